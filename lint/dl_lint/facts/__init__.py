@@ -1,0 +1,1 @@
+"""What one file says: its syntax as plain values, its suppressions, its tokens."""

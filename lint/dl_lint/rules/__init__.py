@@ -1,0 +1,1 @@
+"""The rules, one module each; the file name is the rule name."""

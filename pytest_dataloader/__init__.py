@@ -1,0 +1,1 @@
+"""pytest-dataloader: measures PyTorch data pipelines inside pytest and holds them to limits."""

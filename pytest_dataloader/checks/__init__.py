@@ -1,0 +1,82 @@
+"""The checks, one module each; this module knows their names and how to call any of them.
+
+A check module has
+
+* a frozen dataclass of evidence: plain numbers and strings, units in the names;
+* ``NEEDS_BENCH``: True where only ``--dataloader-bench`` gives it the time it needs;
+* ``measure(loader, *, setting, ...) -> Evidence``: the only impure part. Besides ``setting`` it may
+  name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
+  measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
+* ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.limits import READERS
+from pytest_dataloader.verdict import Verdict
+
+NAMES = ("throughput", "memory")
+"""Every check, in the order in which a target runs them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a run measures: ``seconds`` is the budget of one check; ``progress`` is told what happens (share done 0..1)."""
+
+    seconds: float = 5.0
+    bench: bool = False
+    progress: Callable[[str, float], None] = lambda _what, _share: None
+
+
+def check_module(name: str) -> ModuleType:
+    """Import the module of a check; raises BadLimit for a name that is none."""
+    if name not in NAMES:
+        raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(NAMES)}")
+    return importlib.import_module(f"pytest_dataloader.checks.{name}")
+
+
+def limits_of(name: str) -> Mapping[str, Callable[[object], Any]]:
+    """The limits of a check by name, each with the function that reads a user's value for it."""
+    parameters = inspect.signature(check_module(name).judge).parameters.values()
+    return {
+        parameter.name: READERS[str(parameter.annotation).split("|")[0].strip()]
+        for parameter in parameters
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
+    """Read a user's limits for a check; raises BadLimit that names the limit. A value of None is left out."""
+    known = limits_of(name)
+    read = {}
+    for key, value in values.items():
+        if key not in known:
+            raise BadLimit(f"{name} has no limit {key!r}; its limits are {', '.join(known) or 'none'}")
+        if value is None:
+            continue
+        try:
+            read[key] = known[key](value)
+        except BadLimit as error:
+            raise BadLimit(f"{key}: {error}") from None
+    return read
+
+
+def measure(name: str, loader: Any, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
+    """Run a check's ``measure`` with those of ``limits`` (already read) that it asks for."""
+    function = check_module(name).measure
+    wanted = inspect.signature(function).parameters
+    return function(loader, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
+
+
+def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:
+    """Run a check's ``judge`` under limits already read."""
+    verdict: Verdict = check_module(name).judge(evidence, **limits)
+    return verdict

@@ -1,0 +1,19 @@
+"""Errors that the user can mend; none of them is a fault of the loader."""
+
+from __future__ import annotations
+
+
+class DataLoaderCheckError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class BadLimit(DataLoaderCheckError):
+    """A limit that no loader could be held to: unknown, of the wrong type, negative, or contradictory."""
+
+
+class BadTarget(DataLoaderCheckError):
+    """A declared target that cannot be used; the message names the pyproject.toml key."""
+
+
+class NotMeasured(DataLoaderCheckError):
+    """A figure was asked for that this run did not measure."""

@@ -1,0 +1,88 @@
+"""Limits as users write them: each kind of limit, how it is read, and what makes one impossible.
+
+A check declares its limits once, as the keyword-only parameters of its ``judge``, annotated with
+one of the kinds below (``max_worker_growth: Bytes | None = None``). Fixture keywords and the
+keys of a target in pyproject.toml are read through the same annotation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_dataloader.errors import BadLimit
+
+Rate = float
+"""Something per second; positive."""
+Milliseconds = float
+"""Positive."""
+Seconds = float
+"""Positive."""
+Share = float
+"""Between 0 and 1."""
+Bytes = int
+"""A whole number of bytes, or text such as ``"32MB"`` (10**6) or ``"32MiB"`` (2**20)."""
+Count = int
+"""A whole number, at least 1."""
+
+_UNITS = {
+    "": 1, "B": 1,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
+}  # fmt: skip
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise BadLimit(f"expected a number, got {value!r}")
+    return float(value)
+
+
+def _positive(value: object) -> float:
+    number = _number(value)
+    if number <= 0:
+        raise BadLimit(f"expected a number above 0, got {value!r}")
+    return number
+
+
+def _share(value: object) -> float:
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise BadLimit(f"expected a share between 0 and 1, got {value!r}")
+    return number
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadLimit(f"expected a whole number of at least 1, got {value!r}")
+    return value
+
+
+def parse_bytes(value: object) -> int:
+    """Read ``33554432``, ``"32MB"`` or ``"1.5 GiB"`` as bytes.
+
+    Raises BadLimit for anything else, a negative size included.
+    """
+    if isinstance(value, str):
+        match = _SIZE.fullmatch(value)
+        unit = _UNITS.get(match[2].upper()) if match else None
+        if match is None or unit is None:
+            raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {value!r}')
+        return int(float(match[1]) * unit)
+    number = _number(value)
+    if number < 0 or number != int(number):
+        raise BadLimit(f'expected a size such as "32MB" or a whole number of bytes, got {value!r}')
+    return int(number)
+
+
+READERS: Mapping[str, Callable[[object], Any]] = {
+    "Rate": _positive,
+    "Milliseconds": _positive,
+    "Seconds": _positive,
+    "Share": _share,
+    "Bytes": parse_bytes,
+    "Count": _count,
+}

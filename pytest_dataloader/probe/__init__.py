@@ -1,0 +1,1 @@
+"""What measuring needs: instrumented loaders, worker processes, /proc, clocks. Knows no pytest."""

@@ -1,0 +1,1 @@
+"""Evidence and verdicts as text, JSON, HTML and traces; pure."""
