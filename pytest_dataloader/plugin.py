@@ -1,0 +1,1 @@
+"""Hooks of the plugin: options, collection of targets, summary."""
