@@ -1,0 +1,91 @@
+"""The private names of torch and torchdata that measuring touches, here and nowhere else; read in torch 2.13.0.
+
+Each function falls back to "unknown" (None, an empty list, no effect) where a name is gone, so a
+torch release that renames one costs a figure and not the check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+_FORGOTTEN = {"_iterator": None, "_initial_iter_for_state_dict": False, "next_iter_state": None}
+"""What a loader remembers of iterations: the live iterator of persistent workers (DataLoader), and the
+iterator and position made by state_dict and load_state_dict (StatefulDataLoader, torchdata 0.11)."""
+
+
+def is_iterator(value: object) -> bool:
+    """Whether a value is an iterator of torch's: loaders that keep one for ever hold it in an attribute."""
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    return isinstance(value, _BaseDataLoaderIter)
+
+
+def forget_iterations(copy: Any) -> None:
+    """Make a copied loader start afresh, without the original's live iterator and position."""
+    for name, value in _FORGOTTEN.items():
+        if name in vars(copy):
+            vars(copy)[name] = value
+
+
+def watch_iterators(copy: Any, made: Callable[[Any], None]) -> None:
+    """Have ``made`` called with each iterator that a copied loader makes.
+
+    ``_get_iterator`` is what every ``DataLoader.__iter__`` calls for a new iterator, subclasses and
+    StatefulDataLoader included; an attribute of the instance shadows it for this copy only.
+    """
+    make = type(copy)._get_iterator
+
+    def watched() -> Any:
+        iterator = make(copy)
+        made(iterator)
+        return iterator
+
+    vars(copy)["_get_iterator"] = watched
+
+
+def new_iterator(copy: Any) -> Any:
+    """A new iterator of a copied loader, past its own ``__iter__``."""
+    return copy._get_iterator()
+
+
+def worker_processes(iterator: Any) -> list[BaseProcess]:
+    """The worker processes of an iterator: none with num_workers=0."""
+    return list(getattr(iterator, "_workers", ()))
+
+
+def prefetch_depth(iterator: Any) -> int:
+    """Batches that an iterator keeps in flight: num_workers x prefetch_factor, 0 without workers."""
+    if not worker_processes(iterator):
+        return 0
+    return int(getattr(iterator, "_num_workers", 0)) * int(getattr(iterator, "_prefetch_factor", 2))
+
+
+def outstanding_batches(iterator: Any) -> int:
+    """Batches asked of the workers and not yet received; below the prefetch depth, the epoch is running dry."""
+    return int(getattr(iterator, "_tasks_outstanding", 0))
+
+
+def ready_batches(iterator: Any) -> int | None:
+    """Batches made and not yet handed out: in the queues, or held back because an earlier one is missing.
+
+    None where the queue cannot be counted (macOS has no sem_getvalue).
+    """
+    if not worker_processes(iterator):
+        return 0
+    try:
+        queues = {id(queue): queue for queue in (iterator._worker_result_queue, iterator._data_queue)}
+        waiting = sum(int(queue.qsize()) for queue in queues.values())
+        return waiting + sum(len(task) > 1 for task in iterator._task_info.values())
+    except (AttributeError, NotImplementedError, OSError):
+        return None
+
+
+def shut_down(iterator: Any) -> None:
+    """Stop the workers of an iterator, though a traceback or an attribute still holds it."""
+    stop = getattr(iterator, "_shutdown_workers", None)
+    if stop is not None:
+        stop()
