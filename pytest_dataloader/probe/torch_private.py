@@ -47,6 +47,11 @@ def watch_iterators(copy: Any, made: Callable[[Any], None]) -> None:
     vars(copy)["_get_iterator"] = watched
 
 
+def unwatch_iterators(copy: Any) -> None:
+    """Undo ``watch_iterators``; the hook refers back to the copy, and only the collector would free them."""
+    vars(copy).pop("_get_iterator", None)
+
+
 def new_iterator(copy: Any) -> Any:
     """A new iterator of a copied loader, past its own ``__iter__``."""
     return copy._get_iterator()
@@ -65,8 +70,8 @@ def prefetch_depth(iterator: Any) -> int:
 
 
 def outstanding_batches(iterator: Any) -> int:
-    """Batches asked of the workers and not yet received; below the prefetch depth, the epoch is running dry."""
-    return int(getattr(iterator, "_tasks_outstanding", 0))
+    """Batches asked of the workers and not yet handed out; below the prefetch depth, the epoch is running dry."""
+    return len(getattr(iterator, "_task_info", ()))
 
 
 def ready_batches(iterator: Any) -> int | None:
@@ -89,3 +94,74 @@ def shut_down(iterator: Any) -> None:
     stop = getattr(iterator, "_shutdown_workers", None)
     if stop is not None:
         stop()
+
+
+def reads_by_iteration(loader: Any) -> bool:
+    """Whether workers iterate the dataset (IterableDataset) instead of indexing it."""
+    from torch.utils.data import IterableDataset
+
+    return isinstance(loader.dataset, IterableDataset)
+
+
+def reads_batches(loader: Any) -> bool:
+    """Whether a worker is sent lists of indices (the default) or single ones (``batch_size=None``)."""
+    return getattr(loader, "batch_sampler", None) is not None
+
+
+def index_sampler(loader: Any) -> Any:
+    """What yields the indices that are sent to workers: the batch sampler, else the sampler."""
+    return loader.batch_sampler if reads_batches(loader) else loader.sampler
+
+
+def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int) -> None:
+    """Be worker 0 of a loader in this very process, reading from and writing to stand-ins for its queues.
+
+    It is torch's own worker loop, so worker info, seeds, ``worker_init_fn``, fetching and collating are as in
+    a real worker. It returns only if the index queue says so. For forked children alone: it sets signal
+    handlers, random states and the thread count.
+    """
+    import multiprocessing
+    import threading
+
+    from torch.utils.data import _DatasetKind
+    from torch.utils.data._utils.worker import _worker_loop
+
+    # Workers are daemonic, which forbids them children of their own.
+    multiprocessing.current_process()._config["daemon"] = True  # type: ignore[attr-defined]  # no public setter once started
+    kind = _DatasetKind.Iterable if reads_by_iteration(loader) else _DatasetKind.Map
+    workers = max(1, loader.num_workers)
+    _worker_loop(
+        kind, loader.dataset, index_queue, data_queue, threading.Event(), reads_batches(loader), loader.collate_fn,
+        loader.drop_last, seed, loader.worker_init_fn, 0, workers, loader.persistent_workers, seed,
+    )  # fmt: skip
+
+
+def next_epoch(seed: int) -> Any:
+    """What a persistent worker finds in its index queue when the next epoch begins."""
+    from torch.utils.data._utils.worker import _ResumeIteration
+
+    return _ResumeIteration(seed)
+
+
+def is_next_epoch(message: Any) -> bool:
+    """Whether a worker's message acknowledges the next epoch."""
+    from torch.utils.data._utils.worker import _ResumeIteration
+
+    return isinstance(message, _ResumeIteration)
+
+
+def is_exhausted(data: Any) -> bool:
+    """Whether a worker's message says that its iteration has ended."""
+    from torch.utils.data._utils.worker import _IterableDatasetStopIteration
+
+    return isinstance(data, _IterableDatasetStopIteration)
+
+
+def exception_in(data: Any) -> str:
+    """The exception that a worker sent in place of a batch, as ``Type: message``; empty for a batch."""
+    from torch._utils import ExceptionWrapper
+
+    if not isinstance(data, ExceptionWrapper):
+        return ""
+    lines = [line for line in str(data.exc_msg).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else data.exc_type.__name__
