@@ -17,3 +17,7 @@ class BadTarget(DataLoaderCheckError):
 
 class NotMeasured(DataLoaderCheckError):
     """A figure was asked for that this run did not measure."""
+
+
+class DataLoaderWarning(UserWarning):
+    """A check could not reach a verdict: the machine was too busy to say."""

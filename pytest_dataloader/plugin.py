@@ -1,1 +1,179 @@
-"""Hooks of the plugin: options, collection of targets, summary."""
+"""Hooks of the plugin: options, collection of targets, reports, summary. None of them raises but for misuse."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dataloader import options
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.locking import lock_path, path_of_run
+from pytest_dataloader.outcome import BENCH, UNMEASURED, Bench, forget
+from pytest_dataloader.progress import progress_line
+from pytest_dataloader.record import Record, records_in
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from pytest_dataloader.collection import TargetsFile
+
+pytest_plugins = ["pytest_dataloader.fixtures"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.declare(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    read = options.read(config)
+    config.stash[BENCH] = bench = Bench(read, lock=lock_path(config), progress=progress_line(config))
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Reports(config, bench), "dataloader_reports")
+    if read.bench:
+        from pytest_dataloader import collection, targets
+
+        file = targets.find_file(config.invocation_params.dir, config.rootpath)
+        config.stash[collection.DECLARED] = collection.Declared(file)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if not _measures(config):
+        return None
+    from pytest_dataloader import collection
+
+    return collection.announce(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    if _measures(session.config):
+        from pytest_dataloader import collection
+
+        collection.complete_arguments(session.config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetsFile | None:
+    if file_path.name != "pyproject.toml" or not _measures(parent.config):
+        return None
+    from pytest_dataloader import collection
+
+    if file_path != parent.config.stash[collection.DECLARED].file:
+        return None
+    node: TargetsFile = collection.TargetsFile.from_parent(parent, path=file_path)
+    return node
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Session) and report.passed and _measures(collector.config):
+        from pytest_dataloader import collection
+
+        if collector.config.stash[BENCH].options.targets:
+            report.result.append(collection.AdHocTargets.of(collector))
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _measures(config) and config.pluginmanager.hasplugin("xdist"):
+        from pytest_dataloader import collection
+
+        collection.group_benches(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    forget(item)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report a test as skipped where it passed without being measured, or asked for a figure that was not measured.
+
+    The innermost wrapper, so that pytest's own one for xfail sees the skip.
+    """
+    reasons = item.stash.get(UNMEASURED, [])
+    asked = call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured)
+    if call.excinfo is not None and asked:
+        text = str(call.excinfo.value)
+        reasons = [text]
+        # A skip is no reason for --pdb to stop.
+        call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(text), call.when).excinfo
+    report = yield
+    if asked or (reasons and report.when == "call" and report.passed):
+        path, line, _ = item.reportinfo()
+        report.outcome = "skipped"
+        report.longrepr = (str(path), (line or 0) + 1, f"Skipped: {'; '.join(dict.fromkeys(reasons))}")
+    return report
+
+
+def _measures(config: pytest.Config) -> bool:
+    bench = config.stash.get(BENCH, None)
+    return bench is not None and bench.options.bench
+
+
+class Reports:
+    """Gathers the records of a run from its test reports, xdist workers' too, and hands them out at the end."""
+
+    def __init__(self, config: pytest.Config, bench: Bench) -> None:
+        self._config = config
+        self._bench = bench
+        self._written = ""
+        self._unwritten = ""
+        self._locks: set[Path] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        found = list(records_in(report.user_properties))
+        if found:
+            self._bench.ledger[report.nodeid] = found
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        self._locks.add(path_of_run(node.workerinput["testrunuid"]))
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        path = self._bench.options.json
+        if path is None or self._config.getoption("collectonly"):
+            return
+        from pytest_dataloader.environment import environment
+        from pytest_dataloader.report import json
+
+        try:
+            json.write(path, json.document(self._records(), environment()))
+            self._written = f"dataloader evidence: {path}"
+        except OSError as error:
+            self._unwritten = f"--dataloader-json: cannot write {path}: {error.strerror or error}"
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        verbosity = self._config.get_verbosity()
+        records = self._records()
+        if verbosity > -2 and any(record.verdict != "not_measured" for record in records):
+            from pytest_dataloader.report import terminal
+
+            terminalreporter.section("dataloader")
+            for line in terminal.lines(records, verbosity):
+                for text, markup in line:
+                    terminalreporter.write(text, **markup)
+                terminalreporter.write("\n")
+        if self._written and verbosity >= 0:
+            terminalreporter.write_sep("-", self._written)
+        if self._unwritten:
+            terminalreporter.write_line(self._unwritten, red=True)
+
+    def pytest_unconfigure(self) -> None:
+        for path in self._locks:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def _records(self) -> list[Record]:
+        return [record for records in self._bench.ledger.values() for record in records]

@@ -1,0 +1,216 @@
+"""Declared targets as pytest sees them: a file, a target, and one test item for each check."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dataloader import loaders, outcome, targets
+from pytest_dataloader.checks import NAMES
+from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
+from pytest_dataloader.outcome import BENCH, Subject
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_dataloader.targets import Target
+
+AD_HOC = "dataloader-target"
+"""Stands for a file in the node ids of ad hoc targets: ``dataloader-target::NAME::throughput``."""
+
+XDIST_GROUP = "dataloader"
+"""Under ``--dist loadgroup`` one worker measures, and the others never wait for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a run knows of declared targets: the pyproject.toml, and the ad hoc ids that were given as arguments."""
+
+    file: Path | None
+    chosen: tuple[tuple[str, ...], ...] = ()
+
+
+DECLARED = pytest.StashKey[Declared]()
+
+
+class TargetsFile(pytest.File):
+    """A pyproject.toml with declared targets."""
+
+    def collect(self) -> Iterator[TargetNode]:
+        for target in targets.read_file(self.path, self.nodeid):
+            yield TargetNode.of(self, target)
+
+
+class AdHocTargets(pytest.Collector):
+    """The targets of ``--dataloader-target``. No file, so that they exist in a project without pyproject.toml."""
+
+    @classmethod
+    def of(cls, session: pytest.Session) -> AdHocTargets:
+        node: AdHocTargets = cls.from_parent(session, name=AD_HOC, nodeid=AD_HOC)
+        return node
+
+    def collect(self) -> Iterator[TargetNode]:
+        config = self.config
+        known = config.stash[DECLARED]
+        taken = [] if known.file is None else [target.name for target in targets.read_file(known.file, known.file.name)]
+        roots = targets.roots_of(config.invocation_params.dir, config.rootpath)
+        for given in config.stash[BENCH].options.targets:
+            parts = [chosen[1:] for chosen in known.chosen if chosen[0] == given.name]
+            if parts or not known.chosen:
+                only = None if () in parts or not parts else frozenset(names[0] for names in parts)
+                yield TargetNode.of(self, targets.ad_hoc(given, taken, roots), only)
+
+
+class TargetNode(pytest.Collector):
+    """A target: its loader is built once, for the first of its checks that runs, and released after the last."""
+
+    target: Target
+    only: frozenset[str] | None
+    loader: Any = None
+    failed_by: str | None = None
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, target: Target, only: frozenset[str] | None = None) -> TargetNode:
+        node: TargetNode = cls.from_parent(parent, name=target.name)
+        node.target, node.only = target, only
+        return node
+
+    def collect(self) -> Iterator[CheckItem]:
+        for check in self.target.checks:
+            if self.only is None or check in self.only:
+                yield CheckItem.from_parent(self, name=check)
+
+    def setup(self) -> None:
+        imports = contextlib.ExitStack()
+        imports.enter_context(loaders.importable(self.target.roots))
+        self.addfinalizer(imports.close)
+
+    def teardown(self) -> None:
+        self.loader = None
+
+    def build(self) -> str | None:
+        """Have the loader built; what is wrong with the declaration if it cannot be, naming the key."""
+        if self.target.faults:
+            return "\n".join(self.target.faults)
+        try:
+            if self.loader is None:
+                self.loader = loaders.build(self.target.loader, self.target.roots)
+        except BadTarget as error:
+            return f"{self.target.loader_at}: {error}"
+        return None
+
+
+class CheckItem(pytest.Item):
+    """One check of one target, ``<file>::<target>::<check>``."""
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        node = self._node
+        path = self.path if isinstance(node.parent, TargetsFile) else self.path / AD_HOC
+        return path, node.target.line, f"{node.target.name}::{self.name}"
+
+    @property
+    def _node(self) -> TargetNode:
+        node = self.parent
+        assert isinstance(node, TargetNode)
+        return node
+
+    def setup(self) -> None:
+        node = self._node
+        if node.failed_by not in (None, self.name):
+            pytest.skip(
+                f"the loader of {node.target.name} was not built: see the error of {node.name}::{node.failed_by}"
+            )
+        fault = node.build()
+        if fault is not None:
+            node.failed_by = self.name
+            outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault))
+            pytest.fail(fault, pytrace=False)
+
+    def runtest(self) -> None:
+        # Failing outside the except clauses keeps the fault alone in the report, without "During handling of...".
+        fault = self._examine()
+        if fault is not None:
+            pytest.fail(fault, pytrace=False)
+
+    def _examine(self) -> str | None:
+        target = self._node.target
+        try:
+            outcome.examine(self, self._subject(), self.name, target.limits.get(self.name, {}))
+        except DataLoaderCheckError as error:
+            return f"{target.where}: {self.name}: {error}"
+        except (Exception, SystemExit) as error:
+            return f"{self.name}: measuring {target.name} raised {loaders.explain(error)}"
+        return None
+
+    def _subject(self) -> Subject:
+        node = self._node
+        return Subject(node.target.name, node.nodeid, node.loader)
+
+
+def selects_targets(config: pytest.Config) -> bool:
+    """True where the arguments of the run do not leave the declared targets out.
+
+    They are left out where paths are named and none of them is, or contains, the file.
+    """
+    file = config.stash[DECLARED].file
+    return file is not None and (config.args_source is not pytest.Config.ArgsSource.ARGS or _covers(config, file))
+
+
+def _covers(config: pytest.Config, file: Path) -> bool:
+    names = [argument.partition("::")[0] for argument in config.args]
+    # Not Path.resolve: pytest names files by the path they were given by, symbolic links included.
+    return any(file.is_relative_to(os.path.normpath(config.invocation_params.dir / name)) for name in names)
+
+
+def complete_arguments(config: pytest.Config) -> None:
+    """Add the declared targets where no path is named (``testpaths`` leaves them out), take ad hoc node ids away."""
+    known = config.stash[DECLARED]
+    if known.file is not None and selects_targets(config) and not _covers(config, known.file):
+        config.args.append(str(known.file))
+    names = {target.name for target in config.stash[BENCH].options.targets}
+    chosen = {
+        argument: tuple(parts[1:])
+        for argument in config.args
+        if (parts := argument.split("::"))[0] == AD_HOC and parts[1:2] and parts[1] in names
+    }
+    config.args[:] = [argument for argument in config.args if argument not in chosen]
+    config.stash[DECLARED] = Declared(known.file, tuple(chosen.values()))
+
+
+def announce(config: pytest.Config) -> str:
+    """The header line of a run that measures: how long, and what."""
+    options, file = config.stash[BENCH].options, config.stash[DECLARED].file
+    names = [target.name for target in options.targets]
+    if file is None:
+        note = f"no targets declared in {config.rootpath / 'pyproject.toml'}" if not names else ""
+    elif selects_targets(config):
+        names = [target.name for target in targets.read_file(file, file.name)] + names
+        note = "" if names else f"no targets declared in {file}"
+    else:
+        note = f"the paths given leave {file.name} out"
+    parts = (
+        f"measuring, {options.seconds:g} s per check",
+        "inconclusive fails" if options.strict else "",
+        f"targets: {', '.join(names)}" if names else "",
+        note,
+    )
+    return f"dataloader: {'; '.join(part for part in parts if part)}"
+
+
+def group_benches(items: Iterable[pytest.Item]) -> None:
+    """Give everything that measures to the same worker under ``--dist loadgroup``, unless the test names a group."""
+    for item in items:
+        if is_bench(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(XDIST_GROUP))
+
+
+def is_bench(item: pytest.Item) -> bool:
+    """True for an item that runs checks."""
+    names = getattr(item, "fixturenames", ())
+    return isinstance(item, CheckItem) or any(f"dataloader_{check}" in names for check in NAMES)

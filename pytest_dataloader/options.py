@@ -1,0 +1,183 @@
+"""Options of the plugin: each one declared once, for the command line and for the ini file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class AdHocTarget:
+    """A target named by ``--dataloader-target NAME=MODULE:ATTR``; ``origin`` is where it was written."""
+
+    name: str
+    loader: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of one run, read and checked. ``json`` is absolute, or None where no file is asked for."""
+
+    bench: bool
+    targets: tuple[AdHocTarget, ...]
+    seconds: float
+    json: Path | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``--dataloader-NAME`` and the ini key ``dataloader_NAME``.
+
+    ``read`` turns the text or the native TOML value into what ``Options`` holds; it is given where the value was
+    written and the folder that relative paths start from. It raises ValueError.
+    """
+
+    name: str
+    ini_type: Literal["bool", "float", "linelist", "string"]
+    help: str
+    read: Callable[[Any, str, Path], Any]
+    default: object
+    metavar: str = ""
+
+    @property
+    def flag(self) -> str:
+        return f"--dataloader-{self.name}"
+
+    @property
+    def key(self) -> str:
+        return f"dataloader_{self.name}"
+
+
+def _bool(value: Any, _origin: str, _folder: Path) -> bool:
+    return bool(value)
+
+
+def _seconds(value: Any, _origin: str, _folder: Path) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"expected a number of seconds above 0, got {value!r}")
+    return seconds
+
+
+def _json(value: Any, _origin: str, folder: Path) -> Path:
+    if not str(value).strip():
+        raise ValueError("expected the path of a file, got nothing")
+    path = folder / Path(value).expanduser()
+    if path.is_dir():
+        raise ValueError(f"{path} is a directory; name a file")
+    return path
+
+
+def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]:
+    found: dict[str, AdHocTarget] = {}
+    for value in values:
+        name, separator, loader = (part.strip() for part in value.partition("="))
+        if not (separator and name and loader):
+            raise ValueError(f"expected NAME=MODULE:ATTR, such as train=proj.data:make_train_loader, got {value!r}")
+        if name in found:
+            raise ValueError(f"{name!r} is given twice")
+        found[name] = AdHocTarget(name, loader, f"{origin} {name}={loader}")
+    return tuple(found.values())
+
+
+OPTIONS = (
+    Option(
+        "bench",
+        "bool",
+        "measure: collect the loaders declared in pyproject.toml as tests, and give every check the time it needs",
+        _bool,
+        default=False,
+    ),
+    Option(
+        "target",
+        "linelist",
+        "one more loader to measure, a DataLoader or a callable that returns one; repeatable",
+        _targets,
+        default=(),
+        metavar="NAME=MODULE:ATTR",
+    ),
+    Option("seconds", "float", "measuring budget of one check (default 5)", _seconds, default=5.0, metavar="N"),
+    Option(
+        "json",
+        "string",
+        "write evidence and verdicts to this file, also when the run is interrupted",
+        _json,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
+        "strict",
+        "bool",
+        "an inconclusive check (the machine was too busy to say) fails instead of warning",
+        _bool,
+        default=False,
+    ),
+)
+
+
+def declare(parser: pytest.Parser) -> None:
+    """Add every option to the command line and to the ini file.
+
+    Every default is None: that is how a flag that was not given is told from one that was, so that the ini file counts.
+    """
+    group = parser.getgroup("dataloader", "measuring PyTorch DataLoaders")
+    for option in OPTIONS:
+        if option.ini_type == "bool":
+            group.addoption(option.flag, action="store_true", default=None, help=option.help)
+        elif option.ini_type == "linelist":
+            group.addoption(option.flag, action="append", default=None, metavar=option.metavar, help=option.help)
+        else:
+            group.addoption(option.flag, action="store", default=None, metavar=option.metavar, help=option.help)
+        # pytest before 8.4 knows no floats in ini files, and has no native TOML that would need them.
+        ini_type = "string" if option.ini_type == "float" and pytest.version_tuple < (8, 4) else option.ini_type
+        parser.addini(option.key, f"{option.help} (same as {option.flag})", type=ini_type, default=None)
+
+
+def read(config: pytest.Config) -> Options:
+    """Read the options of a run: command line, then ini file, then default.
+
+    Raises pytest.UsageError that names the option, or the ini key and its file.
+    """
+    values = {option.name: _read_one(config, option) for option in OPTIONS}
+    if config.getoption("dataloader_target") and not values["bench"]:
+        raise pytest.UsageError("--dataloader-target needs --dataloader-bench: targets are measured, or not collected")
+    return Options(
+        bench=values["bench"],
+        targets=values["target"],
+        seconds=values["seconds"],
+        json=values["json"],
+        strict=values["strict"],
+    )
+
+
+def _read_one(config: pytest.Config, option: Option) -> Any:
+    origin, folder = option.flag, config.invocation_params.dir
+    try:
+        value = config.getoption(option.key)
+        if value is None:
+            origin, folder = _ini_origin(config, option.key)
+            value = config.getini(option.key)
+        return option.default if value is None else option.read(value, origin, folder)
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        text = str(error)
+        raise pytest.UsageError(text if option.key in text else f"{origin}: {text}") from None
+
+
+def _ini_origin(config: pytest.Config, key: str) -> tuple[str, Path]:
+    """Where the value of an ini key was written, and the folder that a relative path in it starts from."""
+    overrides = config.getoption("override_ini") or ()
+    if config.inipath is None or any(text.partition("=")[0].strip() == key for text in overrides):
+        return f"-o {key}", config.invocation_params.dir
+    return f"{config.inipath}: {key}", config.inipath.parent

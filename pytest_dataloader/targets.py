@@ -1,0 +1,197 @@
+"""Targets: loaders declared in pyproject.toml or on the command line, with their checks and limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader import checks
+from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.loaders import REFERENCE
+from pytest_dataloader.options import OPTIONS, AdHocTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+TABLE = "tool.pytest-dataloader"
+DECLARATION = ("declaration",)
+"""The one check of a declaration that is too broken to say what it targets."""
+
+_NAME = re.compile(r"[\w.+-]+")  # what pytest can select by node id: no "::", no "[", no spaces
+_OWN_KEYS = ("loader", "checks", "skip")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A loader to check. ``faults`` say what is wrong with its declaration, each one naming where it stands.
+
+    ``where`` and ``loader_at`` call the declaration and its loader in messages; ``line`` counts from 0.
+    """
+
+    name: str
+    where: str
+    loader: str
+    loader_at: str
+    roots: tuple[Path, ...]
+    checks: tuple[str, ...] = checks.NAMES
+    limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+    line: int = 0
+
+
+def find_file(start: Path, rootdir: Path) -> Path | None:
+    """The pyproject.toml with a ``[tool.pytest-dataloader]`` table that is nearest to ``start``, up to ``rootdir``.
+
+    A project inside a repository (``cd packages/vision; pytest --dataloader-bench``) has its own targets. From
+    outside the rootdir, only the rootdir's file counts.
+    """
+    folders = [start, *start.parents] if start.is_relative_to(rootdir) else [rootdir]
+    for folder in folders:
+        file = folder / "pyproject.toml"
+        try:
+            if f"{TABLE}".encode() in file.read_bytes():
+                return file
+        except OSError:
+            pass
+        if folder == rootdir:
+            break
+    return None
+
+
+def roots_of(*folders: Path) -> tuple[Path, ...]:
+    """Where the modules of a project lie: each folder and its ``src``."""
+    found = [root for folder in folders for root in (folder, folder / "src") if root.is_dir()]
+    return tuple(dict.fromkeys(found))
+
+
+def read_file(file: Path, shown: str) -> list[Target]:
+    """Read the targets of a pyproject.toml that messages call ``shown``. Never raises: faults are in the targets."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        tool = tomllib.loads(text).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return [_broken("pyproject", f"{shown}: {error}")]
+    table = tool.get("pytest-dataloader", {}) if isinstance(tool, dict) else {}
+    if not isinstance(table, dict):
+        return [_broken("pytest-dataloader", f"{shown}: {TABLE} = {_toml(table)}: expected a table")]
+    broken = [_broken(key, _unknown_setting(f"{shown}: [{TABLE}] {key}", key)) for key in table if key != "targets"]
+    targets = table.get("targets", {})
+    if not isinstance(targets, dict):
+        return [*broken, _broken("targets", f"{shown}: [{TABLE}] targets = {_toml(targets)}: expected tables")]
+    roots = roots_of(file.parent)
+    declared = [_declared(name, value, f"{shown}: [{TABLE}.targets.{name}]", roots) for name, value in targets.items()]
+    lines = text.splitlines()
+    return [dataclasses.replace(target, line=_line_of(target.name, lines)) for target in (*broken, *declared)]
+
+
+def ad_hoc(given: AdHocTarget, declared: Iterable[str], roots: tuple[Path, ...]) -> Target:
+    """The target of ``--dataloader-target``: all checks, no limits."""
+    faults = _faults_of_name(given.origin, given.name) + _faults_of_loader(given.origin, given.loader)
+    if given.name in declared:
+        faults.append(f"{given.origin}: pyproject.toml declares a target {given.name!r} already; choose another name")
+    return Target(_selectable(given.name), given.origin, given.loader, given.origin, roots, faults=tuple(faults))
+
+
+def _declared(name: str, value: object, where: str, roots: tuple[Path, ...]) -> Target:
+    if not isinstance(value, dict):
+        fault = f'{where} = {_toml(value)}: expected a table with loader = "MODULE:ATTR"'
+        return Target(_selectable(name), where, "", where, roots, faults=(fault,))
+    faults = _faults_of_name(where, name)
+    loader = value.get("loader")
+    loader_at = f"{where} loader = {_toml(loader)}"
+    if "loader" in value:
+        faults += _faults_of_loader(loader_at, loader)
+    else:
+        faults.append(f'{where}: has no loader; add loader = "MODULE:ATTR"')
+    only = _names_of_checks(value, "checks", where, faults)
+    skip = _names_of_checks(value, "skip", where, faults) or ()
+    chosen = tuple(check for check in checks.NAMES if (only is None or check in only) and check not in skip)
+    if not chosen and not faults:
+        faults.append(f"{where}: checks and skip leave no check to run")
+    limits = _limits({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, faults)
+    return Target(
+        _selectable(name), where, str(loader), loader_at, roots, chosen or checks.NAMES, limits, faults=tuple(faults)
+    )
+
+
+def _limits(given: Mapping[str, object], where: str, faults: list[str]) -> dict[str, dict[str, Any]]:
+    """Hand each limit to every check that declares it."""
+    readers = {check: checks.limits_of(check) for check in checks.NAMES}
+    known = {limit: None for limits in readers.values() for limit in limits}
+    read: dict[str, dict[str, Any]] = {check: {} for check in checks.NAMES}
+    for key, value in given.items():
+        if key not in known:
+            faults.append(f"{where} {key} = {_toml(value)}: unknown key{_did_you_mean(key, (*_OWN_KEYS, *known))}")
+            continue
+        for check, limits in readers.items():
+            if key in limits:
+                try:
+                    read[check][key] = limits[key](value)
+                except BadLimit as error:
+                    faults.append(f"{where} {key} = {_toml(value)}: {error}")
+                    break
+    return read
+
+
+def _names_of_checks(table: Mapping[str, object], key: str, where: str, faults: list[str]) -> Sequence[str] | None:
+    if key not in table:
+        return None
+    value = table[key]
+    place = f"{where} {key} = {_toml(value)}"
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        faults.append(f"{place}: expected a list of names; the checks are {', '.join(checks.NAMES)}")
+        return None
+    for name in value:
+        if name not in checks.NAMES:
+            hint = _did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
+            faults.append(f"{place}: there is no check {name!r}{hint}")
+    return value
+
+
+def _faults_of_name(where: str, name: str) -> list[str]:
+    if _NAME.fullmatch(name):
+        return []
+    return [f"{where}: a target's name may hold letters, digits and _ - . + only, so that pytest can select it"]
+
+
+def _faults_of_loader(place: str, loader: object) -> list[str]:
+    if isinstance(loader, str) and REFERENCE.fullmatch(loader):
+        return []
+    return [f"{place}: expected MODULE:ATTR, such as proj.data:make_train_loader"]
+
+
+def _unknown_setting(place: str, key: str) -> str:
+    if any(key.replace("-", "_").removeprefix("dataloader_") == option.name for option in OPTIONS):
+        name = key.replace("-", "_").removeprefix("dataloader_")
+        return f"{place}: options belong to pytest's own settings: [tool.pytest.ini_options] dataloader_{name}"
+    return f"{place}: unknown key{_did_you_mean(key, ('targets',))}"
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _broken(name: str, fault: str) -> Target:
+    return Target(_selectable(name), fault, "", fault, (), checks=DECLARATION, faults=(fault,))
+
+
+def _line_of(name: str, lines: Sequence[str]) -> int:
+    """The line that opens a target's table, for editors that follow locations; the first line where none does."""
+    opening = re.compile(rf"\s*\[.*[.\"' ]{re.escape(name)}[\"' ]*\]")
+    return next((number for number, line in enumerate(lines) if opening.match(line)), 0)
+
+
+def _selectable(name: str) -> str:
+    return "_".join(_NAME.findall(name)) or "target"
+
+
+def _toml(value: object) -> str:
+    """A value much as TOML writes it."""
+    return json.dumps(value, default=str, ensure_ascii=False)
