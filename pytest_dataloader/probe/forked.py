@@ -1,0 +1,174 @@
+"""A forked child that runs one function, talks over pipes, and leaves no trace: killed, never exited."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import pickle
+import select
+import signal
+import stat
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+LIFETIME = 60
+"""Seconds after which a child ends by its own alarm, should nobody have killed it."""
+_PR_SET_PDEATHSIG = 1
+_LENGTH = struct.Struct("<Q")
+
+
+class Child:
+    """One end of the pipes between a parent and a child forked by :meth:`fork`, and the child's pid."""
+
+    def __init__(self, pid: int, inward: int, outward: int) -> None:
+        self.pid = pid
+        self._in = inward
+        self._out = outward
+
+    @classmethod
+    def fork(cls, run: Callable[[Child], None]) -> Child:
+        """Fork a child that calls ``run`` with its own end and then sleeps until it is killed.
+
+        The child has no stdout, stderr or logging, no handler of the parent's, and file descriptions of its own
+        for every regular file that the parent reads: a shared one would move the parent's position.
+        """
+        libc = _libc()
+        down_in, down_out = os.pipe()
+        up_in, up_out = os.pipe()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            # Python 3.12+ warns of forking a process with threads; DataLoader's own workers are forked alike.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid:
+            os.close(down_in)
+            os.close(up_out)
+            return cls(pid, up_in, down_out)
+        try:
+            os.close(down_out)
+            os.close(up_in)
+            _settle(libc, parent)
+            child = cls(os.getpid(), down_in, up_out)
+            run(child)
+            child.sleep()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError  # pragma: no cover
+
+    def tell(self, message: bytes) -> None:
+        """Send a message to the other side; silently nowhere if that is gone."""
+        data = _LENGTH.pack(len(message)) + message
+        with contextlib.suppress(OSError):
+            while data:
+                data = data[os.write(self._out, data) :]
+
+    def hear(self, seconds: float) -> bytes | None:
+        """The other side's next message; None if none came in time or it is gone."""
+        deadline = time.monotonic() + seconds
+        head = self._read(_LENGTH.size, deadline)
+        return None if head is None else self._read(_LENGTH.unpack(head)[0], deadline)
+
+    def _read(self, size: int, deadline: float) -> bytes | None:
+        data = b""
+        while len(data) < size:
+            left = deadline - time.monotonic()
+            poll = select.poll()
+            poll.register(self._in, select.POLLIN)
+            if left <= 0 or not poll.poll(left * 1000):
+                return None
+            more = os.read(self._in, size - len(data))
+            if not more:
+                return None
+            data += more
+        return data
+
+    def sleep(self) -> None:
+        """In the child: do nothing until killed."""
+        while True:
+            signal.pause()
+
+    def has_children(self) -> bool:
+        """Whether the child forked in its turn: pages that it un-shared look shared again then."""
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{self.pid}/task"):
+                with open(f"/proc/{self.pid}/task/{task}/children", encoding="ascii") as children:
+                    if children.read().strip():
+                        return True
+        return False
+
+    def kill(self) -> None:
+        """End the child at once, without any of its exit code running, and reap it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        for end in (self._in, self._out):
+            with contextlib.suppress(OSError):
+                os.close(end)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.kill()
+
+
+def ask(function: Callable[[], Any], seconds: float) -> Any:
+    """Call ``function`` in a forked child and return what it returned (pickled); None if it failed or took longer."""
+
+    def run(child: Child) -> None:
+        child.tell(pickle.dumps(function()))
+
+    with Child.fork(run) as child:
+        answer = child.hear(seconds)
+    return None if answer is None else pickle.loads(answer)
+
+
+def _libc() -> ctypes.CDLL | None:
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _settle(libc: ctypes.CDLL | None, parent: int) -> None:
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.alarm(LIFETIME)
+    if libc is not None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.settrace(None)
+    sys.setprofile(None)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    _reopen_files()
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = open(os.devnull, "w", encoding="utf-8")  # type: ignore[misc]  # noqa: SIM115
+
+
+def _reopen_files() -> None:
+    """Give this process its own description of each regular file open for reading, at the same position."""
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            number = int(name)
+            with contextlib.suppress(OSError):
+                flags = fcntl.fcntl(number, fcntl.F_GETFL)
+                if not stat.S_ISREG(os.fstat(number).st_mode) or flags & os.O_ACCMODE == os.O_WRONLY:
+                    continue
+                position = os.lseek(number, 0, os.SEEK_CUR)
+                own = os.open(f"/proc/self/fd/{number}", flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC))
+                os.lseek(own, position, os.SEEK_SET)
+                inheritable = os.get_inheritable(number)
+                os.dup2(own, number, inheritable)
+                os.close(own)

@@ -1,0 +1,203 @@
+"""The reader: a forked child that reads samples as a worker would, in windows, and says what it has allocated."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_dataloader.probe import torch_private
+from pytest_dataloader.probe.allocator import Allocated, allocated
+from pytest_dataloader.probe.forked import Child
+from pytest_dataloader.probe.positions import Plan, flat_indices
+
+WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
+SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45}
+"""Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
+MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000}
+"""Samples per window: a list of 110 MB shows after 400 reads where the sample is drawn at the positions read."""
+WARM_POSITIONS = 16
+"""Distinct samples read again and again in the first window, so that imports and first calls end there."""
+Sized = tuple[str, Callable[[], int]]
+"""A container or cache that could grow: its path, and how many elements it has now."""
+_BATCH_SECONDS = 0.05
+_SMALLEST, _LARGEST = 4, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the reader says after a window. ``ranks``: positions of the plan read since the start, in its order.
+
+    ``restarted`` is what was allocated right after an iterable dataset's new iteration replaced the old one.
+    """
+
+    name: str
+    samples: int
+    ranks: int
+    errors: int
+    error: str
+    seconds: float
+    allocated: Allocated
+    restarted: Allocated | None
+    growth: tuple[tuple[str, int], ...]
+
+
+class Reader:
+    """Stands in for a worker's queues: hands out indices window by window, takes and drops the batches."""
+
+    def __init__(self, child: Child, loader: Any, plan: Plan, sizes: Sequence[Sized]) -> None:
+        self.child = child
+        self.plan = plan
+        self.batched = torch_private.reads_batches(loader)
+        self.largest = min(getattr(loader, "batch_size", None) or _LARGEST, _LARGEST)
+        self.size = min(_SMALLEST, self.largest)
+        self.sizes = sizes
+        self.before = [size() for _, size in sizes]
+        self.steps = self._steps()
+        self.sent = self.samples = self.ranks = self.errors = 0
+        self.error = ""
+        self.ended = False
+        self.restarted: Allocated | None = None
+
+    def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
+        """The next indices, as the worker asks for them."""
+        return next(self.steps)
+
+    def put(self, message: Any) -> None:
+        """Take what the worker made, pickle it as the queue would, and drop it."""
+        if torch_private.is_next_epoch(message[0]):
+            return
+        data = message[1]
+        if torch_private.is_exhausted(data):
+            self.ended = True
+            return
+        error = torch_private.exception_in(data)
+        if error:
+            self.errors += 1
+            self.error = self.error or error
+            return
+        try:
+            _Pickling(_Nowhere()).dump(data)
+        except Exception as unpicklable:
+            self.error = self.error or f"{type(unpicklable).__name__}: {unpicklable}"
+
+    def _steps(self) -> Iterator[Any]:
+        windows = ((WARM, self._warm()), (FIRST, self._onward()), (SECOND, self._onward()), (AGAIN, self._again()))
+        for name, batches in windows:
+            started = time.monotonic()
+            if self.ended or (name == AGAIN and self.plan.iterable):
+                yield from self._restart()
+            read = 0
+            for batch, samples in batches:
+                at = time.monotonic()
+                yield self.sent, batch
+                self.sent += 1
+                read += samples
+                self._adapt(samples, time.monotonic() - at)
+                if read >= MOST[name] or time.monotonic() - started >= SECONDS[name] or self.ended:
+                    break
+            self._report(name, read, time.monotonic() - started)
+        while True:
+            self.child.sleep()
+
+    def _restart(self) -> Iterator[Any]:
+        self.ended = False
+        yield torch_private.next_epoch(1)
+        gc.collect()
+        self.restarted = allocated()
+
+    def _adapt(self, samples: int, seconds: float) -> None:
+        if samples and seconds > 0:
+            self.size = max(min(_SMALLEST, self.largest), min(self.largest, int(samples * _BATCH_SECONDS / seconds)))
+
+    def _warm(self) -> Iterator[tuple[Any, int]]:
+        few = self.ranks = self._few()
+        while True:
+            yield from ((batch, samples) for batch, samples, _ in self._batches(0, few))
+            if self.plan.iterable:
+                return
+
+    def _few(self) -> int:
+        if self.plan.batches:
+            return 1
+        return WARM_POSITIONS if self.plan.iterable else min(WARM_POSITIONS, max(1, len(self.plan.indices) // 4))
+
+    def _onward(self) -> Iterator[tuple[Any, int]]:
+        """Samples not read yet."""
+        for batch, samples, cursor in self._batches(self.ranks, 1 << 40):
+            self.ranks = cursor
+            yield batch, samples
+
+    def _again(self) -> Iterator[tuple[Any, int]]:
+        """What the windows before have read, once more: a cache does not grow by it, a leak does."""
+        yield from ((batch, samples) for batch, samples, _ in self._batches(0, self.ranks))
+
+    def _batches(self, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
+        """Batches in the plan's order: (what a worker is sent, samples in it, cursor after it).
+
+        The cursor counts samples, or batches where a sampler of the user's makes them.
+        """
+        while start < stop:
+            size = min(self.size if self.batched else 1, stop - start)
+            if self.plan.iterable:
+                start += size
+                yield ([None] * size if self.batched else None), size, start
+            elif self.plan.batches:
+                if start >= len(self.plan.batches):
+                    return
+                batch = self.plan.batches[start]
+                start += 1
+                yield batch, len(batch) if self.batched else 1, start
+            else:
+                chunk = list(self.plan.indices[start : start + size])
+                if not chunk:
+                    return
+                start += len(chunk)
+                yield (chunk if self.batched else chunk[0]), len(chunk), start
+
+    def _report(self, name: str, read: int, seconds: float) -> None:
+        # The parent's objects are frozen out of this collection: it is of garbage made in here alone.
+        gc.collect()
+        sizes = [(path, size() - before) for (path, size), before in zip(self.sizes, self.before, strict=True)]
+        growth = tuple((path, grown) for path, grown in sizes if grown > 0)
+        ranks = self.ranks
+        if self.plan.batches:
+            ranks = len(flat_indices(self.plan.batches[:ranks]))
+        window = Window(
+            name, read, ranks, self.errors, self.error, seconds, allocated(), self.restarted, growth[:50]
+        )
+        self.child.tell(pickle.dumps(window))
+        self.child.hear(60.0)
+
+
+def read_as_worker(loader: Any, plan: Plan, sizes: Sequence[Sized]) -> Callable[[Child], None]:
+    """What a forked child runs to be the reader."""
+
+    def run(child: Child) -> None:
+        # A collection would write to the header of every container inherited from the parent.
+        gc.freeze()
+        reader = Reader(child, loader, plan, sizes)
+        torch_private.work(loader, reader, reader, seed=_SEED)
+
+    return run
+
+
+_SEED = 20260813
+"""Of the reader's random numbers; drawing one from the loader's generator would change the user's run."""
+
+
+class _Nowhere:
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+class _Pickling(pickle.Pickler):
+    """Pickles all but tensors and plain arrays: it is the references to Python objects that sending a batch writes."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if hasattr(thing, "untyped_storage") or (type(thing).__name__ == "ndarray" and thing.dtype != object):
+            return int, ()
+        return NotImplemented
