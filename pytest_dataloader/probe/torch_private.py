@@ -6,10 +6,10 @@ torch release that renames one costs a figure and not the check.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.process import BaseProcess
 
 _FORGOTTEN = {"_iterator": None, "_initial_iter_for_state_dict": False, "next_iter_state": None}
@@ -89,8 +89,20 @@ def ready_batches(iterator: Any) -> int | None:
         return None
 
 
-def shut_down(iterator: Any) -> None:
-    """Stop the workers of an iterator, though a traceback or an attribute still holds it."""
+def shut_down(iterator: Any, *, kill: bool = False) -> None:
+    """Stop the workers of an iterator, though a traceback or an attribute still holds it.
+
+    ``kill`` does not ask them first: torch waits five seconds for each worker, and one that hangs never answers.
+    Torch is told beforehand that they are no longer its own, or their death would be raised here as an error.
+    """
+    if kill and getattr(iterator, "_worker_pids_set", False):
+        from torch.utils.data._utils import signal_handling
+
+        untyped: Any = signal_handling
+        untyped._remove_worker_pids(id(iterator))
+        iterator._worker_pids_set = False
+        for worker in worker_processes(iterator):
+            worker.kill()
     stop = getattr(iterator, "_shutdown_workers", None)
     if stop is not None:
         stop()

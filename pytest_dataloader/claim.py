@@ -1,0 +1,92 @@
+"""A measured figure held against a limit; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dataloader.verdict import Advice, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Standing = Literal["kept", "missed", "close"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What was seen of a figure, and what was allowed: a floor where more is better, else a ceiling."""
+
+    unit: str
+    allowed: float
+    seen: float
+    low: float
+    high: float
+    best: float
+    """In the best stretch: neighbours only ever make a loader slower."""
+    floor: bool = True
+
+    def standing(self, margin: float) -> Standing:
+        """Kept where what was seen reaches the limit; missed where even the best and the end of the interval, with
+        ``margin`` (1.1 is 10 %) to their favour, do not; close otherwise.
+        """
+        if self.seen <= 0:
+            return "close"
+        if self.floor:
+            missed = max(self.best, self.high * margin) < self.allowed
+            return "kept" if self.seen >= self.allowed else "missed" if missed else "close"
+        missed = min(self.best, self.low / margin) > self.allowed
+        return "kept" if self.seen <= self.allowed else "missed" if missed else "close"
+
+    @property
+    def certain(self) -> bool:
+        """Whether the whole interval keeps the limit."""
+        return 0 < self.allowed <= self.low if self.floor else 0 < self.high <= self.allowed
+
+    @property
+    def sentence(self) -> str:
+        """What was seen and allowed.
+
+        >>> Claim("samples/s", 1000, 912.4, 899, 925.2, 930).sentence
+        '912 samples/s (899 to 925 at 95 %), at least 1,000 asked for'
+        """
+        bound = "at least" if self.floor else "at most"
+        interval = f"({figure(self.low)} to {figure(self.high)} at 95 %)"
+        return f"{figure(self.seen)} {self.unit} {interval}, {bound} {figure(self.allowed)} asked for"
+
+
+def conclude(
+    claims: Sequence[Claim],
+    *,
+    margin: float,
+    disturbances: Sequence[str],
+    quiet: str,
+    close: str = "",
+    advice: Sequence[Advice] = (),
+) -> Verdict:
+    """Passed where every claim is kept, failed where one is missed on a quiet machine, otherwise inconclusive.
+
+    ``disturbances`` says what the neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may
+    explain a claim that is neither kept nor clearly missed. ``advice`` is for loaders that miss.
+    """
+    standings = [claim.standing(margin) for claim in claims]
+    if all(standing == "kept" for standing in standings):
+        return Verdict("passed", "; ".join(claim.sentence for claim in claims))
+    short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
+    if disturbances:
+        return Verdict(
+            "inconclusive", f"{short}; the machine was too busy to say: {', '.join(disturbances)}", tuple(advice)
+        )
+    if "missed" in standings:
+        return Verdict("failed", f"{short}; the machine was quiet: {quiet}", tuple(advice))
+    why = close or f"too close to call: it fails once it certainly misses by {margin - 1:.0%}".replace("%", " %")
+    return Verdict("inconclusive", f"{short}; {why}", tuple(advice))
+
+
+def figure(value: float) -> str:
+    """A number to three digits, thousands set off.
+
+    >>> [figure(each) for each in (1234567.8, 912.4, 12.345, 0.01234, 0)]
+    ['1,234,568', '912', '12.3', '0.0123', '0']
+    """
+    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"

@@ -1,0 +1,90 @@
+"""How many samples a batch holds.
+
+The rule, first that applies:
+
+1. map-style dataset: the number of indices that the sampler asked for (an index that is not a list is one sample);
+2. iterable dataset or StatefulDataLoader with ``batch_size``: the common first dimension of the batch, at most
+   ``batch_size``; ``batch_size`` itself where the batch has none;
+3. otherwise (``batch_size=None``, a loader that makes up its own batches): the common first dimension of the batch,
+   or one sample where it has none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+CountedBy = Literal["indices", "batch_size", "first dimension"]
+
+
+class CountedSampler:
+    """A sampler that notes how many indices it hands out at a time; everything else is the wrapped sampler's."""
+
+    def __init__(self, sampler: Iterable[Any], sizes: deque[int]) -> None:
+        self._sampler = sampler
+        self._sizes = sizes
+
+    def __iter__(self) -> Iterator[Any]:
+        self._sizes.clear()
+        for indices in self._sampler:
+            self._sizes.append(len(indices) if isinstance(indices, list | tuple) else 1)
+            yield indices
+
+    def __len__(self) -> int:
+        return len(self._sampler)  # type: ignore[arg-type]  # a sampler without a length raises its own TypeError
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sampler, name)
+
+
+def count_indices(copy: Any) -> deque[int] | None:
+    """Have a copied loader note the sizes of its index lists; None where there are no indices to count.
+
+    Not for a sampler with a state_dict: StatefulDataLoader asks its iterator for it.
+    """
+    from torch.utils.data import IterableDataset
+
+    name = "sampler" if vars(copy).get("batch_sampler") is None else "batch_sampler"
+    sampler = vars(copy).get(name)
+    inner = getattr(sampler, "sampler", None)
+    stateful = any(hasattr(each, "state_dict") for each in (copy, sampler, inner))
+    if sampler is None or stateful or isinstance(vars(copy).get("dataset"), IterableDataset):
+        return None
+    sizes: deque[int] = deque()
+    vars(copy)[name] = CountedSampler(sampler, sizes)
+    return sizes
+
+
+def first_dimension(batch: object) -> int | None:
+    """The length that all parts of a batch share along their first axis; None where they share none.
+
+    >>> first_dimension({"name": ["a", "b"], "size": (3, 4)})
+    2
+    >>> first_dimension("text") is None
+    True
+    """
+    if isinstance(batch, Mapping):
+        parts: list[object] = list(batch.values())
+    elif isinstance(batch, list | tuple) and batch and not isinstance(batch[0], int | float | str | bytes):
+        parts = list(batch)
+    else:
+        parts = [batch]
+    lengths = {_length(part) for part in itertools.islice(parts, 64)}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def _length(part: object) -> int | None:
+    shape = getattr(part, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else None
+    return len(part) if isinstance(part, list | tuple) else None
+
+
+def count(batch: object, batch_size: int | None) -> int:
+    """Samples of a batch by rules 2 and 3."""
+    seen = first_dimension(batch)
+    if batch_size is None:
+        return 1 if seen is None else seen
+    return batch_size if seen is None else min(seen, batch_size)
