@@ -1,8 +1,10 @@
 """The syntax that facts keep of a file: a small tree of plain values, without white space or comments.
 
 Every node starts with ``at``, its span (line, column, end line, end column; lines from 1,
-columns from 0, in characters), own parentheses included. The tree holds what rules can ask
-about and nothing else, so it is cheap to store and to walk; it is made by ``lower`` and read by the project.
+columns from 0, in characters), own parentheses included; that of a statement with a body covers
+its header from the first keyword (not the decorators) up to the colon. The tree holds what rules
+can ask about and nothing else, so it is cheap to store and to walk; it is made by ``lower`` and
+read by the project. No path down from the root is longer than ``MAX_DEPTH`` nodes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ Span = tuple[int, int, int, int]
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     at: Span
+
+
+# Readers of the tree recurse over it with up to four frames a level, and the interpreter stops at 1,000.
+MAX_DEPTH = 200
 
 
 class Expr(Node):
@@ -35,7 +41,11 @@ class Name(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(Expr):
-    """A literal; ``kind`` is one of int, float, str, bytes, bool, none, ellipsis, complex, fstring (then value is None)."""
+    """A literal; ``kind`` is one of int, float, str, bytes, bool, none, ellipsis, complex.
+
+    The value of bytes, complex and ellipsis is None, and that of a number or text that Python cannot hold.
+    Strings side by side are one constant. A string that stands alone as a statement is kept as ``pass``.
+    """
 
     value: int | float | str | bool | None
     kind: str
@@ -115,7 +125,7 @@ class Generator(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comprehension(Expr):
-    """``kind`` is list, set, dict or generator; ``key`` only for dict."""
+    """``kind`` is list, set, dict or generator; ``key`` only for dict, and not in ``{**d for d in ds}``."""
 
     kind: str
     key: Expr | None
@@ -147,7 +157,7 @@ class Compare(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinOp(Expr):
-    """A chain ``a + b + c`` is nested to the left, built without recursion."""
+    """A chain ``a + b + c`` is nested to the left; one of more than 50 operators is halved again and again instead."""
 
     left: Expr
     op: str
@@ -202,7 +212,7 @@ class Yield(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assign(Stmt):
-    """``a = b = value``; annotated assignments too (``annotation`` set; value None when only declared)."""
+    """``a = b = value``; annotated ones too (``annotation`` set; value None when only declared) and ``type X = …``."""
 
     targets: tuple[Expr, ...]
     value: Expr | None
@@ -211,6 +221,8 @@ class Assign(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AugAssign(Stmt):
+    """``target op= value``; ``op`` is as in BinOp."""
+
     target: Expr
     op: str
     value: Expr
@@ -258,7 +270,10 @@ class Scope(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Import(Stmt):
-    """``import module as name`` (one alias each): binds ``name`` to ``module``; without ``as``, to its first part."""
+    """``import module as name``, one alias each, all with the span of the statement.
+
+    Binds ``name`` to ``module``; without ``as``, ``name`` is the first part of ``module`` and bound to that.
+    """
 
     module: str
     name: str
@@ -267,7 +282,10 @@ class Import(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportFrom(Stmt):
-    """``from ..module import attr as name`` (one alias each); a star has attr and name ``*``."""
+    """``from ..module import attr as name``, one alias each, all with the span of the statement.
+
+    A star has attr and name ``*``.
+    """
 
     level: int
     module: str
@@ -284,8 +302,6 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
-    """``at`` covers the header up to the colon; so do While, With, FunctionDef and ClassDef."""
-
     target: Expr
     iter: Expr
     body: tuple[Stmt, ...]
