@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dataloader import loaders, outcome, targets
+from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
-from pytest_dataloader.outcome import BENCH, Subject
+from pytest_dataloader.outcome import Subject
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -151,6 +152,11 @@ class CheckItem(pytest.Item):
     def _subject(self) -> Subject:
         node = self._node
         return Subject(node.target.name, node.nodeid, node.loader)
+
+
+def prepare(config: pytest.Config) -> None:
+    """Find the pyproject.toml of a run that measures."""
+    config.stash[DECLARED] = Declared(targets.find_file(config.invocation_params.dir, config.rootpath))
 
 
 def selects_targets(config: pytest.Config) -> bool:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
-from weakref import ref
 
 import pytest
 
-from pytest_dataloader import checks, loaders, outcome
-from pytest_dataloader.errors import DataLoaderCheckError
-from pytest_dataloader.outcome import Subject
+from pytest_dataloader.checks import NAMES
 
 
 class Check(Protocol):
@@ -21,25 +17,6 @@ class Check(Protocol):
 
         The test fails where a limit is missed or cannot be one; it is reported as skipped where nothing was measured.
         """
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The loaders that a test has measured so far: its n-th loader is reported as ``nodeid#n``."""
-
-    loaders: list[tuple[ref[Any], set[str]]] = field(default_factory=list)
-
-    def number(self, loader: Any, check: str) -> int:
-        """Which loader of the test this is, from 1. A loader that had this check before counts anew."""
-        for number, (known, had) in enumerate(self.loaders, 1):
-            if known() is loader and check not in had:
-                had.add(check)
-                return number
-        self.loaders.append((ref(loader), {check}))
-        return len(self.loaders)
-
-
-_SEEN = pytest.StashKey[_Seen]()
 
 
 class _FixtureCheck:
@@ -54,22 +31,22 @@ class _FixtureCheck:
 
     def __call__(self, loader: Any, /, **limits: Any) -> Any:
         __tracebackhide__ = True
+        from pytest_dataloader import checks, loaders, outcome
+        from pytest_dataloader.errors import DataLoaderCheckError
+
         misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(loader)}"
         if loaders.is_dataloader(loader):
             try:
                 read = checks.read_limits(self._check, limits)
-                return outcome.examine(self._item, self._subject(loader), self._check, read)
+                return outcome.examine(
+                    self._item, outcome.subject_of(self._item, loader, self._check), self._check, read
+                )
             except DataLoaderCheckError as error:
                 misuse = str(error)
             except Exception as error:
                 error.__traceback__ = loaders.without_our_frames(error)
                 raise
         return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
-
-    def _subject(self, loader: Any) -> Subject:
-        nodeid = outcome.plain_nodeid(self._item)
-        number = self._item.stash.setdefault(_SEEN, _Seen()).number(loader, self._check)
-        return Subject(nodeid if number == 1 else f"{nodeid}#{number}", nodeid, loader)
 
 
 def _fixture(check: str) -> Any:
@@ -83,4 +60,4 @@ def _fixture(check: str) -> Any:
     return pytest.fixture(name=f"dataloader_{check}")(fixture)
 
 
-globals().update({f"dataloader_{check}": _fixture(check) for check in checks.NAMES})
+globals().update({f"dataloader_{check}": _fixture(check) for check in NAMES})

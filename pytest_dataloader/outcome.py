@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import pytest
 
 from pytest_dataloader import checks, loaders
+from pytest_dataloader.bench import BENCH, UNMEASURED
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
-from pytest_dataloader.locking import alone
+from pytest_dataloader.locking import alone, lock_path
 from pytest_dataloader.probe.exercise import exercise
+from pytest_dataloader.progress import ProgressLine, progress_line
 from pytest_dataloader.record import PROPERTY, Record, figures, plain
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_dataloader.options import Options
-    from pytest_dataloader.progress import ProgressLine
-
-UNMEASURED = pytest.StashKey[list[str]]()
-"""On an item: what its checks did not measure, one reason each. A test that passes otherwise is reported as skipped."""
 
 
-NEEDS_BENCH = "run with --dataloader-bench"
+NOT_ASKED = "run with --dataloader-bench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +35,7 @@ class Subject:
     loader: Any
 
 
-@dataclass(slots=True)
-class Bench:
-    """What one pytest process measures with and what it has seen; one per run, in ``config.stash``.
-
-    ``ledger`` holds the records by the node id of the item; on an xdist controller they come with the reports.
-    """
-
-    options: Options
-    lock: Path | None = None
-    progress: ProgressLine | None = None
-    ledger: dict[str, list[Record]] = field(default_factory=dict)
-
-
-BENCH = pytest.StashKey[Bench]()
+_PROGRESS = pytest.StashKey[ProgressLine | None]()
 
 
 class Unmeasured:
@@ -73,6 +56,32 @@ class Unmeasured:
         return f"<{self._check} was not measured: {self._reason}>"
 
 
+class _Seen:
+    """The loaders that a test has measured so far, each with the checks it had. Holds no loader alive."""
+
+    def __init__(self) -> None:
+        self._loaders: list[tuple[ref[Any], set[str]]] = []
+
+    def number(self, loader: Any, check: str) -> int:
+        """Which loader of the test this is, from 1. A loader that had this check before counts anew."""
+        for number, (known, had) in enumerate(self._loaders, 1):
+            if known() is loader and check not in had:
+                had.add(check)
+                return number
+        self._loaders.append((ref(loader), {check}))
+        return len(self._loaders)
+
+
+_SEEN = pytest.StashKey[_Seen]()
+
+
+def subject_of(item: pytest.Item, loader: Any, check: str) -> Subject:
+    """A loader that a test measures by a fixture. The test's n-th loader is called ``nodeid#n``."""
+    nodeid = plain_nodeid(item)
+    number = item.stash.setdefault(_SEEN, _Seen()).number(loader, check)
+    return Subject(nodeid if number == 1 else f"{nodeid}#{number}", nodeid, loader)
+
+
 def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> Any:
     """Run a check on a loader under limits already read, and return its evidence.
 
@@ -84,9 +93,9 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     try:
         if checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
             exercise(subject.loader)
-            verdict = Verdict("not_measured", NEEDS_BENCH)
+            verdict = Verdict("not_measured", NOT_ASKED)
         else:
-            evidence = _measure(bench, subject, check, limits)
+            evidence = _measure(item.config, subject, check, limits)
             verdict = checks.judge(check, evidence, limits=limits)
     except NotMeasured as error:
         verdict = Verdict("not_measured", str(error))
@@ -98,12 +107,15 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     return Unmeasured(check, verdict.reason) if evidence is None else evidence
 
 
-def _measure(bench: Bench, subject: Subject, check: str, limits: Mapping[str, Any]) -> Any:
-    options, progress = bench.options, bench.progress
+def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mapping[str, Any]) -> Any:
+    options = config.stash[BENCH].options
+    if _PROGRESS not in config.stash:
+        config.stash[_PROGRESS] = progress_line(config)
+    progress = config.stash[_PROGRESS]
     setting = checks.Setting(seconds=options.seconds, bench=options.bench)
     if progress is not None:
         setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
-    with alone(bench.lock if options.bench else None):
+    with alone(lock_path(config) if options.bench else None):
         try:
             return checks.measure(check, subject.loader, setting=setting, limits=limits)
         finally:
@@ -136,17 +148,17 @@ def note(
     item.config.stash[BENCH].ledger.setdefault(item.nodeid, []).append(seen)
 
 
+def forget(item: pytest.Item) -> None:
+    """Drop what an earlier run of the same item left: plugins that repeat failed tests run an item several times."""
+    item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PROPERTY)]
+    item.stash.setdefault(UNMEASURED, []).clear()
+    item.stash[_SEEN] = _Seen()
+
+
 def plain_nodeid(item: pytest.Item) -> str:
     """The node id of an item, without the group that ``--dist loadgroup`` appends to it."""
     groups = {str(name) for mark in item.iter_markers("xdist_group") for name in (*mark.args, *mark.kwargs.values())}
     return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}") if groups else item.nodeid
-
-
-def forget(item: pytest.Item) -> None:
-    """Drop what an earlier run of the same item left: plugins that repeat failed tests run an item several times."""
-    if item.user_properties:
-        item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PROPERTY)]
-    item.stash.setdefault(UNMEASURED, []).clear()
 
 
 def _conclude(item: pytest.Item, check: str, verdict: Verdict, *, strict: bool) -> None:

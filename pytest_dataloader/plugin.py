@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dataloader import options
-from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.locking import lock_path, path_of_run
-from pytest_dataloader.outcome import BENCH, UNMEASURED, Bench, forget
-from pytest_dataloader.progress import progress_line
-from pytest_dataloader.record import Record, records_in
+from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
     from pytest_dataloader.collection import TargetsFile
+    from pytest_dataloader.record import Record
 
 pytest_plugins = ["pytest_dataloader.fixtures"]
 
@@ -28,15 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    read = options.read(config)
-    config.stash[BENCH] = bench = Bench(read, lock=lock_path(config), progress=progress_line(config))
+    config.stash[BENCH] = bench = Bench(options.read(config))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Reports(config, bench), "dataloader_reports")
-    if read.bench:
-        from pytest_dataloader import collection, targets
+    if bench.options.bench:
+        from pytest_dataloader import collection
 
-        file = targets.find_file(config.invocation_params.dir, config.rootpath)
-        config.stash[collection.DECLARED] = collection.Declared(file)
+        collection.prepare(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -89,7 +85,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    forget(item)
+    if item.user_properties:  # only of an item that runs again
+        from pytest_dataloader import outcome
+
+        outcome.forget(item)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -101,18 +100,25 @@ def pytest_runtest_makereport(
     The innermost wrapper, so that pytest's own one for xfail sees the skip.
     """
     reasons = item.stash.get(UNMEASURED, [])
-    asked = call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured)
-    if call.excinfo is not None and asked:
-        text = str(call.excinfo.value)
-        reasons = [text]
+    asked = _figure_asked_for(call)
+    if asked:
+        reasons = [asked]
         # A skip is no reason for --pdb to stop.
-        call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(text), call.when).excinfo
+        call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(asked), call.when).excinfo
     report = yield
     if asked or (reasons and report.when == "call" and report.passed):
         path, line, _ = item.reportinfo()
         report.outcome = "skipped"
         report.longrepr = (str(path), (line or 0) + 1, f"Skipped: {'; '.join(dict.fromkeys(reasons))}")
     return report
+
+
+def _figure_asked_for(call: pytest.CallInfo[None]) -> str:
+    """What a test was told that asked for a figure that was not measured; empty for any other outcome."""
+    errors = sys.modules.get("pytest_dataloader.errors")
+    if errors is None or call.excinfo is None or not isinstance(call.excinfo.value, errors.NotMeasured):
+        return ""
+    return str(call.excinfo.value)
 
 
 def _measures(config: pytest.Config) -> bool:
@@ -131,12 +137,17 @@ class Reports:
         self._locks: set[Path] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = list(records_in(report.user_properties))
-        if found:
-            self._bench.ledger[report.nodeid] = found
+        if report.user_properties:
+            from pytest_dataloader.record import records_in
+
+            found = list(records_in(report.user_properties))
+            if found:
+                self._bench.ledger[report.nodeid] = found
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
+        from pytest_dataloader.locking import path_of_run
+
         self._locks.add(path_of_run(node.workerinput["testrunuid"]))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import pytest
 
@@ -21,15 +22,22 @@ _SAVE, _RESTORE, _ERASE_TO_END = "\x1b7", "\x1b8", "\x1b[K"
 
 def wanted(config: pytest.Config, environ: Mapping[str, str]) -> bool:
     """True where somebody watches: stderr is a terminal, not a CI log, not a worker of pytest-xdist, not ``-q``."""
+    with _uncaptured(config):
+        watched = sys.stderr is not None and sys.stderr.isatty()
     return (
-        sys.stderr is not None
-        and sys.stderr.isatty()
+        watched
         and environ.get("TERM", "dumb") != "dumb"
         and not environ.get("CI")
         and not hasattr(config, "workerinput")
         and config.pluginmanager.hasplugin("terminalreporter")
         and config.get_verbosity() >= 0
     )
+
+
+def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """A block in which stderr is the terminal's, as pytest's own live logging gets it."""
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    return contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
 
 def text(what: str, share: float, room: int) -> str:
@@ -79,8 +87,7 @@ class ProgressLine:
         return int(writer.fullwidth) - int(used) - 1
 
     def _write(self, shown: str) -> None:
-        capture: Any = self._config.pluginmanager.getplugin("capturemanager")
-        with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
+        with _uncaptured(self._config):
             self._config.get_terminal_writer().flush()
             sys.stderr.write(f"{_SAVE}{shown}{_ERASE_TO_END}{_RESTORE}")
             sys.stderr.flush()

@@ -17,11 +17,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.errors import BadLimit
-from pytest_dataloader.limits import READERS
-from pytest_dataloader.verdict import Verdict
+if TYPE_CHECKING:
+    from pytest_dataloader.verdict import Verdict
+
+# Every run of pytest imports this module for the names below, so it imports the rest of ours when a check runs.
 
 NAMES = ("throughput", "memory")
 """Every check, in the order in which a target runs them."""
@@ -29,7 +30,7 @@ NAMES = ("throughput", "memory")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a run measures: ``seconds`` is the budget of one check; ``progress`` is told what happens (share done 0..1)."""
+    """How a run measures: ``seconds`` is the budget of a check; ``progress`` is told what happens (share done 0..1)."""
 
     seconds: float = 5.0
     bench: bool = False
@@ -38,6 +39,8 @@ class Setting:
 
 def check_module(name: str) -> ModuleType:
     """Import the module of a check; raises BadLimit for a name that is none."""
+    from pytest_dataloader.errors import BadLimit
+
     if name not in NAMES:
         raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(NAMES)}")
     return importlib.import_module(f"pytest_dataloader.checks.{name}")
@@ -45,6 +48,8 @@ def check_module(name: str) -> ModuleType:
 
 def limits_of(name: str) -> Mapping[str, Callable[[object], Any]]:
     """The limits of a check by name, each with the function that reads a user's value for it."""
+    from pytest_dataloader.limits import READERS
+
     parameters = inspect.signature(check_module(name).judge).parameters.values()
     return {
         parameter.name: READERS[str(parameter.annotation).split("|")[0].strip()]
@@ -55,6 +60,8 @@ def limits_of(name: str) -> Mapping[str, Callable[[object], Any]]:
 
 def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     """Read a user's limits for a check; raises BadLimit that names the limit. A value of None is left out."""
+    from pytest_dataloader.errors import BadLimit
+
     known = limits_of(name)
     read = {}
     for key, value in values.items():

@@ -1,0 +1,31 @@
+"""What one run of pytest knows: its options, and the records of what it has measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_dataloader.options import Options
+    from pytest_dataloader.record import Record
+
+
+class Bench:
+    """The options of a run and its ledger: the records by the node id of the item that made them.
+
+    On a controller of pytest-xdist the records come with the reports of the workers.
+    """
+
+    __slots__ = ("ledger", "options")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.ledger: dict[str, list[Record]] = {}
+
+
+BENCH = pytest.StashKey[Bench]()
+"""On the config."""
+
+UNMEASURED = pytest.StashKey[list[str]]()
+"""On an item: what its checks did not measure, one reason each. A test that passes otherwise is reported as skipped."""
