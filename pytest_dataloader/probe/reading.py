@@ -37,6 +37,7 @@ class Window:
     name: str
     samples: int
     ranks: int
+    batches: int
     errors: int
     error: str
     seconds: float
@@ -167,7 +168,7 @@ class Reader:
         if self.plan.batches:
             ranks = len(flat_indices(self.plan.batches[:ranks]))
         window = Window(
-            name, read, ranks, self.errors, self.error, seconds, allocated(), self.restarted, growth[:50]
+            name, read, ranks, self.sent, self.errors, self.error, seconds, allocated(), self.restarted, growth[:50]
         )
         self.child.tell(pickle.dumps(window))
         self.child.hear(60.0)

@@ -1,0 +1,146 @@
+"""Memory: do workers grow, by which attribute, and what will N of them cost?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_dataloader.checks import Setting
+from pytest_dataloader.limits import Bytes
+from pytest_dataloader.probe import remedies
+from pytest_dataloader.probe.capacity import available_bytes
+from pytest_dataloader.probe.copying import Sources
+from pytest_dataloader.probe.diagnosis import Diagnosis, Source, diagnose
+from pytest_dataloader.probe.epoch import NOT_WATCHED, Point, Watched, WorkerGrowth, watch
+from pytest_dataloader.probe.growth import MATTERS, Attribute, Kind
+from pytest_dataloader.probe.replacement import Replacement, try_replacement
+from pytest_dataloader.verdict import Verdict
+
+NEEDS_BENCH = False
+
+FAILS_BY_ITSELF = frozenset({"copy_on_access", "cache", "leak", "retained"})
+"""Kinds that fail without any limit, each from the size on that ``growth.MATTERS`` gives. A cache that is full before
+a pass is over, and a copy per worker under spawn, are what the user chose: they are told, and held to limits only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
+
+    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there;
+    ``growth_bytes_per_worker`` is what one worker takes for itself in an epoch (low and high: how sure that is), and
+    ``predicted_total_bytes`` what all workers take together. Warm-up, which is paid once, is told apart.
+    """
+
+    kind: Kind
+    kinds: tuple[Kind, ...]
+    attribute: str
+    type: str
+    count: int
+    exposed_bytes: int
+    share_unshared: float
+    growth_bytes_per_worker: int
+    growth_low_bytes: int
+    growth_high_bytes: int
+    predicted_total_bytes: int
+    available_bytes: int
+    accumulating_attribute: str
+    accumulated_bytes_per_sample: float
+    kept_bytes_per_batch: float
+    warm_up_bytes: int
+    attributes: tuple[Attribute, ...]
+    replacement: Replacement | None
+    workers: int
+    start_method: str
+    source: Source
+    withheld: tuple[str, ...]
+    partly: tuple[str, ...]
+    samples_read: int
+    reading_error: str
+    worker_growth: tuple[WorkerGrowth, ...]
+    parent_growth_bytes: int
+    epoch_seen: float
+    curve: tuple[Point, ...]
+    seconds: float
+
+
+def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
+    """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left."""
+    started = time.monotonic()
+    sources = sources or Sources()
+    setting.progress("reading samples beside an idle worker", 0.1)
+    found = diagnose(loader, sources=sources)
+    replacement = try_replacement(loader, found, sources)
+    watched = NOT_WATCHED
+    if setting.bench:
+        setting.progress("watching workers through an epoch", 0.4)
+        watched = watch(loader, found, seconds=setting.seconds - (time.monotonic() - started), readers=sources.readings)
+    return _evidence(loader, found, replacement, watched, time.monotonic() - started)
+
+
+def _evidence(
+    loader: Any, found: Diagnosis, replacement: Replacement | None, watched: Watched, seconds: float
+) -> Memory:
+    kinds, growth = watched.confirm(found)
+    culprit = found.culprit if {"copy_on_access", "duplicated"} & set(kinds) else None
+    return Memory(
+        kind=kinds[0],
+        kinds=kinds,
+        attribute=culprit.finest if culprit else found.accumulation.attribute,
+        type=culprit.type if culprit else "",
+        count=culprit.count if culprit else 0,
+        exposed_bytes=culprit.exposed_bytes if culprit else 0,
+        share_unshared=culprit.share_unshared if culprit else 0.0,
+        growth_bytes_per_worker=growth,
+        growth_low_bytes=min(growth, found.growth_low_bytes),
+        growth_high_bytes=max(growth, found.growth_high_bytes),
+        predicted_total_bytes=loader.num_workers * growth,
+        available_bytes=available_bytes(),
+        accumulating_attribute=found.accumulation.attribute,
+        accumulated_bytes_per_sample=round(found.accumulation.bytes_per_sample, 1),
+        kept_bytes_per_batch=round(found.kept_bytes_per_batch, 1),
+        warm_up_bytes=found.warm_up_bytes,
+        attributes=found.attributes,
+        replacement=replacement,
+        workers=loader.num_workers,
+        start_method=found.start_method,
+        source=watched.source or found.source,
+        withheld=found.withheld,
+        partly=found.partly + watched.partly,
+        samples_read=found.samples_read,
+        reading_error=found.reading_error,
+        worker_growth=watched.workers,
+        parent_growth_bytes=watched.parent_growth_bytes,
+        epoch_seen=watched.share,
+        curve=watched.curve,
+        seconds=round(seconds, 3),
+    )
+
+
+def judge(
+    evidence: Memory, *, max_worker_growth: Bytes | None = None, max_total_memory: Bytes | None = None
+) -> Verdict:
+    """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit: it has no bound."""
+    seen = remedies.sentence(evidence)
+    advice = remedies.advice(evidence)
+    grave = set(evidence.kinds) & FAILS_BY_ITSELF
+    if evidence.growth_bytes_per_worker < MATTERS:
+        grave -= {"cache"}
+    if evidence.workers == 0:
+        grave &= {"leak", "retained"}
+    elif max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
+        allowed = f"; allowed: {remedies.size(max_worker_growth)} per worker"
+        return Verdict("failed", seen + allowed, advice)
+    elif max_total_memory is not None and evidence.predicted_total_bytes > max_total_memory:
+        allowed = f"; allowed: {remedies.size(max_total_memory)} in all workers together"
+        return Verdict("failed", seen + allowed, advice)
+    if max_worker_growth is not None or max_total_memory is not None:
+        grave &= {"leak", "retained"}
+    if grave:
+        return Verdict("failed", seen, advice)
+    if evidence.samples_read == 0 or evidence.reading_error:
+        return Verdict("inconclusive", seen, advice)
+    if evidence.source == "none" and evidence.start_method == "fork":
+        return Verdict("not_measured", seen, advice)
+    return Verdict("passed", seen, advice)
