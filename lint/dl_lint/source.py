@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 BOM = codecs.BOM_UTF8
 NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -106,4 +107,6 @@ def _decoded(path: str, data: bytes, encoding: str) -> str:
 
 def line_starts(text: str) -> list[int]:
     """Offset of the first character of each line; lines end as Python ends them, not at form feeds."""
-    return [0, *(end.end() for end in NEWLINE.finditer(text))]
+    if "\r" in text:
+        return [0, *(end.end() for end in NEWLINE.finditer(text))]
+    return list(accumulate(map((1).__add__, map(len, text.split("\n")[:-1])), initial=0))

@@ -43,7 +43,7 @@ class Tokens:
 
     def relex(self, text: str, token: int, stop: int) -> None:
         """``token`` really ends at ``stop``: read the rest anew from there."""
-        (end,) = _spans([stop], [stop], line_starts(text))
+        (end,) = _spans([""], [stop], [stop], line_starts(text))
         here = self.spans[token]
         self.spans[token] = (here[0], here[1], end[2], end[3])
         self.stops[token] = stop
@@ -65,7 +65,7 @@ def lex(text: str, start: int = 0) -> Tokens:
     parts = _TOKEN.split(text[start:] if start else text)
     borders = list(accumulate(map(len, parts), initial=start))
     texts, starts, stops = parts[1::2], borders[1:-1:2], borders[2::2]
-    spans = _spans(starts, stops, line_starts(text))
+    spans = _spans(texts, starts, stops, line_starts(text))
     if "#" not in text:
         return Tokens(texts, spans, starts, stops, [])
     code = [token[0] != "#" for token in texts]
@@ -79,11 +79,18 @@ def lex(text: str, start: int = 0) -> Tokens:
     )
 
 
-def _spans(starts: list[int], stops: list[int], lines: list[int]) -> list[Span]:
+def _spans(texts: list[str], starts: list[int], stops: list[int], lines: list[int]) -> list[Span]:
     """Line and column of each start and stop; map() keeps the loop out of the interpreter."""
-    offsets = [0, *lines]
+    bases = [0, *lines]
     first = list(map(bisect_right, repeat(lines), starts))
-    last = list(map(bisect_right, repeat(lines), stops))
-    columns = map(sub, starts, map(offsets.__getitem__, first))
-    ends = map(sub, stops, map(offsets.__getitem__, last))
+    base = list(map(bases.__getitem__, first))
+    columns = map(sub, starts, base)
+    ends = list(map(sub, stops, base))
+    last = first
+    broken = [index for index, token in enumerate(texts) if "\n" in token or "\r" in token]
+    if broken:
+        last = first.copy()
+        for index in broken:
+            line = last[index] = bisect_right(lines, stops[index])
+            ends[index] = stops[index] - bases[line]
     return list(zip(first, columns, last, ends, strict=True))

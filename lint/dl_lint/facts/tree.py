@@ -10,11 +10,24 @@ read by the project. No path down from the root is longer than ``MAX_DEPTH`` nod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
 
 Span = tuple[int, int, int, int]
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_transform(eq_default=False, frozen_default=True)
+def _node(cls: type[_T]) -> type[_T]:
+    """A slotted dataclass that type checkers hold to be frozen.
+
+    At run time it is not: a file has thousands of nodes per 1,000 lines, and freezing makes each
+    three times as dear (309 ns for three fields, 97 without).
+    """
+    return dataclass(slots=True, eq=False)(cls)
+
+
+
+@_node
 class Node:
     at: Span
 
@@ -34,12 +47,12 @@ class Stmt(Node):
 # --- expressions -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Name(Expr):
     id: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Constant(Expr):
     """A literal; ``kind`` is one of int, float, str, bytes, bool, none, ellipsis, complex.
 
@@ -51,20 +64,20 @@ class Constant(Expr):
     kind: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class FString(Expr):
     """An f-string (or t-string); ``values`` are its replaced expressions, all spanning the whole string."""
 
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Attribute(Expr):
     value: Expr
     attr: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Subscript(Expr):
     """``value[index]``; several indices come as one Tuple."""
 
@@ -72,14 +85,14 @@ class Subscript(Expr):
     index: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Slice(Expr):
     lower: Expr | None
     upper: Expr | None
     step: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Keyword(Node):
     """``name=value`` of a call or class; ``**value`` has no name."""
 
@@ -87,19 +100,19 @@ class Keyword(Node):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Call(Expr):
     func: Expr
     args: tuple[Expr, ...]
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Starred(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Sequence(Expr):
     """``kind`` is tuple, list or set."""
 
@@ -107,14 +120,14 @@ class Sequence(Expr):
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Mapping(Expr):
     """A dict display; a ``**other`` item has the key None."""
 
     items: tuple[tuple[Expr | None, Expr], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Generator(Node):
     """One ``for target in iter if …`` clause of a comprehension."""
 
@@ -123,7 +136,7 @@ class Generator(Node):
     ifs: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Comprehension(Expr):
     """``kind`` is list, set, dict or generator; ``key`` only for dict, and not in ``{**d for d in ds}``."""
 
@@ -133,14 +146,14 @@ class Comprehension(Expr):
     generators: tuple[Generator, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Conditional(Expr):
     test: Expr
     body: Expr
     orelse: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class BoolOp(Expr):
     """``op`` is and / or; a chain of one operator is flat."""
 
@@ -148,14 +161,14 @@ class BoolOp(Expr):
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Compare(Expr):
     left: Expr
     ops: tuple[str, ...]
     comparators: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class BinOp(Expr):
     """A chain ``a + b + c`` is nested to the left; one of more than 50 operators is halved again and again instead."""
 
@@ -164,7 +177,7 @@ class BinOp(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class UnaryOp(Expr):
     """``op`` is one of - + ~ not."""
 
@@ -172,7 +185,7 @@ class UnaryOp(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Param(Node):
     """``kind`` is positional (before /), plain, keyword (after *), args or kwargs."""
 
@@ -182,24 +195,24 @@ class Param(Node):
     annotation: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Lambda(Expr):
     params: tuple[Param, ...]
     body: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Walrus(Expr):
     target: Expr
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Await(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Yield(Expr):
     """``yield value`` or, with ``is_from``, ``yield from value``."""
 
@@ -210,7 +223,7 @@ class Yield(Expr):
 # --- statements ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Assign(Stmt):
     """``a = b = value``; annotated ones too (``annotation`` set; value None when only declared) and ``type X = …``."""
 
@@ -219,7 +232,7 @@ class Assign(Stmt):
     annotation: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class AugAssign(Stmt):
     """``target op= value``; ``op`` is as in BinOp."""
 
@@ -228,39 +241,39 @@ class AugAssign(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class ExprStmt(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Return(Stmt):
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Raise(Stmt):
     exc: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Assert(Stmt):
     test: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Delete(Stmt):
     targets: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Jump(Stmt):
     """``kind`` is break, continue or pass."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Scope(Stmt):
     """``kind`` is global or nonlocal."""
 
@@ -268,7 +281,7 @@ class Scope(Stmt):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Import(Stmt):
     """``import module as name``, one alias each, all with the span of the statement.
 
@@ -280,7 +293,7 @@ class Import(Stmt):
     has_alias: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class ImportFrom(Stmt):
     """``from ..module import attr as name``, one alias each, all with the span of the statement.
 
@@ -293,14 +306,14 @@ class ImportFrom(Stmt):
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class If(Stmt):
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class For(Stmt):
     target: Expr
     iter: Expr
@@ -308,33 +321,33 @@ class For(Stmt):
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class While(Stmt):
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class WithItem(Node):
     value: Expr
     target: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class With(Stmt):
     items: tuple[WithItem, ...]
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Handler(Node):
     type: Expr | None
     name: str | None
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Try(Stmt):
     body: tuple[Stmt, ...]
     handlers: tuple[Handler, ...]
@@ -342,7 +355,7 @@ class Try(Stmt):
     final: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Case(Node):
     """One arm of a match statement: the names that its pattern binds, its guard and its body."""
 
@@ -351,13 +364,13 @@ class Case(Node):
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Match(Stmt):
     subject: Expr
     cases: tuple[Case, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class FunctionDef(Stmt):
     name: str
     params: tuple[Param, ...]
@@ -367,7 +380,7 @@ class FunctionDef(Stmt):
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class ClassDef(Stmt):
     name: str
     bases: tuple[Expr, ...]
