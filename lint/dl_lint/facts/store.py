@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-
 class StoreError(ValueError):
     """A record that is not what ``encode`` makes."""
 
@@ -66,7 +65,9 @@ def _require(column: Any, kind: type) -> None:
 def _packed(spans: list[tree.Span]) -> list[int]:
     """Each span as lines on from the last one, column, further lines, end column: small numbers are short."""
     first, columns, last, ends = zip(*spans, strict=True) if spans else ((), (), (), ())
-    return list(chain.from_iterable(zip(map(sub, first, (0, *first)), columns, map(sub, last, first), ends, strict=False)))
+    return list(
+        chain.from_iterable(zip(map(sub, first, (0, *first)), columns, map(sub, last, first), ends, strict=False))
+    )
 
 
 def _unpacked(packed: Any) -> Iterable[tree.Span]:
@@ -248,5 +249,9 @@ _WRITERS = {
     kind: (number, [(field.name, _COLUMNS[str(field.type)][0]) for field in fields(kind)[1:]])
     for kind, number in _NUMBERS.items()
 }
-_EXPRESSIONS = {_NUMBERS[kind]: _reader(kind) for kind in _KINDS if issubclass(kind, tree.Expr) and kind is not tree.Expr}
-_STATEMENTS = {_NUMBERS[kind]: _reader(kind) for kind in _KINDS if issubclass(kind, tree.Stmt) and kind is not tree.Stmt}
+_EXPRESSIONS = {
+    _NUMBERS[kind]: _reader(kind) for kind in _KINDS if issubclass(kind, tree.Expr) and kind is not tree.Expr
+}
+_STATEMENTS = {
+    _NUMBERS[kind]: _reader(kind) for kind in _KINDS if issubclass(kind, tree.Stmt) and kind is not tree.Stmt
+}

@@ -26,7 +26,6 @@ def _node(cls: type[_T]) -> type[_T]:
     return dataclass(slots=True, eq=False)(cls)
 
 
-
 @_node
 class Node:
     at: Span
