@@ -100,12 +100,19 @@ def _import(name: str, roots: Sequence[Path]) -> ModuleType:
     except (Exception, SystemExit) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and (name == missing or name.startswith(f"{missing}.")):
-            places = " and ".join(str(root) for root in roots)
-            raise BadTarget(
-                f"there is no module {missing!r}: it was looked for in {places}, then on sys.path; "
-                "install the project, or add its folder to pytest's pythonpath setting"
-            ) from None
+            raise BadTarget(_missing(missing, roots)) from None
         raise BadTarget(f"importing {name} raised {explain(error)}") from None
+
+
+def _missing(name: str, roots: Sequence[Path]) -> str:
+    parent, _, leaf = name.rpartition(".")
+    if parent in sys.modules:
+        return f"{parent} ({getattr(sys.modules[parent], '__file__', None) or 'a namespace'}) has no module {leaf!r}"
+    places = " and ".join(str(root) for root in roots)
+    return (
+        f"there is no module {name!r}: it was looked for in {places}, then on sys.path; "
+        "install the project, or add its folder to pytest's pythonpath setting"
+    )
 
 
 def _attribute(value: object, name: str, seen: str) -> Any:

@@ -80,7 +80,11 @@ def read_file(file: Path, shown: str) -> list[Target]:
     table = tool.get("pytest-dataloader", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
         return [_broken("pytest-dataloader", f"{shown}: {TABLE} = {_toml(table)}: expected a table")]
-    broken = [_broken(key, _unknown_setting(f"{shown}: [{TABLE}] {key}", key)) for key in table if key != "targets"]
+    broken = [
+        _broken(key, f"{shown}: [{TABLE}] {key}: {_unknown_setting(key, value)}")
+        for key, value in table.items()
+        if key != "targets"
+    ]
     targets = table.get("targets", {})
     if not isinstance(targets, dict):
         return [*broken, _broken("targets", f"{shown}: [{TABLE}] targets = {_toml(targets)}: expected tables")]
@@ -166,11 +170,11 @@ def _faults_of_loader(place: str, loader: object) -> list[str]:
     return [f"{place}: expected MODULE:ATTR, such as proj.data:make_train_loader"]
 
 
-def _unknown_setting(place: str, key: str) -> str:
-    if any(key.replace("-", "_").removeprefix("dataloader_") == option.name for option in OPTIONS):
-        name = key.replace("-", "_").removeprefix("dataloader_")
-        return f"{place}: options belong to pytest's own settings: [tool.pytest.ini_options] dataloader_{name}"
-    return f"{place}: unknown key{_did_you_mean(key, ('targets',))}"
+def _unknown_setting(key: str, value: object) -> str:
+    name = key.replace("-", "_").removeprefix("dataloader_")
+    if not isinstance(value, dict) and any(name == option.name for option in OPTIONS):
+        return f"options belong to pytest's own settings: [tool.pytest.ini_options] dataloader_{name}"
+    return f"unknown key{_did_you_mean(key, ('targets',))}"
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

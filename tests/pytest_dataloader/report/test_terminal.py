@@ -1,0 +1,63 @@
+"""The summary: a block for each loader, as much of it as was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dataloader.record import Record
+from pytest_dataloader.report import terminal
+from pytest_dataloader.verdict import Advice, Outcome
+
+
+def record(check: str, verdict: Outcome, reason: str, id_: str = "train", **figures: object) -> Record:
+    advice = (Advice("DL204", "keep the workers"), Advice("", "use a faster disk")) if verdict == "failed" else ()
+    return Record(id_, f"pyproject.toml::{id_}", "DataLoader(Jpeg)", check, verdict, reason, figures, {}, advice)
+
+
+RECORDS = [
+    record("throughput", "failed", "812 samples/s (790 to 834), floor 2,000", rate=812.345, shape=[1, None], parts={}),
+    record("memory", "inconclusive", "too busy\nframe of an error"),
+    record("throughput", "not_measured", "run with --dataloader-bench", id_="val"),
+]
+
+
+def text(verbosity: int) -> list[str]:
+    return ["".join(piece for piece, _ in line) for line in terminal.lines(RECORDS, verbosity)]
+
+
+def test_a_block_names_the_loader_and_says_of_each_check_what_was_seen() -> None:
+    assert text(0) == [
+        "train  DataLoader(Jpeg)",
+        "  throughput  failed        812 samples/s (790 to 834), floor 2,000",
+        "              DL204: keep the workers",
+        "              use a faster disk",
+        "  memory      inconclusive  too busy",
+        "val  DataLoader(Jpeg)",
+        "  throughput  not measured  run with --dataloader-bench",
+    ]
+
+
+def test_quiet_leaves_advice_out_and_verbose_adds_the_figures() -> None:
+    assert text(-1) == [line for line in text(0) if "DL204" not in line and "disk" not in line]
+    added = [line for line in text(1) if line not in text(0)]
+    assert added == [
+        "              rate = 812.3",
+        "              shape = [1, -]",
+        "              parts = {}",
+    ]
+
+
+@pytest.mark.parametrize("verdict", ["passed", "failed", "inconclusive", "not_measured"])
+def test_the_verdict_alone_is_coloured(verdict: Outcome) -> None:
+    _, line = terminal.lines([record("memory", verdict, "reason")], -1)
+    coloured = [(piece, markup) for piece, markup in line if markup]
+    assert coloured == [(verdict.replace("_", " "), terminal.MARKUP[verdict])]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(12345678.9, "1.235e+07"), (812.34567, "812.3"), (12345678, "12345678"), (None, "-"), ("a", "a")],
+)
+def test_figures_are_cut_for_reading(value: object, shown: str) -> None:
+    lines = list(terminal.lines([record("memory", "passed", "", x=value)], 1))
+    assert lines[-1][0][0].strip() == f"x = {shown}"

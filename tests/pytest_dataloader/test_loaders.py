@@ -1,0 +1,158 @@
+"""Loaders by name: what is imported from where, what counts as one, and what is said of anything else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # torchdata ships no types
+
+from pytest_dataloader import loaders
+from pytest_dataloader.errors import BadTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODULE = """
+from torch.utils.data import DataLoader, TensorDataset
+import torch
+
+class Data:
+    @staticmethod
+    def train():
+        return DataLoader(TensorDataset(torch.zeros(8)), batch_size=4)
+    def train_dataloader(self):
+        return self.train()
+
+ready = Data.train()
+numbers = [1, 2]
+dataset = ready.dataset
+
+def fails():
+    raise ValueError("no samples")
+def stops():
+    raise SystemExit(3)
+def wants(root, *, size=3):
+    return ready
+def lists():
+    return [ready]
+def missing():
+    import surely_not_installed
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    """A folder with the module ``looked_up``, importable for as long as the test runs."""
+    tmp_path.joinpath("looked_up.py").write_text(MODULE)
+    tmp_path.joinpath("looked_up_broken.py").write_text("import surely_not_installed\n")
+    tmp_path.joinpath("looked_up_wrong.py").write_text("1 +\n")
+    with loaders.importable([tmp_path]):
+        yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("looked_up")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("reference", ["looked_up:ready", "looked_up:Data.train"])
+def test_a_loader_or_what_returns_one_is_built(root: Path, reference: str) -> None:
+    assert isinstance(loaders.build(reference, [root]), DataLoader)
+
+
+@pytest.mark.parametrize(
+    ("reference", "fault"),
+    [
+        ("looked_up", "expected MODULE:ATTR, such as proj.data:make_train_loader, got 'looked_up'"),
+        ("looked_op:ready", "there is no module 'looked_op': it was looked for in {root}, then on sys.path; install"),
+        ("looked_up.deeper:ready", "looked_up ({root}/looked_up.py) has no module 'deeper'"),
+        ("looked_up:redy", "looked_up has no attribute 'redy'; did you mean 'ready'?"),
+        ("looked_up:Data.tarin", "looked_up.Data has no attribute 'tarin'; did you mean 'train'?"),
+        ("looked_up:numbers", "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list"),
+        ("looked_up:dataset", "TensorDataset, which is a Dataset: wrap it in a DataLoader"),
+        ("looked_up:lists", "expected a torch.utils.data.DataLoader, looked_up.lists() returned list"),
+        ("looked_up:Data", "looked_up.Data: name the DataLoader that its train_dataloader() returns"),
+        ("looked_up:wants", "looked_up.wants cannot be called without arguments (missing a required argument: 'root')"),
+        ("looked_up:fails", "looked_up.fails() raised ValueError: no samples\n"),
+        ("looked_up:stops", "looked_up.stops() raised SystemExit: 3\n"),
+        ("looked_up:missing", "looked_up.missing() raised ModuleNotFoundError: No module named 'surely_not_installed'"),
+        (
+            "looked_up_broken:ready",
+            "importing looked_up_broken raised ModuleNotFoundError: No module named 'surely",
+        ),
+        ("looked_up_wrong:ready", "importing looked_up_wrong raised"),
+    ],
+)
+def test_what_cannot_be_built_says_why(root: Path, reference: str, fault: str) -> None:
+    with pytest.raises(BadTarget) as caught:
+        loaders.build(reference, [root])
+    assert fault.format(root=root) in str(caught.value)
+
+
+def test_an_error_of_the_users_code_comes_with_their_frames_and_no_others(root: Path) -> None:
+    with pytest.raises(BadTarget) as caught:
+        loaders.build("looked_up:fails", [root])
+    frames = [line for line in str(caught.value).splitlines() if line.lstrip().startswith("File ")]
+    assert len(frames) == 1
+    assert str(root / "looked_up.py") in frames[0]
+
+
+def test_an_error_of_this_package_keeps_its_frames() -> None:
+    with pytest.raises(AttributeError) as caught:
+        loaders.describe(None)
+    assert "loaders.py" in loaders.explain(caught.value)
+
+
+def test_our_frames_are_cut_from_the_traceback_of_a_users_error() -> None:
+    class Loud:
+        @property
+        def dataset(self) -> None:
+            raise KeyError("theirs")
+
+    with pytest.raises(KeyError) as caught:
+        loaders.describe(Loud())
+    assert caught.value.__traceback__ is not None
+    inner = caught.value.__traceback__.tb_next  # the outer frame is this test's own
+    error = caught.value.with_traceback(inner)
+    left = loaders.without_our_frames(error)
+    assert left is not None
+    assert left.tb_frame.f_code.co_name == "dataset"
+
+
+def test_sys_path_is_as_it_was_afterwards(tmp_path: Path) -> None:
+    before = list(sys.path)
+    with loaders.importable([tmp_path, Path(before[-1])]):
+        assert sys.path == [str(tmp_path), *before]
+    assert sys.path == before
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
+def test_subclasses_count_and_other_iterables_do_not() -> None:
+    class Mine(DataLoader[int]):
+        pass
+
+    data = TensorDataset(torch.zeros(4))
+    assert loaders.is_dataloader(Mine(data))  # type: ignore[arg-type]  # the type of the samples does not matter here
+    assert loaders.is_dataloader(StatefulDataLoader(data))
+    assert not loaders.is_dataloader(iter(DataLoader(data)))
+    assert not loaders.is_dataloader(data)
+    assert not loaders.is_dataloader(None)
+
+
+def test_a_description_names_what_shapes_the_speed() -> None:
+    data = TensorDataset(torch.zeros(4))
+    assert loaders.describe(DataLoader(data)) == "DataLoader(TensorDataset, batch_size=1, num_workers=0)"
+    full = DataLoader(
+        data,
+        batch_size=None,
+        num_workers=2,
+        persistent_workers=True,
+        prefetch_factor=7,
+        multiprocessing_context="spawn",
+    )
+    assert loaders.describe(full) == (
+        "DataLoader(TensorDataset, batch_size=None, num_workers=2, persistent_workers=True, prefetch_factor=7, "
+        "start_method=spawn)"
+    )
