@@ -1,0 +1,174 @@
+"""What comes of taking something from a value: an item, an attribute, the next element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts.tree import Call
+from dl_lint.project import attributes, calls
+from dl_lint.project.values import (
+    ABSENT,
+    NOTHING,
+    UNKNOWN,
+    Absent,
+    Batch,
+    Collection,
+    Const,
+    CpuCount,
+    Derived,
+    Generated,
+    Instance,
+    Loader,
+    Made,
+    Nothing,
+    Number,
+    OneOf,
+    Option,
+    Parameter,
+    Sampler,
+    Table,
+    Tensor,
+    Value,
+    Wrapped,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+
+LONGEST_DERIVATION = 8
+"""Steps taken from something unbound before it counts as unknown."""
+
+
+def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) -> Value:
+    """One recorded step, taken again now that its base is known."""
+    if kind == "attr":
+        return attributes.attribute(ev, base, str(key))
+    if kind == "item":
+        return item(ev, base, key if isinstance(key, Value) else UNKNOWN)
+    if kind == "iterate":
+        return iterate(ev, base)
+    return calls.of_value(ev, base, key) if isinstance(key, Call) else UNKNOWN
+
+
+def derived(base: Value, kind: str, key: str | Value | Call | None = None) -> Value:
+    """A step that waits for its base to be known."""
+    length, inner = 0, base
+    while isinstance(inner, Derived):
+        length, inner = length + 1, inner.base
+    return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+
+
+def item(ev: Evaluator, base: Value, key: Value) -> Value:
+    """``base[key]``."""
+    match base:
+        case OneOf():
+            return union(item(ev, one, key) for one in base.members)
+        case Collection():
+            return _from_collection(base, key)
+        case Table():
+            return _from_table(base, key)
+        case Batch():
+            return Batch(base.loader, whole=False)
+        case Tensor():
+            return base
+        case Generated() | Wrapped() | Nothing():
+            return iterate(ev, base)
+        case Parameter() | Derived():
+            return derived(base, "item", key)
+        case Made() if not isinstance(base, Loader | Sampler):
+            return derived(base, "item", key)
+        case Option():
+            return UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _from_collection(base: Collection, key: Value) -> Value:
+    if base.items is None:
+        return UNKNOWN if base.element is NOTHING else base.element
+    if isinstance(key, Const) and isinstance(key.value, int):
+        return base.items[key.value] if -len(base.items) <= key.value < len(base.items) else UNKNOWN
+    return union(base.items) if base.items else UNKNOWN
+
+
+def _from_table(base: Table, key: Value) -> Value:
+    if isinstance(key, Const):
+        value = base.get(key.value)
+        return UNKNOWN if isinstance(value, Absent) else without_absent(value)
+    values = [without_absent(value) for _, value in base.items]
+    return union(values) if values and base.closed else union((*values, UNKNOWN))
+
+
+def without_absent(value: Value) -> Value:
+    if isinstance(value, OneOf):
+        return union(one for one in value.members if not isinstance(one, Absent))
+    return UNKNOWN if isinstance(value, Absent) else value
+
+
+def found(value: Value, otherwise: Value | None) -> Value:
+    """``value``, or ``otherwise`` where it is absent."""
+    if isinstance(value, Absent):
+        return otherwise if otherwise is not None else ABSENT
+    if isinstance(value, OneOf) and ABSENT in value.members:
+        return union((without_absent(value), otherwise if otherwise is not None else ABSENT))
+    return value
+
+
+def iterate(ev: Evaluator, base: Value) -> Value:
+    """What a loop over ``base`` gives each time."""
+    match base:
+        case OneOf():
+            # None and numbers cannot be iterated: that alternative does not reach the loop
+            return union(iterate(ev, one) for one in base.members if not isinstance(one, Const | Number))
+        case Loader():
+            return Batch(base)
+        case Batch():
+            return Batch(base.loader, whole=False)
+        case Tensor():
+            return base
+        case Wrapped():
+            return _unwrapped(ev, base)
+        case Generated():
+            return base.element
+        case Collection(items=None):
+            return base.element
+        case Collection(items=tuple() as items):
+            return union(items) if items else UNKNOWN
+        case Table():
+            return union(Const(key, "str") for key, _ in base.items if isinstance(key, str)) if base.closed else UNKNOWN
+        case Instance():
+            return calls.iterated(ev, base)
+        case Parameter() | Derived():
+            return derived(base, "iterate")
+        case Made() if not isinstance(base, Sampler):
+            return derived(base, "iterate")
+        case Nothing():
+            return NOTHING
+        case _:
+            return UNKNOWN
+
+
+def _unwrapped(ev: Evaluator, base: Wrapped) -> Value:
+    elements = tuple(iterate(ev, one) for one in base.inner)
+    if base.kind == "enumerate":
+        return pair(Number(), elements[0] if elements else UNKNOWN)
+    if base.kind == "zip":
+        return pair(*elements)
+    return union(elements) if elements else UNKNOWN
+
+
+def pair(*items: Value) -> Collection:
+    """A tuple that no expression of the code displays."""
+    return Collection("tuple", items, UNKNOWN, None)
+
+
+def arithmetic(left: Value, right: Value) -> Value:
+    """The sum, product or the like of two values that are not both literals."""
+    for one in (left, right):
+        if isinstance(one, CpuCount):
+            return one
+        if isinstance(one, Tensor):
+            return Tensor(one.source, "unknown", one.node)
+    numeric = (Number, Const)
+    return Number() if isinstance(left, numeric) and isinstance(right, numeric) else UNKNOWN

@@ -1,0 +1,213 @@
+"""Who calls a function of the project, and what its parameters therefore are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import arguments, attributes
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Collection,
+    Frame,
+    Function,
+    Instance,
+    Number,
+    Option,
+    Parameter,
+    Partial,
+    Value,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import FileIndex, Scope
+
+MOST_CALLS = 16
+"""Calls of one function that its parameters are bound from; a function with more is taken for a general one."""
+
+MOST_CANDIDATES = 400
+"""Calls by one name that are looked at; names such as ``get`` and ``forward`` tell nothing."""
+
+SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elastic_launch": 0}
+"""Functions that call one of their arguments with ``args``, after so many arguments of their own (the rank)."""
+
+
+class Callers:
+    """The call sites of each function, found by name and confirmed by value."""
+
+    def __init__(self, ev: Evaluator) -> None:
+        self.ev = ev
+        self._of: dict[Scope, tuple[Frame, ...] | None] = {}
+        self._names: dict[str, set[str]] | None = None
+        self._below: dict[Class, list[Class]] | None = None
+
+    # --- who calls ---------------------------------------------------------------------
+
+    def of(self, scope: Scope) -> tuple[Frame, ...] | None:
+        """All known calls of a function; None if there are too many to tell."""
+        if scope not in self._of:
+            self._of[scope] = None
+            self._of[scope] = self._find(scope)
+        return self._of[scope]
+
+    def _find(self, scope: Scope) -> tuple[Frame, ...] | None:
+        found: list[Frame] = []
+        for call in self._candidates(scope):
+            if self._calls(call, scope):
+                found.append(Frame(scope, call))
+                if len(found) > MOST_CALLS:
+                    return None
+        return tuple(found)
+
+    def _candidates(self, scope: Scope) -> list[t.Call]:
+        names = {scope.name}
+        if scope.name == "__init__" and scope.parent is not None:
+            names |= {scope.parent.name, "cls"} | {sub.scope.name for sub in self.subclasses(Class(scope.parent))}
+        elif scope.name == "__call__":
+            return []
+        names |= {alias for name in names for alias in self._aliases().get(name, ())}
+        names |= SPAWNERS.keys()
+        found = [call for file in self._files() for name in names for call in file.methods.get(name, ())]
+        return found if len(found) <= MOST_CANDIDATES else []
+
+    def _files(self) -> list[FileIndex]:
+        return [file for file in self.ev.files.by_path.values() if file is not None]
+
+    def _aliases(self) -> dict[str, set[str]]:
+        """The other names that imports and assignments give to a name."""
+        if self._names is None:
+            names: defaultdict[str, set[str]] = defaultdict(set)
+            self._names = names
+            for file in self.ev.linted:
+                for scope in file.scopes:
+                    for name, bindings in scope.bindings.items():
+                        for binding in bindings:
+                            node = binding.node
+                            if isinstance(node, t.ImportFrom) and node.attr != name:
+                                names[node.attr].add(name)
+                            elif isinstance(node, t.Assign) and isinstance(node.value, t.Name | t.Attribute):
+                                names[(dotted(node.value) or "").rpartition(".")[2]].add(name.rpartition(".")[2])
+        return self._names
+
+    def _calls(self, call: t.Call, scope: Scope) -> bool:
+        func = call.func
+        last = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+        if last in SPAWNERS:
+            target = _target(call)
+            return target is not None and any(_is(one, scope) for one in self._values(target))
+        return any(_is(one, scope) or self._constructs(one, scope) for one in self._values(func))
+
+    def _values(self, expr: t.Expr) -> tuple[Value, ...]:
+        return alternatives(self.ev.value(expr))
+
+    def _constructs(self, value: Value, scope: Scope) -> bool:
+        if not isinstance(value, Class) or scope.name != "__init__":
+            return False
+        init = attributes.of_class(self.ev, value, "__init__")
+        return isinstance(init, Function) and init.scope is scope
+
+    # --- what they pass ----------------------------------------------------------------
+
+    def bind(self, parameter: Parameter) -> Value:
+        """What a parameter may be over all known calls."""
+        frames = self.of(parameter.scope)
+        if frames is None:
+            return UNKNOWN
+        if frames:
+            return union(self.ev.resolve(argument(self.ev, frame, parameter)) for frame in frames)
+        return self._uncalled(parameter)
+
+    def _uncalled(self, parameter: Parameter) -> Value:
+        """A parameter of a function that nobody in the project calls."""
+        option = self._click_option(parameter)
+        if option is not None:
+            return option
+        param = parameter.param
+        if param.annotation is not None:
+            for one in alternatives(self.ev.symbolic(param.annotation)):
+                if isinstance(one, Class) and not attributes.external_bases(self.ev, one):
+                    return Instance(one)
+        return Option(self.ev.symbolic(param.default), "parameter", param) if param.default is not None else UNKNOWN
+
+    def _click_option(self, parameter: Parameter) -> Value | None:
+        node = parameter.scope.node
+        for decorator in node.decorators if isinstance(node, t.FunctionDef) else ():
+            if isinstance(decorator, t.Call) and (dotted(decorator.func) or "").endswith("option"):
+                names = [str(a.value) for a in decorator.args if isinstance(a, t.Constant) and a.kind == "str"]
+                plain = {name.lstrip("-").replace("-", "_") for name in names}
+                if parameter.param.name in plain:
+                    default = arguments.given(self.ev, decorator, (), "default").symbolic
+                    return Option(apply_absent(default), "command line", decorator)
+        return None
+
+    # --- classes -----------------------------------------------------------------------
+
+    def subclasses(self, cls: Class) -> tuple[Class, ...]:
+        """The classes of the linted files that derive from ``cls``, at any depth."""
+        if self._below is None:
+            below: defaultdict[Class, list[Class]] = defaultdict(list)
+            self._below = below
+            for file in self.ev.linted:
+                for scope in file.scopes:
+                    if scope.kind == "class":
+                        one = Class(scope)
+                        for base in attributes.lineage(self.ev, one)[1:]:
+                            if isinstance(base, Class):
+                                below[base].append(one)
+        return tuple(self._below.get(cls, ()))
+
+
+def apply_absent(value: Value) -> Value:
+    from dl_lint.project.values import Absent
+
+    return UNKNOWN if isinstance(value, Absent) else value
+
+
+def _is(value: Value, scope: Scope) -> bool:
+    match value:
+        case Function():
+            return value.scope is scope
+        case Bound():
+            return value.function.scope is scope
+        case Partial():
+            return _is(value.func, scope)
+        case _:
+            return False
+
+
+def _target(call: t.Call) -> t.Expr | None:
+    for keyword in call.keywords:
+        if keyword.name in ("target", "fn"):
+            return keyword.value
+    return call.args[0] if call.args else None
+
+
+def argument(ev: Evaluator, frame: Frame, parameter: Parameter) -> Value:
+    """What one call passes for a parameter."""
+    func = frame.call.func
+    last = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+    if last in SPAWNERS and frame.scope.name != last:
+        return _spawned(ev, frame, parameter, SPAWNERS[last])
+    return arguments.bound(ev, frame, parameter.param)
+
+
+def _spawned(ev: Evaluator, frame: Frame, parameter: Parameter, own: int) -> Value:
+    params = [p for p in frame.scope.params if p.kind in ("plain", "positional")]
+    if frame.scope.is_method:
+        params = params[1:]
+    if parameter.param not in params:
+        return UNKNOWN
+    at = params.index(parameter.param)
+    if at < own:
+        return Number()
+    given = arguments.given(ev, frame.call, ("fn", "args"), "args").symbolic
+    if isinstance(given, Collection) and given.items is not None and at - own < len(given.items):
+        return given.items[at - own]
+    return UNKNOWN

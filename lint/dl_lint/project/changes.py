@@ -1,0 +1,117 @@
+"""Changes made in place to a container between where it is bound and where it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import apply
+from dl_lint.project.flow import reached_by
+from dl_lint.project.values import (
+    ABSENT,
+    UNKNOWN,
+    Collection,
+    Const,
+    Literal,
+    OneOf,
+    Table,
+    Value,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import Binding, Change, Site
+
+GROWING = frozenset({"append", "add", "insert", "extend", "item"})
+
+
+def changed(ev: Evaluator, value: Value, binding: Binding, changes: list[Change], at: Site | None) -> Value:
+    """``value`` with the changes applied that lie between ``binding`` and ``at``."""
+    if isinstance(value, OneOf):
+        return union(changed(ev, one, binding, changes, at) for one in value.members)
+    if isinstance(value, Table):
+        for change in _between(binding, changes, at):
+            value = _on_table(ev, value, change, reached_by(change.site, at) == "always")
+        return value
+    if isinstance(value, Collection):
+        grown = [change for change in _between(binding, changes, at) if change.kind in GROWING]
+        if grown:
+            return _grown(ev, value, grown)
+    return value
+
+
+def _between(binding: Binding, changes: list[Change], at: Site | None) -> list[Change]:
+    later = [
+        change
+        for change in changes
+        if change.site.order > binding.site.order or change.site.scope is not binding.site.scope
+    ]
+    return [change for change in later if reached_by(change.site, at) != "never"]
+
+
+def _on_table(ev: Evaluator, table: Table, change: Change, always: bool) -> Table:
+    items = dict(table.items)
+    match change.kind:
+        case "item":
+            key = ev.symbolic(change.key)
+            if not isinstance(key, Const):
+                return Table(table.items, False, table.node)
+            _lay(items, table, key.value, ev.symbolic(change.value), always)
+            return Table(tuple(items.items()), table.closed, table.node)
+        case "update":
+            return _updated(ev, table, change, always)
+        case "setdefault" | "pop" | "delete":
+            call = change.node
+            key_expr = call.args[0] if isinstance(call, t.Call) and call.args else change.key
+            key = ev.symbolic(key_expr)
+            if not isinstance(key, Const):
+                return Table(table.items, False, table.node)
+            value: Value = ABSENT
+            if change.kind == "setdefault":
+                default = ev.symbolic(call.args[1]) if isinstance(call, t.Call) and len(call.args) > 1 else UNKNOWN
+                value = apply.found(table.get(key.value), default)
+            _lay(items, table, key.value, value, always)
+            return Table(tuple(items.items()), table.closed, table.node)
+        case "clear":
+            return Table((), True, table.node) if always else Table(table.items, False, table.node)
+        case _:
+            return table
+
+
+def _lay(items: dict[Literal, Value], table: Table, key: Literal, value: Value, always: bool) -> None:
+    items[key] = value if always else union((table.get(key), value))
+
+
+def _updated(ev: Evaluator, table: Table, change: Change, always: bool) -> Table:
+    """``table.update(other, key=value)``."""
+    items = dict(table.items)
+    closed = table.closed
+    call = change.node
+    keywords = call.keywords if isinstance(call, t.Call) else ()
+    for keyword in keywords:
+        if keyword.name is not None:
+            _lay(items, table, keyword.name, ev.symbolic(keyword.value), always)
+    others = [change.value] if change.value is not None else []
+    others += [keyword.value for keyword in keywords if keyword.name is None]
+    for other in others:
+        for one in alternatives(ev.symbolic(other)):
+            if not isinstance(one, Table):
+                closed = False
+                continue
+            closed = closed and one.closed
+            for key, value in one.items:
+                _lay(items, table, key, apply.found(value, table.get(key)), always)
+    return Table(tuple(items.items()), closed, table.node)
+
+
+def _grown(ev: Evaluator, value: Collection, changes: list[Change]) -> Collection:
+    elements = [apply.iterate(ev, value)]
+    for change in changes[:16]:
+        added = change.value
+        if change.kind == "insert" and isinstance(change.node, t.Call) and len(change.node.args) > 1:
+            added = change.node.args[1]
+        found = ev.symbolic(added)
+        elements.append(apply.iterate(ev, found) if change.kind == "extend" else found)
+    return Collection(value.kind, None, union(elements), value.node)

@@ -1,0 +1,161 @@
+"""Dataset classes as rules ask about them: their kind, what they keep on self, what fetching a sample reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import attributes, names, reach
+from dl_lint.project.frameworks import ITERABLE_DATASETS, is_map_dataset
+from dl_lint.project.values import Class, Function, Instance, Loader, Made, Value, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import Binding, Change, Scope
+
+Kind = Literal["map", "iterable"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetClass:
+    """A class whose objects are datasets, by what it derives from or because a loader is given one."""
+
+    cls: Class
+    kind: Kind
+
+    @property
+    def node(self) -> t.ClassDef:
+        assert isinstance(self.cls.scope.node, t.ClassDef)
+        return self.cls.scope.node
+
+    @property
+    def name(self) -> str:
+        return self.cls.scope.name
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``self.attribute`` is assigned, or changed in place, in a method of the class or of a base.
+
+    ``binding`` for an assignment, ``change`` for a change. ``method`` is the function that does it.
+    """
+
+    attribute: str
+    method: Scope
+    binding: Binding | None = None
+    change: Change | None = None
+
+    @property
+    def node(self) -> t.Node:
+        made = self.binding or self.change
+        assert made is not None
+        return made.node
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """``self.attribute`` is read while a sample is fetched; ``node`` is the attribute expression."""
+
+    attribute: str
+    node: t.Attribute
+    function: Scope
+
+
+def dataset_classes(ev: Evaluator, loaders: tuple[Loader, ...]) -> tuple[DatasetClass, ...]:
+    """The dataset classes of the linted files."""
+    found: dict[Class, Kind] = {}
+    for file in ev.linted:
+        for scope in file.scopes:
+            if scope.kind == "class":
+                kind = kind_of(ev, Class(scope))
+                if kind is not None:
+                    found[Class(scope)] = kind
+    for loader in loaders:
+        for cls in given_classes(ev, loader):
+            if cls not in found and cls.scope.file.linted:
+                found[cls] = "map" if _defines(ev, cls, "__getitem__") else "iterable"
+    return tuple(DatasetClass(cls, kind) for cls, kind in found.items())
+
+
+def kind_of(ev: Evaluator, cls: Class) -> Kind | None:
+    """Whether a class is a dataset by descent, and of which kind."""
+    for name in attributes.external_bases(ev, cls):
+        if name in ITERABLE_DATASETS:
+            return "iterable"
+        if is_map_dataset(name):
+            return "map"
+    return None
+
+
+def given_classes(ev: Evaluator, loader: Loader) -> Iterator[Class]:
+    """The classes of the project whose objects ``loader`` is given as its dataset."""
+    from dl_lint.project import loaders as queries
+
+    for one in alternatives(queries.argument(ev, loader, "dataset").value):
+        cls = one.cls if isinstance(one, Instance | Made) else None
+        if cls is not None:
+            yield cls
+
+
+def _defines(ev: Evaluator, cls: Class, name: str) -> bool:
+    return isinstance(attributes.of_class(ev, cls, name), Function)
+
+
+# --- what it keeps and reads ---------------------------------------------------------------
+
+
+def kept(ev: Evaluator, cls: Class) -> Iterator[Kept]:
+    """What the methods of a class and its bases store on self, and change in place there; the class's own first."""
+    for one in attributes.lineage(ev, cls):
+        if not isinstance(one, Class):
+            continue
+        for method in attributes.methods(one):
+            if method.params and "staticmethod" not in attributes.decorators(method):
+                yield from _kept_by(method, method.params[0].name + ".")
+
+
+def _kept_by(method: Scope, prefix: str) -> Iterator[Kept]:
+    for name, bindings in method.bindings.items():
+        if name.startswith(prefix) and name.count(".") == 1:
+            for binding in bindings:
+                yield Kept(name[len(prefix) :], method, binding=binding)
+    for name, changes in method.changes.items():
+        if name.startswith(prefix) and name.count(".") == 1:
+            for change in changes:
+                yield Kept(name[len(prefix) :], method, change=change)
+
+
+def fetching(ev: Evaluator, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
+    roots = []
+    for name in ("__getitem__", "__getitems__", "__iter__", "__next__"):
+        found = attributes.of_class(ev, cls, name)
+        if isinstance(found, Function):
+            roots.append(found.scope)
+    return reach.reachable(ev, tuple(roots), cls)
+
+
+def reads(ev: Evaluator, cls: Class) -> Iterator[Read]:
+    """The attributes of self that are read while a sample is fetched."""
+    for function in fetching(ev, cls):
+        if not function.is_method or not function.params:
+            continue
+        owner = function.params[0].name
+        for scope in reach.with_inner(function):
+            for load in scope.loads.get(owner, ()):
+                above = ev.parents.get(load)
+                if isinstance(above, t.Attribute) and not _is_stored(ev, above):
+                    yield Read(above.attr, above, function)
+
+
+def _is_stored(ev: Evaluator, node: t.Attribute) -> bool:
+    above = ev.parents.get(node)
+    return isinstance(above, t.Assign) and node in above.targets
+
+
+def stored_value(ev: Evaluator, one: Kept) -> Value:
+    """What an assignment on self stores."""
+    return ev.resolve(names.of_binding(ev, one.binding)) if one.binding is not None else ev.value(None)

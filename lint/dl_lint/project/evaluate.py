@@ -1,0 +1,185 @@
+"""What expressions stand for: evaluated on demand, once, first with parameters left open, then bound from all callers.
+
+``symbolic`` works within a function and through the functions that it calls; a parameter stays a ``Parameter``.
+``value`` then replaces each by what all known calls of its function pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from dl_lint.facts import tree as t
+from dl_lint.project import apply, callers, calls, expressions
+from dl_lint.project.solver import Solver
+from dl_lint.project.values import (
+    UNKNOWN,
+    Batch,
+    Bound,
+    Collection,
+    Derived,
+    Frame,
+    Frames,
+    Generated,
+    Instance,
+    Made,
+    Namespace,
+    Nothing,
+    OneOf,
+    Option,
+    Parameter,
+    Partial,
+    Table,
+    Tensor,
+    Value,
+    Wrapped,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.modules import Files
+    from dl_lint.project.scopes import FileIndex, Scope, Site
+
+LONGEST_CHAIN = 6
+"""Calls remembered between where an object is made and where it is used."""
+
+DEEPEST_VALUE = 10
+"""Steps taken from one parameter before its value counts as unknown."""
+
+Bind = Callable[[Parameter], Value]
+_Object = TypeVar("_Object", bound=Made | Instance)
+
+
+class Evaluator:
+    """The values of one project's expressions."""
+
+    def __init__(self, files: Files, linted: list[FileIndex]) -> None:
+        self.files = files
+        self.linted = linted
+        self.sites = files.sites
+        self.parents = files.parents
+        self.solver = Solver()
+        self.callers = callers.Callers(self)
+        self._scopes: dict[t.Node, Scope] = {}
+        self._scoped: set[FileIndex] = set()
+
+    def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
+        """The scope that a definition opens."""
+        file = self.sites[node].scope.file
+        if file not in self._scoped:
+            self._scoped.add(file)
+            self._scopes.update((scope.node, scope) for scope in file.scopes if scope.node is not None)
+        return self._scopes[node]
+
+    def site(self, node: t.Node) -> Site:
+        return self.sites[node]
+
+    # --- values ------------------------------------------------------------------------
+
+    def symbolic(self, expr: t.Expr | None) -> Value:
+        """What ``expr`` stands for, parameters left open."""
+        if expr is None:
+            return UNKNOWN
+        return self.solver.solve(expr, lambda: expressions.evaluate(self, expr))
+
+    def value(self, expr: t.Expr | None) -> Value:
+        """What ``expr`` stands for over all known callers; the empty union is unknown."""
+        found = self.solver.solve(("value", expr), lambda: self.resolve(self.symbolic(expr)))
+        return UNKNOWN if isinstance(found, Nothing) else found
+
+    def resolve(self, value: Value) -> Value:
+        """``value`` with its parameters bound from all known calls."""
+        return self.rewrite(value, self._bind_from_callers, None)
+
+    def enter(self, value: Value, frame: Frame) -> Value:
+        """``value``, found inside ``frame.scope``, as its caller sees it."""
+        return self.rewrite(value, lambda p: callers.argument(self, frame, p) if p.scope is frame.scope else p, frame)
+
+    def through(self, value: Value, frames: Frames) -> Value:
+        for frame in frames:
+            value = self.enter(value, frame)
+        return value
+
+    def _bind_from_callers(self, parameter: Parameter) -> Value:
+        return self.solver.solve(("parameter", parameter.param), lambda: self.callers.bind(parameter))
+
+    def rewrite(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
+        match value:
+            case Parameter():
+                return bind(value)
+            case Derived():
+                return self._rederive(value, bind, frame)
+            case OneOf():
+                return union(self.rewrite(one, bind, frame) for one in value.members)
+            case Made() | Instance():
+                return self._from_within(value, frame)
+            case Batch():
+                loader = self._from_within(value.loader, frame)
+                return replace(value, loader=loader)
+            case Tensor():
+                return replace(value, source=self.rewrite(value.source, bind, frame))
+            case Wrapped():
+                return replace(value, inner=tuple(self.rewrite(one, bind, frame) for one in value.inner))
+            case _:
+                return self._rewrite_rare(value, bind, frame)
+
+    def _rewrite_rare(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
+        match value:
+            case Generated():
+                inner = tuple(self.rewrite(one, bind, frame) for one in value.inner)
+                return Generated(self.rewrite(value.element, bind, frame), inner)
+            case Collection():
+                items = None if value.items is None else tuple(self.rewrite(i, bind, frame) for i in value.items)
+                return replace(value, items=items, element=self.rewrite(value.element, bind, frame))
+            case Table():
+                return replace(value, items=tuple((k, self.rewrite(v, bind, frame)) for k, v in value.items))
+            case Bound():
+                return replace(value, receiver=self.rewrite(value.receiver, bind, frame))
+            case Partial():
+                return replace(value, func=self.rewrite(value.func, bind, frame))
+            case Namespace():
+                return replace(value, parser=self.rewrite(value.parser, bind, frame))
+            case Option():
+                return replace(value, default=self.rewrite(value.default, bind, frame))
+            case _:
+                return value
+
+    def _rederive(self, value: Derived, bind: Bind, frame: Frame | None) -> Value:
+        base = value.base
+        if value.step == "call" and isinstance(base, Derived) and base.step == "attr":
+            receiver = self.rewrite(base.base, bind, frame)
+            if receiver == base.base:
+                return value
+            made = calls.method(self, receiver, str(base.key), _call_of(value))
+            return made if made == value else self._again(made, bind, frame)
+        found = self.rewrite(base, bind, frame)
+        if found == base:
+            return value
+        made = apply.step(self, found, value.step, value.key)
+        return self._again(made, bind, frame) if value.step == "call" else made
+
+    def _again(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
+        """Bind what the arguments of a call brought in, that only now could be followed."""
+        key = ("again", value, frame)
+        return self.solver.solve(key, lambda: self.rewrite(value, bind, frame))
+
+    def _from_within(self, value: _Object, frame: Frame | None) -> _Object:
+        """Remember the call that brought an object out of a function, if its arguments may depend on it."""
+        if frame is None or len(value.frames) >= LONGEST_CHAIN or value.call is None:
+            return value
+        at: Scope | None = self.sites[value.frames[-1].call if value.frames else value.call].scope
+        while at is not None:
+            if at is frame.scope or (at.kind == "class" and _constructs(frame, at)):
+                return replace(value, frames=(*value.frames, frame))
+            at = at.parent
+        return value
+
+
+def _constructs(frame: Frame, cls: Scope) -> bool:
+    return frame.scope.name == "__init__" and frame.scope.parent is cls
+
+
+def _call_of(value: Derived) -> t.Call:
+    assert isinstance(value.key, t.Call)
+    return value.key

@@ -1,0 +1,210 @@
+"""What the project model knows of torch and the libraries around it: names, signatures, what wraps what."""
+
+from __future__ import annotations
+
+ALWAYS_EXTERNAL = frozenset(
+    {
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "numpy",
+        "pandas",
+        "accelerate",
+        "lightning",
+        "pytorch_lightning",
+        "transformers",
+    }
+)
+"""Never taken for a folder of the project, whatever folders it has."""
+
+_ALIASES = {
+    "torch.utils.data.dataloader": "torch.utils.data",
+    "torch.utils.data.dataset": "torch.utils.data",
+    "torch.utils.data.distributed": "torch.utils.data",
+    "torch.utils.data.sampler": "torch.utils.data",
+    "torchdata.stateful_dataloader.stateful_dataloader": "torchdata.stateful_dataloader",
+    "pytorch_lightning": "lightning.pytorch",
+    "lightning.pytorch.core": "lightning.pytorch",
+    "torch_geometric.data.dataset": "torch_geometric.data",
+    "torch_geometric.loader.dataloader": "torch_geometric.loader",
+    "multiprocessing.pool": "multiprocessing",
+    "multiprocess": "multiprocessing",
+    "torch.multiprocessing": "torch.multiprocessing",
+}
+
+_RENAMED = {
+    "torch.utils.data._utils.worker.get_worker_info": "torch.utils.data.get_worker_info",
+    "torch_geometric.data.DataLoader": "torch_geometric.loader.DataLoader",
+    "os.process_cpu_count": "os.process_cpu_count",
+    "torch.get_num_threads": "torch.get_num_threads",
+}
+
+_DATALOADER = (
+    "dataset",
+    "batch_size",
+    "shuffle",
+    "sampler",
+    "batch_sampler",
+    "num_workers",
+    "collate_fn",
+    "pin_memory",
+    "drop_last",
+    "timeout",
+    "worker_init_fn",
+    "multiprocessing_context",
+    "generator",
+)
+
+LOADERS: dict[str, tuple[str, ...]] = {
+    "torch.utils.data.DataLoader": _DATALOADER,
+    "torchdata.stateful_dataloader.StatefulDataLoader": _DATALOADER,
+    "monai.data.DataLoader": ("dataset", "num_workers"),
+    "monai.data.ThreadDataLoader": ("dataset", "buffer_size"),
+    "torch_geometric.loader.DataLoader": ("dataset", "batch_size", "shuffle", "follow_batch", "exclude_keys"),
+    "torch_geometric.loader.DenseDataLoader": ("dataset", "batch_size", "shuffle"),
+    "torch_geometric.loader.DataListLoader": ("dataset", "batch_size", "shuffle"),
+    "torch_geometric.loader.NeighborLoader": ("dataset", "num_neighbors"),
+    "torch_geometric.loader.LinkNeighborLoader": ("dataset", "num_neighbors"),
+    "torch_geometric.loader.HGTLoader": ("dataset", "num_samples"),
+    "torch_geometric.loader.NeighborSampler": ("edge_index", "sizes"),
+    "torch_geometric.loader.ClusterLoader": ("dataset",),
+    "torch_geometric.loader.GraphSAINTRandomWalkSampler": ("dataset", "batch_size"),
+    "torch_geometric.loader.ShaDowKHopSampler": ("dataset", "depth", "num_neighbors"),
+    "webdataset.WebLoader": _DATALOADER,
+    "dgl.dataloading.DataLoader": ("graph", "indices", "graph_sampler"),
+    "dgl.dataloading.GraphDataLoader": ("dataset",),
+}
+"""DataLoader and its kin outside the project, with their positional arguments (``self`` left out)."""
+
+TORCH_LOADER = "torch.utils.data.DataLoader"
+
+SAMPLERS: dict[str, tuple[str, ...]] = {
+    "torch.utils.data.DistributedSampler": ("dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"),
+    "torch.utils.data.RandomSampler": ("data_source", "replacement", "num_samples", "generator"),
+    "torch.utils.data.SequentialSampler": ("data_source",),
+    "torch.utils.data.SubsetRandomSampler": ("indices", "generator"),
+    "torch.utils.data.WeightedRandomSampler": ("weights", "num_samples", "replacement", "generator"),
+    "torch.utils.data.BatchSampler": ("sampler", "batch_size", "drop_last"),
+    "torch.utils.data.Sampler": ("data_source",),
+}
+
+DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
+
+MAP_DATASETS = frozenset(
+    {
+        "torch.utils.data.Dataset",
+        "torch.utils.data.TensorDataset",
+        "torch.utils.data.ConcatDataset",
+        "torch.utils.data.Subset",
+        "torch.utils.data.StackDataset",
+        "torch_geometric.data.Dataset",
+        "torch_geometric.data.InMemoryDataset",
+        "monai.data.Dataset",
+        "fairseq.data.FairseqDataset",
+        "fairseq.data.BaseWrapperDataset",
+    }
+)
+ITERABLE_DATASETS = frozenset(
+    {
+        "torch.utils.data.IterableDataset",
+        "torch.utils.data.ChainDataset",
+        "torch.utils.data.IterDataPipe",
+        "torch.utils.data.datapipes.datapipe.IterDataPipe",
+        "torchdata.datapipes.iter.IterDataPipe",
+        "webdataset.WebDataset",
+        "webdataset.DataPipeline",
+    }
+)
+MAP_DATASET_MODULES = ("torchvision.datasets.", "torchaudio.datasets.")
+"""Every class in these modules is a map-style dataset."""
+
+PROGRESS = frozenset(
+    {
+        "tqdm.tqdm",
+        "tqdm.auto.tqdm",
+        "tqdm.autonotebook.tqdm",
+        "tqdm.notebook.tqdm",
+        "tqdm.tqdm_notebook",
+        "tqdm.std.tqdm",
+        "tqdm.asyncio.tqdm",
+        "tqdm.rich.tqdm",
+        "rich.progress.track",
+        "alive_progress.alive_it",
+        "fastprogress.progress_bar",
+        "fastprogress.fastprogress.progress_bar",
+        "fastprogress.master_bar",
+        "progressbar.progressbar",
+        "click.progressbar",
+        "logging_helpers.track",
+    }
+)
+WRAPPERS: dict[str, str] = {
+    "builtins.enumerate": "enumerate",
+    "builtins.zip": "zip",
+    "builtins.iter": "iter",
+    "itertools.cycle": "cycle",
+    "itertools.chain": "chain",
+    "itertools.islice": "islice",
+    "more_itertools.take": "islice",
+    **dict.fromkeys(PROGRESS, "progress"),
+}
+"""Iterables around others: the first argument, or for zip and chain all of them."""
+
+PREPARERS = frozenset(
+    {"prepare", "prepare_data_loader", "prepare_dataloader", "setup_dataloaders", "setup_data_loaders"}
+)
+"""Methods of accelerate and Lightning Fabric that return their arguments, with loaders that shard and move batches."""
+
+CPU_COUNTS = frozenset(
+    {
+        "os.cpu_count",
+        "multiprocessing.cpu_count",
+        "torch.multiprocessing.cpu_count",
+        "joblib.cpu_count",
+        "psutil.cpu_count",
+    }
+)
+
+ACCELERATED = frozenset(
+    {
+        "torch.cuda.is_available",
+        "torch.accelerator.is_available",
+        "torch.xpu.is_available",
+        "torch.npu.is_available",
+        "torch.cuda.device_count",
+    }
+)
+ACCELERATORS = frozenset({"cuda", "xpu", "npu", "hpu", "mlu", "musa", "privateuseone"})
+"""Device types that copies go to asynchronously from pinned memory. mps is not one: it shares memory with the host."""
+
+PARSERS = frozenset(
+    {
+        "argparse.ArgumentParser",
+        "configargparse.ArgumentParser",
+        "configargparse.ArgParser",
+        "jsonargparse.ArgumentParser",
+    }
+)
+
+FRESH_TENSORS = frozenset(
+    {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",
+     "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "linspace"}
+)  # fmt: skip
+"""Functions of torch that return new memory, on the CPU unless told otherwise."""
+
+
+def canonical(name: str) -> str:
+    """The one name that a thing goes by, of the several that it can be imported by."""
+    if name in _RENAMED:
+        return _RENAMED[name]
+    head, _, tail = name.rpartition(".")
+    while head:
+        if head in _ALIASES:
+            return f"{_ALIASES[head]}.{tail}"
+        head, _, last = head.rpartition(".")
+        tail = f"{last}.{tail}"
+    return name
+
+
+def is_map_dataset(name: str) -> bool:
+    return name in MAP_DATASETS or (name.startswith(MAP_DATASET_MODULES) and name.rpartition(".")[2][:1].isupper())

@@ -1,0 +1,136 @@
+"""Loops over loaders, and the loops that repeat them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import calls, context
+from dl_lint.project.values import (
+    NONE,
+    Batch,
+    Collection,
+    Generated,
+    Instance,
+    Loader,
+    Tensor,
+    Unknown,
+    Value,
+    Wrapped,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderLoop:
+    """A loop over the batches of a loader.
+
+    ``loaders`` are those that may be iterated; ``certain`` if there can be no others. ``source`` is the expression
+    iterated (in ``while True: batch = next(it)``, what ``next`` draws from).
+    """
+
+    node: LoopNode
+    source: t.Expr
+    loaders: tuple[Loader, ...]
+    certain: bool
+    function: Scope
+
+
+def loader_loops(ev: Evaluator) -> Iterator[LoaderLoop]:
+    """Every loop over a loader in the linted files, in source order."""
+    for file in ev.linted:
+        found = [one for scope in file.scopes for one in _in_scope(ev, scope)]
+        yield from sorted(found, key=lambda loop: loop.node.at)
+
+
+def _in_scope(ev: Evaluator, scope: Scope) -> Iterator[LoaderLoop]:
+    for loop in scope.loops:
+        if isinstance(loop.node, t.For | t.Generator):
+            yield from _over(ev, loop.node, loop.node.iter, scope)
+    for call in scope.calls:
+        if isinstance(call.func, t.Name) and call.func.id == "next" and call.args:
+            around = next(context.loops_around(ev, call), None)
+            if around is not None and not isinstance(call.args[0], t.Call):
+                yield from _over(ev, around, call.args[0], scope)
+
+
+def _over(ev: Evaluator, node: LoopNode, source: t.Expr, scope: Scope) -> Iterator[LoaderLoop]:
+    loaders, certain = iterated_loaders(ev, ev.value(source))
+    if loaders:
+        yield LoaderLoop(node, source, loaders, certain, scope.function)
+
+
+def iterated_loaders(ev: Evaluator, value: Value) -> tuple[tuple[Loader, ...], bool]:
+    """The loaders whose batches a loop over ``value`` gets, and whether there can be no others."""
+    found: dict[Loader, None] = {}
+    certain = True
+    for one in alternatives(value):
+        if one == NONE:
+            continue
+        inside = list(_loaders(ev, one))
+        found.update((loader, None) for loader in inside if loader is not None)
+        certain = certain and None not in inside and bool(inside)
+    return tuple(found), certain
+
+
+def _loaders(ev: Evaluator, value: Value) -> Iterator[Loader | None]:
+    match value:
+        case Loader():
+            yield value
+        case Wrapped(kind="zip" | "chain"):
+            yield from (
+                loader for one in value.inner for part in alternatives(one) for loader in _loaders(ev, part) if loader
+            )
+        case Wrapped():
+            yield from (loader for one in value.inner for part in alternatives(one) for loader in _loaders(ev, part))
+        case Generated():
+            yield from (
+                loader for one in value.inner for part in alternatives(one) for loader in _loaders(ev, part) if loader
+            )
+        case Instance():
+            yield from dict.fromkeys(batches_in(ev.resolve(calls.iterated(ev, value))))
+        case Unknown():
+            yield None
+        case _:
+            return
+
+
+def batches_in(value: Value) -> Iterator[Loader]:
+    """The loaders of the batches that ``value`` holds."""
+    for one in alternatives(value):
+        match one:
+            case Batch():
+                yield one.loader
+            case Tensor():
+                yield from batches_in(one.source)
+            case Collection(items=tuple() as items):
+                for item in items:
+                    yield from batches_in(item)
+            case Collection():
+                yield from batches_in(one.element)
+            case _:
+                continue
+
+
+def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
+    """The loop that iterates ``loader`` again and again, of those that do not also build it anew."""
+    around = [node for node in context.repeating(ev, loop.node) if node is not loop.node]
+    if isinstance(loop.node, t.While) or loop.source is not getattr(loop.node, "iter", None):
+        around = around or []
+    building = set(context.repeating(ev, loader.call))
+    for frame in loader.frames:
+        building.update(context.repeating(ev, frame.call))
+    return next((node for node in around if node not in building), None)
+
+
+def targets(loop: LoaderLoop) -> t.Expr | None:
+    """What the loop binds to each batch."""
+    return loop.node.target if isinstance(loop.node, t.For | t.Generator) else None

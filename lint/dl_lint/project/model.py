@@ -1,0 +1,259 @@
+"""The project as rules see it: a small set of queries over all files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import (
+    attributes,
+    context,
+    datasets,
+    edits,
+    loaders,
+    loops,
+    names,
+    reach,
+    tensors,
+    transfers,
+)
+from dl_lint.project.evaluate import Evaluator
+from dl_lint.project.modules import Files, Read
+from dl_lint.project.tokens import Tokens
+from dl_lint.project.values import External, Loader, Made, Sampler, Value, alternatives
+from dl_lint.rule import Edit, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.loaders import Argument, Pins, Workers
+    from dl_lint.project.loops import LoaderLoop
+    from dl_lint.project.scopes import Binding, FileIndex, Scope, Site, Store
+    from dl_lint.project.transfers import Transfer
+    from dl_lint.project.values import Class, Frame
+
+
+class Project:
+    """All linted files, linked. Everything is worked out on demand and once."""
+
+    def __init__(self, files: Files, linted: list[FileIndex]) -> None:
+        self.files: tuple[FileIndex, ...] = tuple(linted)
+        self.evaluator = Evaluator(files, linted)
+        self._tokens = Tokens(files)
+
+    @classmethod
+    def load(cls, files: Iterable[str], root: str, read: Read) -> Project:
+        """Index the files to lint, by their paths as the user named them (absolute, or relative to ``root``).
+
+        ``read`` gives a file's facts, or None where there are none. It is also asked for files that are only
+        imported and therefore never linted, by path relative to ``root`` if inside it, else absolute.
+        """
+        found = Files(root, read)
+        return cls(found, found.add(files))
+
+    # --- values ------------------------------------------------------------------------
+
+    def value(self, expr: t.Expr | None) -> Value:
+        """What an expression stands for over all known callers of its function."""
+        return self.evaluator.value(expr)
+
+    def bound_value(self, binding: Binding) -> Value:
+        """What a binding gives its name, without the changes made in place later."""
+        return self.evaluator.resolve(names.of_binding(self.evaluator, binding))
+
+    def argument(self, made: Made, name: str) -> Argument:
+        """An argument of the constructor of a loader, a sampler or another outside object."""
+        return loaders.argument(self.evaluator, made, name)
+
+    def passed(self, call: t.Call, name: str, *positions: str) -> Argument:
+        """An argument of any call whose callee takes ``positions`` in order."""
+        return loaders.passed(self.evaluator, call, name, positions)
+
+    # --- calls and stores ---------------------------------------------------------------
+
+    def calls(self, *qualified: str) -> Iterator[t.Call]:
+        """The calls of outside functions by their qualified names, such as ``torch.cuda.empty_cache``."""
+        last = {name.rpartition(".")[2] for name in qualified}
+        for file in self.files:
+            found = (call for name in _aliases(file, last) for call in file.methods.get(name, ()))
+            for call in sorted(found, key=lambda call: call.at):
+                callee = alternatives(self.evaluator.symbolic(call.func))
+                if any(isinstance(one, External) and one.name in qualified for one in callee):
+                    yield call
+
+    def method_calls(self, *methods: str) -> Iterator[t.Call]:
+        """The calls of ``anything.method(…)``, by file, in source order."""
+        for file in self.files:
+            found = (call for name in methods for call in file.methods.get(name, ()))
+            yield from sorted((call for call in found if isinstance(call.func, t.Attribute)), key=lambda call: call.at)
+
+    def attribute_stores(self, *attributes: str) -> Iterator[Store]:
+        """The assignments to ``anything.attribute``, by file, in source order."""
+        for file in self.files:
+            found = (store for name in attributes for store in file.stores.get(name, ()))
+            yield from sorted(found, key=lambda store: store.target.at)
+
+    def callers(self, function: Scope) -> tuple[Frame, ...]:
+        """The known calls of a function of the project."""
+        return self.evaluator.callers.of(function) or ()
+
+    def mentions(self, near: t.Node, word: str) -> bool:
+        """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
+        return self._tokens.mentions(self.evaluator.sites[near].scope.file, word)
+
+    # --- loaders -----------------------------------------------------------------------
+
+    @cached_property
+    def _made(self) -> tuple[tuple[Loader, ...], tuple[Sampler, ...]]:
+        return loaders.constructions(self.evaluator)
+
+    def loaders(self) -> tuple[Loader, ...]:
+        """Every construction of a DataLoader, of a subclass or of kin in other libraries."""
+        return self._made[0]
+
+    def samplers(self) -> tuple[Sampler, ...]:
+        """Every construction of a sampler of torch or of a subclass of one."""
+        return self._made[1]
+
+    def workers(self, loader: Loader) -> Workers:
+        """some, none, default-none (none unless the user asks for some) or unknown (possibly some)."""
+        return loaders.workers(self.evaluator, loader)
+
+    def pins(self, loader: Loader) -> Pins:
+        """yes (where an accelerator is there), no or unknown."""
+        return loaders.pins(self.evaluator, loader)
+
+    # --- loops and batches --------------------------------------------------------------
+
+    @cached_property
+    def _loops(self) -> tuple[LoaderLoop, ...]:
+        return tuple(loops.loader_loops(self.evaluator))
+
+    def loader_loops(self) -> tuple[LoaderLoop, ...]:
+        """Every loop over the batches of a loader: for, comprehension, and ``next(iterator)`` in any loop."""
+        return self._loops
+
+    def repeated_by(self, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
+        """The loop (an epoch loop, as a rule) that iterates the same ``loader`` again; it may stand in a caller."""
+        return loops.repeated_by(self.evaluator, loop, loader)
+
+    def batches_in(self, value: Value) -> tuple[Loader, ...]:
+        """The loaders whose batches ``value`` is, is part of or was computed from."""
+        return tuple(dict.fromkeys(loops.batches_in(value)))
+
+    def placement(self, value: Value) -> str:
+        """Where a tensor lives: pinned, pageable, device, cpu, or unknown (also for what is no tensor)."""
+        found = {tensors.placed(self.evaluator, one) for one in alternatives(value)}
+        return found.pop() if len(found) == 1 else "unknown"
+
+    def transfers(self) -> Iterator[Transfer]:
+        """Every call of to, cuda, cpu, pin_memory and copy_ on something that may be a tensor."""
+        return transfers.transfers(self.evaluator)
+
+    # --- datasets ----------------------------------------------------------------------
+
+    @cached_property
+    def _datasets(self) -> tuple[datasets.DatasetClass, ...]:
+        return datasets.dataset_classes(self.evaluator, self.loaders())
+
+    def dataset_classes(self) -> tuple[datasets.DatasetClass, ...]:
+        """The classes of the linted files whose objects are datasets."""
+        return self._datasets
+
+    def kept(self, cls: Class) -> Iterator[datasets.Kept]:
+        """What the methods of a class and of its bases store on self, or change there in place."""
+        return datasets.kept(self.evaluator, cls)
+
+    def reads(self, cls: Class) -> Iterator[datasets.Read]:
+        """The attributes of self that are read while a sample is fetched."""
+        return datasets.reads(self.evaluator, cls)
+
+    def fetching(self, cls: Class) -> tuple[Scope, ...]:
+        """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
+        return datasets.fetching(self.evaluator, cls)
+
+    def reachable(self, *roots: Scope) -> tuple[Scope, ...]:
+        """The functions of the project that run when ``roots`` do, themselves first."""
+        return reach.reachable(self.evaluator, roots)
+
+    def external_bases(self, cls: Class) -> tuple[str, ...]:
+        """The qualified names of what a class derives from outside the project."""
+        return attributes.external_bases(self.evaluator, cls)
+
+    # --- where things stand -------------------------------------------------------------
+
+    def place(self, node: t.Node) -> Place:
+        return Place(self.path(node), node.at)
+
+    def path(self, node: t.Node) -> str:
+        return self.evaluator.sites[node].scope.file.path
+
+    def site(self, node: t.Node) -> Site:
+        """The scope, the block and the place in the order of evaluation."""
+        return self.evaluator.sites[node]
+
+    def parent(self, node: t.Node) -> t.Node | None:
+        return self.evaluator.parents.get(node)
+
+    def ancestors(self, node: t.Node) -> Iterator[t.Node]:
+        """The nodes around a node, innermost first, up to its file."""
+        return context.ancestors(self.evaluator, node)
+
+    def statement_of(self, node: t.Node) -> t.Stmt | None:
+        return context.statement_of(self.evaluator, node)
+
+    def function_of(self, node: t.Node) -> Scope:
+        """The function, lambda, class or module whose code a node is."""
+        return context.function_of(self.evaluator, node)
+
+    def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
+        """The scope that a definition opens."""
+        return self.evaluator.scope_of(node)
+
+    def loops_around(self, node: t.Node) -> Iterator[LoopNode]:
+        """The loops that a node runs in, innermost first, within its function."""
+        return context.loops_around(self.evaluator, node)
+
+    def repeating(self, node: t.Node) -> tuple[LoopNode, ...]:
+        """The loops that run a node again: those around it, then those around the calls of its function."""
+        return context.repeating(self.evaluator, node)
+
+    def tests_around(self, node: t.Node) -> Iterator[tuple[t.Expr, bool]]:
+        """The ``if`` tests that a node depends on, innermost first, with the outcome that it needs."""
+        return context.tests_around(self.evaluator, node)
+
+    def in_handler(self, node: t.Node) -> bool:
+        return context.in_handler(self.evaluator, node)
+
+    def under_main_guard(self, node: t.Node) -> bool:
+        return context.under_main_guard(self.evaluator, node)
+
+    def changes_in(self, expr: t.Node, loop: LoopNode) -> bool:
+        """Whether something that ``expr`` reads is bound, stored or changed inside ``loop``."""
+        return context.changes_in(self.evaluator, expr, loop)
+
+    # --- edits --------------------------------------------------------------------------
+
+    def with_argument(self, call: t.Call, text: str) -> Edit:
+        """Add ``text`` (``name=value``) behind the last argument of a call."""
+        return edits.with_argument(call, self.path(call), text)
+
+    def statement_before(self, stmt: t.Stmt, text: str) -> Edit:
+        """Add a statement on a line of its own before another."""
+        above = self.parent(stmt)
+        return edits.before(stmt, self.path(stmt), text, above if isinstance(above, t.Stmt) else None)
+
+    def replaced(self, node: t.Node, text: str) -> Edit:
+        return edits.replaced(node, self.path(node), text)
+
+
+def _aliases(file: FileIndex, last: set[str]) -> set[str]:
+    """The names by which the functions called ``last`` may be called in a file."""
+    found = set(last)
+    for scope in file.scopes:
+        for name, bindings in scope.bindings.items():
+            if any(isinstance(one.node, t.ImportFrom) and one.node.attr in last for one in bindings):
+                found.add(name)
+    return found

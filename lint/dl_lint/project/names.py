@@ -1,0 +1,202 @@
+"""What names stand for: the bindings that reach them, and the changes made in place since."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import apply, attributes
+from dl_lint.project.changes import changed
+from dl_lint.project.flow import Reach, reaching, visible_at_end
+from dl_lint.project.frameworks import canonical
+from dl_lint.project.scopes import Binding, Path, Scope, Site
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import (
+    NOTHING,
+    UNKNOWN,
+    Class,
+    Collection,
+    Const,
+    External,
+    Function,
+    Generated,
+    Instance,
+    Module,
+    Nothing,
+    Parameter,
+    Value,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+
+
+def name(ev: Evaluator, expr: t.Name) -> Value:
+    return lookup(ev, expr.id, ev.site(expr))
+
+
+def lookup(ev: Evaluator, wanted: str, site: Site) -> Value:
+    """What the name ``wanted`` stands for at ``site``."""
+    found: list[Value] = []
+    for scope, at in _enclosing(site):
+        reach = reaching(scope, wanted, at) if at is not None else visible_at_end(scope, wanted)
+        found.extend(seen(ev, scope, wanted, reach, at))
+        if reach.certain or (wanted in scope.bindings and wanted not in scope.outer and scope.kind != "class"):
+            return union(found) if found else UNKNOWN
+    if found:
+        return union(found)
+    starred = from_star(ev, site.scope.file.module, wanted)
+    return starred if starred is not None else External(f"builtins.{wanted}")
+
+
+def _enclosing(site: Site) -> list[tuple[Scope, Site | None]]:
+    """The scopes that a name is looked up in, with the site there, or None for what a closure sees."""
+    scope: Scope | None = site.scope
+    at: Site | None = site
+    found: list[tuple[Scope, Site | None]] = []
+    while scope is not None:
+        if scope.kind != "class" or at is not None:
+            found.append((scope, at))
+        immediate = scope.kind in ("comprehension", "class", "lambda") and at is not None
+        at = scope.site if immediate else None
+        scope = scope.parent
+    return found
+
+
+def seen(ev: Evaluator, scope: Scope, wanted: str, reach: Reach, at: Site | None) -> list[Value]:
+    changes = scope.changes.get(wanted)
+    values = []
+    for binding in reach.bindings:
+        value = of_binding(ev, binding)
+        values.append(changed(ev, value, binding, changes, at) if changes else value)
+    return values
+
+
+def stored(ev: Evaluator, expr: t.Attribute) -> Value | None:
+    """What was last stored to ``a.b`` in the same function, if on every way to here."""
+    wanted = dotted(expr)
+    if wanted is None:
+        return None
+    found: list[Value] = []
+    for scope, at in _enclosing(ev.site(expr)):
+        if wanted in scope.bindings and at is not None:
+            reach = reaching(scope, wanted, at)
+            found.extend(seen(ev, scope, wanted, reach, at))
+            if reach.certain:
+                return union(found)
+        if scope.kind in ("function", "module"):
+            break
+    if not found:
+        return None
+    return union((*found, attributes.attribute(ev, ev.symbolic(expr.value), expr.attr)))
+
+
+def of_binding(ev: Evaluator, binding: Binding) -> Value:
+    """What a binding gives its name."""
+    return ev.solver.solve(binding, lambda: _of_binding(ev, binding))
+
+
+def _of_binding(ev: Evaluator, binding: Binding) -> Value:
+    match binding.kind, binding.node:
+        case "assign", _:
+            return unpack(ev, ev.symbolic(binding.value), binding.path)
+        case "for", _:
+            return unpack(ev, apply.iterate(ev, ev.symbolic(binding.value)), binding.path)
+        case "with", _:
+            return unpack(ev, _entered(ev, ev.symbolic(binding.value)), binding.path)
+        case "param", t.Param() as param:
+            return parameter(param, binding.site.scope)
+        case "def", t.FunctionDef() as node:
+            return Function(ev.scope_of(node))
+        case "class", t.ClassDef() as node:
+            return Class(ev.scope_of(node))
+        case "import", t.Import() as node:
+            module = node.module if node.has_alias else node.module.partition(".")[0]
+            return ev.files.absolute(binding.site.scope.file, module)
+        case "from", t.ImportFrom() as node:
+            return _imported(ev, binding.site.scope, node)
+        case "augment", _:
+            return _augmented(ev, binding)
+        case _:
+            return UNKNOWN
+
+
+def parameter(param: t.Param, scope: Scope) -> Value:
+    """A parameter as its function sees it; ``self`` and ``cls`` are known."""
+    if scope.is_method and scope.params and scope.params[0] is param and scope.parent is not None:
+        kinds = attributes.decorators(scope)
+        if "classmethod" in kinds or scope.name in ("__new__", "__init_subclass__"):
+            return Class(scope.parent)
+        if "staticmethod" not in kinds:
+            return Instance(Class(scope.parent))
+    return Parameter(param, scope)
+
+
+def unpack(ev: Evaluator, value: Value, path: Path) -> Value:
+    for index in path:
+        value = UNKNOWN if index is None else apply.item(ev, value, Const(index, "int"))
+    return value
+
+
+def _entered(ev: Evaluator, value: Value) -> Value:
+    """What ``with value as`` binds."""
+    if isinstance(value, Generated):
+        return value.element
+    if isinstance(value, Instance):
+        enter = attributes.of_class(ev, value.cls, "__enter__")
+        if isinstance(enter, Function):
+            from dl_lint.project import calls
+
+            returned = calls.returned(ev, enter.scope)
+            return value if returned == Instance(value.cls) else returned
+    return value
+
+
+def _augmented(ev: Evaluator, binding: Binding) -> Value:
+    before = lookup(ev, binding.name, Site(binding.site.scope, binding.site.block, binding.site.order - 1))
+    added = ev.symbolic(binding.value)
+    if isinstance(before, Collection):
+        more = apply.iterate(ev, added)
+        return Collection(before.kind, None, union((apply.iterate(ev, before), more)), before.node)
+    return apply.arithmetic(before, added)
+
+
+# --- imports -------------------------------------------------------------------------------
+
+
+def _imported(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value:
+    if node.attr == "*":
+        return NOTHING
+    module = source_of(ev, scope, node)
+    if module is None:
+        return UNKNOWN
+    if isinstance(module, External):
+        return External(canonical(f"{module.name}.{node.attr}"))
+    return attributes.attribute(ev, module, node.attr)
+
+
+def source_of(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value | None:
+    """The module that a ``from`` import reads."""
+    if node.level:
+        return ev.files.relative(scope.file, node.level, node.module)
+    return ev.files.absolute(scope.file, node.module)
+
+
+def from_star(ev: Evaluator, module: Scope, wanted: str) -> Value | None:
+    """``wanted`` from the modules that ``module`` imports with a star, if one of them has it."""
+    for binding in reversed(module.bindings.get("*", ())):
+        if isinstance(binding.node, t.ImportFrom):
+            source = source_of(ev, binding.site.scope, binding.node)
+            if isinstance(source, Module):
+                found = ev.solver.solve(("star", source, wanted), partial(_exported, ev, source, wanted))
+                if not isinstance(found, Nothing):
+                    return found
+    return None
+
+
+def _exported(ev: Evaluator, source: Module, wanted: str) -> Value:
+    if source.file.module.bindings.get(wanted):
+        return attributes.attribute(ev, source, wanted)
+    return from_star(ev, source.file.module, wanted) or NOTHING

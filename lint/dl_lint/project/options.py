@@ -1,0 +1,125 @@
+"""Options of the command line: what ``parser.add_argument`` declares and ``args.name`` therefore is by default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import arguments
+from dl_lint.project.frameworks import PARSERS
+from dl_lint.project.values import (
+    NONE,
+    UNKNOWN,
+    Absent,
+    Const,
+    Made,
+    Namespace,
+    Option,
+    Value,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+
+_PARSE = frozenset({"parse_args", "parse_intermixed_args"})
+_PARSE_SOME = frozenset({"parse_known_args", "parse_known_intermixed_args"})
+_GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
+
+
+def parsed(parser: Made, method: str) -> Value | None:
+    """What a method of an argparse parser returns; None for other objects and methods."""
+    if parser.name not in PARSERS:
+        return None
+    if method in _PARSE:
+        return Namespace(parser)
+    if method in _PARSE_SOME:
+        from dl_lint.project import apply
+
+        return apply.pair(Namespace(parser), UNKNOWN)
+    return parser if method in _GROUPS else None
+
+
+def option(ev: Evaluator, namespace: Namespace, name: str) -> Value:
+    """``args.name``: the option's default, and what the project stores there."""
+    return ev.solver.solve(("option", namespace, name), lambda: _option(ev, namespace, name))
+
+
+def _option(ev: Evaluator, namespace: Namespace, name: str) -> Value:
+    declared = _declared(ev, namespace.parser, name)
+    stored = _stored(ev, namespace, name)
+    return union((*declared, *stored)) if declared or stored else UNKNOWN
+
+
+def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
+    """The declarations of an option in the files of the project, those of this parser if they can be told apart."""
+    calls = [
+        call
+        for file in ev.files.by_path.values()
+        if file is not None
+        for call in file.methods.get("add_argument", ())
+        if destination(call) == name
+    ]
+    mine = [call for call in calls if _belongs(ev, call, parser)]
+    if not mine:
+        here = ev.site(parser.call).scope.file if isinstance(parser, Made) else None
+        mine = [call for call in calls if ev.site(call).scope.file is here and not _known(ev, call)]
+    return [_default(ev, call) for call in mine]
+
+
+def _belongs(ev: Evaluator, call: t.Call, parser: Value) -> bool:
+    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+    found = alternatives(ev.value(receiver))
+    return any(one == parser for one in found) or any(one in _parents(ev, parser) for one in found)
+
+
+def _known(ev: Evaluator, call: t.Call) -> bool:
+    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+    return any(isinstance(one, Made) for one in alternatives(ev.value(receiver)))
+
+
+def _parents(ev: Evaluator, parser: Value) -> tuple[Value, ...]:
+    """``ArgumentParser(parents=[other])``."""
+    if not isinstance(parser, Made):
+        return ()
+    given = arguments.given(ev, parser.call, (), "parents").symbolic
+    from dl_lint.project import apply
+
+    return () if isinstance(given, Absent) else alternatives(ev.resolve(apply.iterate(ev, given)))
+
+
+def destination(call: t.Call) -> str:
+    """The attribute that an ``add_argument`` call declares."""
+    for keyword in call.keywords:
+        if keyword.name == "dest" and isinstance(keyword.value, t.Constant):
+            return str(keyword.value.value)
+    flags = [str(arg.value) for arg in call.args if isinstance(arg, t.Constant) and arg.kind == "str"]
+    long = [flag for flag in flags if flag.startswith("--")] or flags
+    return long[0].lstrip("-").replace("-", "_") if long else ""
+
+
+def _default(ev: Evaluator, call: t.Call) -> Value:
+    given = arguments.given(ev, call, (), "default").symbolic
+    action = arguments.given(ev, call, (), "action").symbolic
+    if isinstance(given, Absent):
+        required = arguments.given(ev, call, (), "required").symbolic
+        match action:
+            case Const(value="store_true"):
+                given = Const(False, "bool")
+            case Const(value="store_false"):
+                given = Const(True, "bool")
+            case _:
+                positional = not str(getattr(call.args[0], "value", "")).startswith("-") if call.args else True
+                given = UNKNOWN if positional or required == Const(True, "bool") else NONE
+    return Option(given, "command line", call)
+
+
+def _stored(ev: Evaluator, namespace: Namespace, name: str) -> list[Value]:
+    """What the project assigns to ``args.name``."""
+    return [
+        ev.symbolic(store.value) if store.value is not None and not store.path else UNKNOWN
+        for file in ev.files.by_path.values()
+        for store in (file.stores.get(name, ()) if file is not None else ())
+        if namespace in alternatives(ev.value(store.target.value))
+    ]

@@ -1,0 +1,76 @@
+"""What can be read off a node of the tree alone: its children, its dotted name, its literal value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dl_lint.facts import tree as t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONGEST_NAME = 6
+"""Parts of a dotted name that are followed; ``self.cfg.data.train.loader.workers`` is as deep as configs get."""
+
+
+def _present(*nodes: t.Node | None) -> tuple[t.Node, ...]:
+    return tuple(node for node in nodes if node is not None)
+
+
+def _none(_node: Any) -> tuple[t.Node, ...]:
+    return ()
+
+
+_CHILDREN: dict[type[t.Node], Callable[[Any], tuple[t.Node, ...]]] = {
+    t.Name: _none,
+    t.Constant: _none,
+    t.FString: lambda n: n.values,
+    t.Attribute: lambda n: (n.value,),
+    t.Subscript: lambda n: (n.value, n.index),
+    t.Slice: lambda n: _present(n.lower, n.upper, n.step),
+    t.Keyword: lambda n: (n.value,),
+    t.Call: lambda n: (n.func, *n.args, *n.keywords),
+    t.Starred: lambda n: (n.value,),
+    t.Sequence: lambda n: n.items,
+    t.Mapping: lambda n: tuple(part for item in n.items for part in item if part is not None),
+    t.Generator: lambda n: (n.target, n.iter, *n.ifs),
+    t.Comprehension: lambda n: _present(*n.generators, n.key, n.element),
+    t.Conditional: lambda n: (n.test, n.body, n.orelse),
+    t.BoolOp: lambda n: n.values,
+    t.Compare: lambda n: (n.left, *n.comparators),
+    t.BinOp: lambda n: (n.left, n.right),
+    t.UnaryOp: lambda n: (n.operand,),
+    t.Param: lambda n: _present(n.default, n.annotation),
+    t.Lambda: lambda n: (*n.params, n.body),
+    t.Walrus: lambda n: (n.value,),
+    t.Await: lambda n: (n.value,),
+    t.Yield: lambda n: _present(n.value),
+    t.ExprStmt: lambda n: (n.value,),
+    t.Return: lambda n: _present(n.value),
+    t.Raise: lambda n: _present(n.exc),
+    t.Assert: lambda n: (n.test,),
+    t.Jump: _none,
+}
+
+
+def children(node: t.Node) -> tuple[t.Node, ...]:
+    """The nodes right below an expression or a statement without a body, in source order."""
+    return _CHILDREN[type(node)](node)
+
+
+def dotted(expr: t.Node | None) -> str | None:
+    """``a.b.c`` as text, or None for anything else."""
+    parts: list[str] = []
+    while isinstance(expr, t.Attribute):
+        parts.append(expr.attr)
+        expr = expr.value
+        if len(parts) >= LONGEST_NAME:
+            return None
+    if not isinstance(expr, t.Name):
+        return None
+    parts.append(expr.id)
+    return ".".join(reversed(parts))
+
+
+def is_none(expr: t.Node | None) -> bool:
+    return isinstance(expr, t.Constant) and expr.kind == "none"

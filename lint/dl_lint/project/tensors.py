@@ -1,0 +1,193 @@
+"""Where tensors live: what each operation does to the placement of its result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import apply, arguments, loaders
+from dl_lint.project.frameworks import ACCELERATORS, FRESH_TENSORS
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import (
+    UNKNOWN,
+    Batch,
+    Collection,
+    Const,
+    Derived,
+    External,
+    Made,
+    Tensor,
+    Value,
+    WhenAccelerated,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+
+VIEWS = frozenset(
+    {"view", "view_as", "reshape", "permute", "transpose", "t", "squeeze", "unsqueeze", "detach", "narrow", "expand",
+     "contiguous", "flatten", "unflatten", "requires_grad_", "swapaxes", "movedim", "select", "chunk", "split",
+     "unbind", "values", "get", "pop", "expand_as", "share_memory_"}
+)  # fmt: skip
+"""Methods whose result shares the memory of the tensor (or, for a batch that is a dict, takes a part of it)."""
+
+COPIES = frozenset(
+    {"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte", "type", "clone", "type_as",
+     "index_select", "masked_select", "repeat", "flip", "roll", "add", "sub", "mul", "div", "sum", "mean", "max", "min",
+     "abs", "cat", "gather", "sort", "argmax", "softmax", "repeat_interleave", "cumsum", "log", "exp", "sqrt"}
+)  # fmt: skip
+"""Methods that return new memory: pageable for a tensor of the CPU, even if that was pinned."""
+
+NUMPY = frozenset({"numpy", "tolist", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
+
+
+def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> Value:
+    """A method of a tensor, or of a batch (which may be a dict or an object that holds tensors)."""
+    moved_ = moved(ev, receiver, name, expr)
+    if moved_ is not None:
+        return moved_
+    if name in VIEWS:
+        return Batch(receiver.loader, whole=False) if isinstance(receiver, Batch) else receiver
+    if name == "items" and isinstance(receiver, Batch):
+        part = Batch(receiver.loader, whole=False)
+        return Collection("list", None, apply.pair(UNKNOWN, part), None)
+    if name in COPIES:
+        placement = "pageable" if placement_of(receiver) in ("batch", "pinned", "pageable", "cpu") else "unknown"
+        return Tensor(receiver, "device" if placement_of(receiver) == "device" else placement, expr)
+    if name in NUMPY:
+        return apply.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
+    return UNKNOWN
+
+
+def placement_of(value: Batch | Tensor) -> str:
+    """Where a tensor lives: batch (wherever its loader put it), or as ``Tensor.placement``."""
+    return "batch" if isinstance(value, Batch) else value.placement
+
+
+def moved(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value | None:
+    """The result of a transfer; None for any other method."""
+    match name:
+        case "cuda" | "xpu" | "npu":
+            return Tensor(receiver, "device", expr)
+        case "pin_memory":
+            return Tensor(receiver, "pinned", expr)
+        case "cpu":
+            return Tensor(receiver, "cpu", expr)
+        case "to":
+            kind = destination(ev, expr)
+            if kind == "dtype":
+                return Tensor(
+                    receiver,
+                    "device" if isinstance(receiver, Tensor) and receiver.placement == "device" else "pageable",
+                    expr,
+                )
+            return Tensor(receiver, {"device": "device", "cpu": "cpu"}.get(kind, "unknown"), expr)
+        case _:
+            return None
+
+
+def destination(ev: Evaluator, expr: t.Call) -> str:
+    """Where ``.to(…)`` moves to: device, cpu, dtype or unknown."""
+    target = arguments.given(ev, expr, ("device",), "device")
+    node = target.node.value if isinstance(target.node, t.Keyword) else target.node
+    if node is expr:
+        return "dtype" if arguments.given(ev, expr, (), "dtype").node is not expr else "unknown"
+    found = {_kind(one) for one in alternatives(target.symbolic)}
+    if found <= {"device", "cpu"} and "device" in found:
+        return "device"
+    if len(found) == 1 and found != {"unknown"}:
+        return found.pop()
+    return _named(node)
+
+
+def _kind(value: Value) -> str:
+    match value:
+        case Const(value=str() as text):
+            family = text.partition(":")[0]
+            return "device" if family in ACCELERATORS else "cpu" if family == "cpu" else "unknown"
+        case Const(value=int(), kind="int"):
+            return "device"
+        case External():
+            last = value.name.rpartition(".")[2]
+            return "dtype" if value.name.startswith("torch.") and last[:1].islower() and last != "device" else "unknown"
+        case Made():
+            return "device" if value.name.endswith(".current_device") else "unknown"
+        case Derived(step="attr", key="device"):
+            return "device"
+        case Derived(step="attr", key="dtype"):
+            return "dtype"
+        case _:
+            return "unknown"
+
+
+def _named(node: t.Node) -> str:
+    """By its name, as torch code goes: ``device``, ``self.device``, ``gpu``, ``rank``; ``dtype``."""
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    if isinstance(node, t.Call):
+        name = (dotted(node.func) or "").rpartition(".")[2].lower()
+    if "dtype" in name:
+        return "dtype"
+    if name == "dev" or "device" in name or name in ("gpu", "gpu_id", "cuda", "rank", "local_rank"):
+        return "device"
+    return "unknown"
+
+
+def function(ev: Evaluator, name: str, expr: t.Call) -> Value | None:
+    """The tensor that a function of torch returns, as far as its placement goes; None for other functions."""
+    if name == "torch.device":
+        return device(ev, expr)
+    package, _, last = name.rpartition(".")
+    if package != "torch" or last not in FRESH_TENSORS:
+        return None
+    where = arguments.given(ev, expr, (), "device")
+    if where.node is not expr:
+        found = {_kind(one) for one in alternatives(where.symbolic)}
+        return Tensor(UNKNOWN, "cpu" if found == {"cpu"} else "unknown", expr)
+    pinned = arguments.given(ev, expr, (), "pin_memory")
+    if pinned.node is not expr:
+        return Tensor(UNKNOWN, "pinned", expr)
+    return _from_operands(ev, expr)
+
+
+def _from_operands(ev: Evaluator, expr: t.Call) -> Value:
+    """New memory where the operands live."""
+    operands: list[Value] = []
+    for arg in expr.args[:1]:
+        value = ev.symbolic(arg)
+        operands.extend(
+            value.items or () if isinstance(value, Collection) and value.items is not None else alternatives(value)
+        )
+    tensors = [one for one in operands if isinstance(one, Batch | Tensor)]
+    if not tensors:
+        return Tensor(UNKNOWN, "unknown" if operands and not _plain(operands) else "pageable", expr)
+    placements = {placement_of(one) for one in tensors}
+    if placements <= {"batch", "pinned", "pageable", "cpu"}:
+        return Tensor(union(_source(one) for one in tensors), "pageable", expr)
+    return Tensor(union(_source(one) for one in tensors), "device" if placements == {"device"} else "unknown", expr)
+
+
+def _plain(values: list[Value]) -> bool:
+    return all(isinstance(value, Const) for value in values)
+
+
+def _source(value: Value) -> Value:
+    return value
+
+
+def device(ev: Evaluator, expr: t.Call) -> Value:
+    """``torch.device("cuda" if … else "cpu")`` is its argument."""
+    if not expr.args:
+        return UNKNOWN
+    value = ev.symbolic(expr.args[0])
+    return value if not isinstance(value, WhenAccelerated) else UNKNOWN
+
+
+def placed(ev: Evaluator, value: Value) -> str:
+    """Where a tensor lives: pinned, pageable, device, cpu or unknown."""
+    if isinstance(value, Batch):
+        if value.loader.prepared:
+            return "device"
+        return {"yes": "pinned", "no": "pageable", "unknown": "unknown"}[loaders.pins(ev, value.loader)]
+    return value.placement if isinstance(value, Tensor) else "unknown"

@@ -1,0 +1,73 @@
+"""Words that may stand anywhere in a sub-project: a search over its files' bytes, without parsing."""
+
+# Importing pathlib would cost a warm run 3 ms of its 50.
+# ruff: noqa: PTH
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dl_lint.project.modules import Files
+    from dl_lint.project.scopes import FileIndex
+
+MARKS = frozenset(
+    {"setup.py", "setup.cfg", "pyproject.toml", "requirements.txt", "environment.yml", "environment.yaml"}
+)
+"""Files that stand at the top of a project inside a repository."""
+
+MOST_FILES = 5_000
+
+
+class Tokens:
+    """Which sub-projects mention a word."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._found: dict[tuple[str, bytes], bool] = {}
+
+    def mentions(self, file: FileIndex, word: str) -> bool:
+        """Whether a Python file of the sub-project around ``file`` holds ``word``."""
+        key = (self.sub_project(self.files.keys[file]), word.encode())
+        if key not in self._found:
+            self._found[key] = self._search(*key)
+        return self._found[key]
+
+    def sub_project(self, path: str) -> str:
+        """The nearest folder above ``path`` that looks like the top of a project, else the root."""
+        folder = os.path.dirname(path)
+        while folder.startswith(self.files.root) and folder != self.files.root:
+            if _is_top(folder):
+                return folder
+            folder = os.path.dirname(folder)
+        return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
+
+    def _search(self, folder: str, word: bytes) -> bool:
+        searched = 0
+        for top, below, names in os.walk(folder):
+            below[:] = [
+                name for name in below if not name.startswith(".") and name not in ("node_modules", "__pycache__")
+            ]
+            for name in names:
+                if name.endswith((".py", ".ipynb", ".pyx")):
+                    searched += 1
+                    if searched > MOST_FILES or _holds(os.path.join(top, name), word):
+                        return True
+        return False
+
+
+def _is_top(folder: str) -> bool:
+    try:
+        names = set(os.listdir(folder))
+    except OSError:
+        return False
+    return not MARKS.isdisjoint(names) or any(name.lower().startswith("readme") for name in names)
+
+
+def _holds(path: str, word: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return word in file.read()
+    except OSError:
+        return True

@@ -1,0 +1,72 @@
+"""Copies of tensors between host and device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import arguments, tensors
+from dl_lint.project.values import Absent, Const, Value, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.evaluate import Evaluator
+
+Destination = Literal["device", "cpu", "dtype", "pinned", "unknown"]
+
+_DESTINATIONS: dict[str, Destination] = {
+    "cuda": "device",
+    "xpu": "device",
+    "npu": "device",
+    "cpu": "cpu",
+    "pin_memory": "pinned",
+}
+_POSITIONS = {"cuda": ("device", "non_blocking"), "copy_": ("src", "non_blocking")}
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A call of ``to``, ``cuda``, ``cpu``, ``pin_memory`` or ``copy_`` on ``receiver``, something that may be a tensor.
+
+    ``asynchronous`` is what ``non_blocking`` says: True, False (not given), or None where that is not known.
+    """
+
+    call: t.Call
+    method: str
+    receiver_expr: t.Expr
+    receiver: Value
+    destination: Destination
+    asynchronous: bool | None
+
+
+def transfers(ev: Evaluator) -> Iterator[Transfer]:
+    """Every transfer in the linted files, by file, in source order."""
+    for file in ev.linted:
+        found = [call for name in (*_DESTINATIONS, "to", "copy_") for call in file.methods.get(name, ())]
+        for call in sorted(found, key=lambda call: call.at):
+            if isinstance(call.func, t.Attribute):
+                yield transfer(ev, call, call.func)
+
+
+def transfer(ev: Evaluator, call: t.Call, func: t.Attribute) -> Transfer:
+    destination: Destination = _DESTINATIONS.get(func.attr, "unknown")
+    if func.attr == "to":
+        found = tensors.destination(ev, call)
+        destination = (
+            "device" if found == "device" else "cpu" if found == "cpu" else "dtype" if found == "dtype" else "unknown"
+        )
+    return Transfer(call, func.attr, func.value, ev.value(func.value), destination, _asynchronous(ev, call, func.attr))
+
+
+def _asynchronous(ev: Evaluator, call: t.Call, method: str) -> bool | None:
+    given = arguments.given(ev, call, _POSITIONS.get(method, ()), "non_blocking")
+    found = {_truth(one) for one in alternatives(ev.resolve(given.symbolic))}
+    return found.pop() if len(found) == 1 else None
+
+
+def _truth(value: Value) -> bool | None:
+    if isinstance(value, Absent):
+        return False
+    return bool(value.value) if isinstance(value, Const) else None

@@ -1,0 +1,103 @@
+"""What tests say: decided only where no input can change them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project.frameworks import ACCELERATORS
+from dl_lint.project.values import (
+    NONE,
+    Bound,
+    Class,
+    Collection,
+    Const,
+    External,
+    Function,
+    Instance,
+    Made,
+    Module,
+    Number,
+    OneOf,
+    Table,
+    Value,
+    WhenAccelerated,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+
+_OBJECTS = (Function, Bound, Class, Made, Instance, Module, External)
+
+
+def truth(ev: Evaluator, test: t.Expr) -> bool | None:
+    """Whether a test always holds (True), never (False), or depends on something (None)."""
+    if isinstance(test, t.UnaryOp) and test.op == "not":
+        inner = truth(ev, test.operand)
+        return None if inner is None else not inner
+    return truth_of(ev.symbolic(test))
+
+
+def truth_of(value: Value) -> bool | None:
+    match value:
+        case Const():
+            return bool(value.value)
+        case OneOf():
+            found = {truth_of(one) for one in value.members}
+            return found.pop() if len(found) == 1 else None
+        case Collection(items=tuple() as items):
+            return bool(items)
+        case Table(closed=True):
+            return bool(value.items) if not value.items or value.get(value.items[0][0]) else None
+        case Number(positive=True):
+            return True
+        case Function() | Bound() | Class() | Module() | External():
+            return True
+        case _:
+            return None
+
+
+def compare(ev: Evaluator, expr: t.Compare) -> bool | Literal["accelerated"] | None:
+    """The outcome of a comparison; ``accelerated`` for a test of the device's type."""
+    if len(expr.ops) != 1:
+        return None
+    left, right, op = ev.symbolic(expr.left), ev.symbolic(expr.comparators[0]), expr.ops[0]
+    if op in ("is", "is not"):
+        same = _same(left, right)
+        return None if same is None else same is (op == "is")
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _decide(op, left, right)
+    return "accelerated" if _tests_device(op, left, right) else None
+
+
+def _same(left: Value, right: Value) -> bool | None:
+    """Whether ``left is right``, of which one is None, True or False."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left == right
+    for one, other in ((left, right), (right, left)):
+        if one == NONE and isinstance(other, (*_OBJECTS, Collection, Table, Number)):
+            return False
+    return None
+
+
+def _decide(op: str, left: Const, right: Const) -> bool | None:
+    a, b = left.value, right.value
+    if op in ("==", "!="):
+        return (a == b) is (op == "==")
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}.get(op)
+    return None
+
+
+def _tests_device(op: str, left: Value, right: Value) -> bool:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Const) and isinstance(one.value, str) and not isinstance(other, Const):
+            if one.value in ACCELERATORS and op in ("==", "in"):
+                return True
+            if one.value == "cpu" and op == "!=":
+                return True
+    return False
+
+
+def accelerated(value: Value) -> bool:
+    return isinstance(value, WhenAccelerated)

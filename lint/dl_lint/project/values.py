@@ -1,0 +1,314 @@
+"""What an expression can stand for: a small algebra of frozen values, in which unknown stays unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dl_lint.facts.tree import Call, Node, Param
+    from dl_lint.project.scopes import FileIndex, Scope
+
+WIDEST = 8
+"""Alternatives that a union keeps; a wider one is unknown. Real loaders differ in two or three ways."""
+
+
+class Value:
+    """Anything that an expression can stand for."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Value):
+    """Nothing is known. Rules stay silent on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Value):
+    """An argument or key that is not given."""
+
+
+UNKNOWN = Unknown()
+ABSENT = Absent()
+
+Literal = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Value):
+    """A literal. ``kind`` is int, float, str, bytes, bool, none, ellipsis or complex, so that 1 and True differ."""
+
+    value: Literal
+    kind: str
+
+
+NONE = Const(None, "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Value):
+    """The default of a command-line option, parameter or field, declared at ``node``: a user may choose another."""
+
+    default: Value
+    source: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """A number that is not known, but for its sign: positive, or any."""
+
+    positive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCount(Value):
+    """The host's CPU count, called at ``call``; ``capped`` when a minimum or a quotient was taken of it."""
+
+    call: Call
+    capped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhenAccelerated(Value):
+    """A truth that holds where an accelerator is used: ``torch.cuda.is_available()``, ``device.type == "cuda"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class External(Value):
+    """A module, class or function from outside the project, by its canonical qualified name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Value):
+    """A module of the project."""
+
+    file: FileIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Package(Value):
+    """A folder that modules may be imported from; ``name`` is what it was imported as, should it hold none."""
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Value):
+    """A def or a lambda of the project."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Value):
+    """A function of the project with its first argument bound."""
+
+    function: Function
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Class(Value):
+    """A class of the project."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """``functools.partial``: ``func`` with the arguments of ``call`` but the first."""
+
+    func: Value
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step of a call chain: ``scope`` was entered by ``call``. It says what the parameters of ``scope`` are."""
+
+    scope: Scope
+    call: Call
+
+
+Frames = tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Value):
+    """An object of a class of the project, made at ``call``, or just some object of it."""
+
+    cls: Class
+    call: Call | None = None
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made(Value):
+    """What calling ``name`` from outside the project returned, for instance ``h5py.File`` at ``call``.
+
+    For an object of a project class that derives from ``name``, ``cls`` is that class.
+    """
+
+    name: str
+    call: Call
+    cls: Class | None = None
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loader(Made):
+    """A DataLoader, or an object of a class known to be one. Ask ``Project.argument`` and its kin about it."""
+
+    prepared: bool = False
+    """Wrapped by accelerate or the like: it moves its batches to the device and shards its sampler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler(Made):
+    """A sampler or batch sampler of torch, or of a class that derives from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Value):
+    """What iterating ``loader`` gives, or (not ``whole``) something taken out of it."""
+
+    loader: Loader
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Value):
+    """A tensor after an operation at ``node``.
+
+    ``placement`` is pinned, pageable, device, cpu (copied there from a device or already there) or unknown.
+    ``source`` is what it was computed from: of a batch of a loader, still that batch.
+    """
+
+    source: Value
+    placement: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped(Value):
+    """An iterable around others; ``kind`` is iter, enumerate, zip, cycle, chain, islice or progress."""
+
+    kind: str
+    inner: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generated(Value):
+    """What a generator of the project gives: ``element`` each time, drawn from the iterables ``inner``."""
+
+    element: Value
+    inner: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Value):
+    """A list, tuple or set made at ``node``; ``items`` when each is known, else ``element`` is any of them.
+
+    ``node`` is None for the tuples that no code displays, such as those of ``zip``.
+    """
+
+    kind: str
+    items: tuple[Value, ...] | None
+    element: Value
+    node: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Value):
+    """A dict; an item is ``ABSENT`` or a union with it where it may be missing. ``closed`` when there are no others."""
+
+    items: tuple[tuple[Literal, Value], ...]
+    closed: bool
+    node: Node | None
+
+    def get(self, key: Literal) -> Value:
+        for name, value in self.items:
+            if name == key and type(name) is type(key):
+                return value
+        return ABSENT if self.closed else UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace(Value):
+    """The parsed command line of ``parser``; its attributes are options."""
+
+    parser: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Value):
+    """A parameter that is not bound yet; ``Project.value`` binds it from all calls of its function."""
+
+    param: Param
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Value):
+    """Something taken from a value: step is attr, item, iterate or call; ``key`` the attribute, item or call."""
+
+    base: Value
+    step: str
+    key: str | Value | Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Value):
+    """Any of several values; never nested, never empty, never of one."""
+
+    members: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Value):
+    """The empty union: code that no value reaches, or a definition that only refers to itself."""
+
+
+NOTHING = Nothing()
+
+
+def union(values: Iterable[Value]) -> Value:
+    """The values as one: duplicates dropped, unions flattened, too wide ones unknown."""
+    members: dict[Value, None] = {}
+    for value in values:
+        if isinstance(value, OneOf):
+            members.update(dict.fromkeys(value.members))
+        elif not isinstance(value, Nothing):
+            members[value] = None
+    if not members:
+        return NOTHING
+    if len(members) > WIDEST:
+        kept = [m for m in members if not isinstance(m, Unknown)][: WIDEST - 1]
+        return OneOf((*kept, UNKNOWN))
+    found = tuple(members)
+    return found[0] if len(found) == 1 else OneOf(found)
+
+
+def alternatives(value: Value) -> tuple[Value, ...]:
+    """What ``value`` may be; one member for all but a union."""
+    if isinstance(value, OneOf):
+        return value.members
+    return () if isinstance(value, Nothing) else (value,)
+
+
+def known(value: Value) -> bool:
+    """Whether no alternative is unknown."""
+    return bool(alternatives(value)) and not any(isinstance(one, Unknown) for one in alternatives(value))
+
+
+def collections_of(value: Value) -> Iterator[Collection]:
+    for one in alternatives(value):
+        if isinstance(one, Collection):
+            yield one
