@@ -1,0 +1,194 @@
+"""Every rule against its case files and its own documentation.
+
+``cases/<rule>.py`` and the folders below ``cases/<rule>/`` are projects: a file is one of its own, a folder is one if
+it holds Python files itself, else each folder in it is. A line that the rule must flag ends in ``# expect`` (in the
+cases of another rule, ``# expect: DL101``); every other line must stay clean.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from dl_lint import catalogue, fixes
+from dl_lint.facts import read
+from dl_lint.project import Project
+from dl_lint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dl_lint.facts import FileFacts
+    from dl_lint.report import Entry
+    from dl_lint.rule import Edit, Finding, Rule
+
+CASES = Path(__file__).parent / "cases"
+EXPECT = re.compile(r"#\s*expect(?::\s*(DL\d{3}(?:\s*,\s*DL\d{3})*))?\s*$")
+FENCE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+ENTRIES = {entry.code: entry for entry in catalogue.entries().values() if entry.module.startswith("dl_lint.rules.")}
+RULES = {rule.code: rule for rule in catalogue.load(ENTRIES.values())}
+NAMES = {entry.name: entry.code for entry in ENTRIES.values()}
+
+Texts = dict[str, str]
+"""The files of a project by path."""
+
+
+def projects() -> Iterator[Path]:
+    """The files and folders that are one project each."""
+    for path in sorted(CASES.iterdir()):
+        if path.suffix == ".py":
+            yield path
+        elif path.is_dir() and path.name != "__pycache__":
+            folders = [inner for inner in sorted(path.iterdir()) if inner.is_dir() and inner.name != "__pycache__"]
+            yield from [path] if any(path.glob("*.py")) else folders
+
+
+PROJECTS = tuple(projects())
+
+
+def texts(path: Path) -> Texts:
+    if path.is_file():
+        return {path.name: path.read_text()}
+    return {file.relative_to(path).as_posix(): file.read_text() for file in sorted(path.rglob("*.py"))}
+
+
+def rule_of(path: Path) -> Rule:
+    return RULES[NAMES[path.relative_to(CASES).parts[0].removesuffix(".py").replace("_", "-")]]
+
+
+def load(files: Mapping[str, str], root: Path) -> Project:
+    """A project of the given texts; ``root`` is where searches for words look."""
+
+    def facts(path: str) -> FileFacts | None:
+        return read(Source.of(path, files[path].encode())) if path in files else None
+
+    return Project.load(files, str(root), facts)
+
+
+def check(rule: Rule, files: Mapping[str, str], root: Path) -> list[Finding]:
+    return sorted(rule.check(load(files, root)), key=lambda finding: finding.place)
+
+
+def expected(files: Mapping[str, str], rule: Rule) -> set[tuple[str, int]]:
+    found = set()
+    for path, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            mark = EXPECT.search(line)
+            if mark and (mark[1] is None or rule.code in mark[1]):
+                found.add((path, number))
+    return found
+
+
+def written(files: Mapping[str, str], root: Path) -> Path:
+    """The project on disk, for what looks at files that are not linted."""
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def mended(files: Mapping[str, str], findings: list[Finding]) -> Texts:
+    """The files after one pass of all fixes."""
+    by_path: dict[str, list[Edit]] = {}
+    taken: dict[str, list[tuple[int, int, int, int]]] = {}
+    for finding in findings:
+        edits = finding.fix.edits if finding.fix is not None else ()
+        if any(fixes.overlap(e.place.span, other) for e in edits for other in taken.get(e.place.path, ())):
+            continue
+        for edit in edits:
+            by_path.setdefault(edit.place.path, []).append(edit)
+            taken.setdefault(edit.place.path, []).append(edit.place.span)
+    return {
+        path: fixes.apply(Source.of(path, text.encode()), by_path.get(path, ())).decode()
+        for path, text in files.items()
+    }
+
+
+def section(entry: Entry, title: str) -> str:
+    """The code under a heading of a rule's page."""
+    _, _, rest = catalogue.page(entry).partition(f"## {title}\n")
+    found = FENCE.search(rest.partition("\n## ")[0])
+    assert found, f"{entry.module} has no code under {title}"
+    return found[1]
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
+def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> None:
+    rule, files = rule_of(path), texts(path)
+    found = {(f.place.path, f.place.span[0]): f for f in check(rule, files, written(files, tmp_path))}
+    missed = expected(files, rule) - found.keys()
+    extra = found.keys() - expected(files, rule)
+    assert not missed, f"{rule.name} misses {sorted(missed)}"
+    assert not extra, "\n".join(f"{where}: {found[where].message}" for where in sorted(extra))
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
+def test_one_pass_of_fixes_settles_and_parses(path: Path, tmp_path: Path) -> None:
+    rule, files = rule_of(path), texts(path)
+    findings = check(rule, files, written(files, tmp_path))
+    if all(finding.fix is None for finding in findings):
+        return
+    after = mended(files, findings)
+    for text in after.values():
+        ast.parse(text)
+    assert mended(after, check(rule, after, written(after, tmp_path))) == after
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_example_is_flagged(code: str, tmp_path: Path) -> None:
+    files = {"example.py": section(ENTRIES[code], "Example")}
+    assert check(RULES[code], files, written(files, tmp_path))
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_what_to_use_instead_is_clean_under_every_rule(code: str, tmp_path: Path) -> None:
+    files = {"example.py": section(ENTRIES[code], "Use instead")}
+    written(files, tmp_path)
+    found = [
+        (rule.code, f.message) for rule in RULES.values() for f in check(rule, files, tmp_path) if not advice(rule)
+    ]
+    assert not found
+
+
+def advice(rule: Rule) -> bool:
+    """Advice is about size and taste; an example of another rule need not follow it."""
+    return rule.severity == "advice"
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_fix_of_the_example_is_what_to_use_instead(code: str, tmp_path: Path) -> None:
+    files = {"example.py": section(ENTRIES[code], "Example")}
+    findings = check(RULES[code], files, written(files, tmp_path))
+    if any(finding.fix is not None for finding in findings):
+        assert mended(files, findings)["example.py"] == section(ENTRIES[code], "Use instead")
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_every_rule_has_cases(code: str) -> None:
+    name = ENTRIES[code].name.replace("-", "_")
+    mine = [path for path in PROJECTS if path.relative_to(CASES).parts[0].removesuffix(".py") == name]
+    assert mine, f"no tests/lint/cases/{name}.py"
+    assert any(expected(texts(path), RULES[code]) for path in mine)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_messages_and_places_are_usable(code: str, tmp_path: Path) -> None:
+    files = {"example.py": section(ENTRIES[code], "Example")}
+    for finding in check(RULES[code], files, written(files, tmp_path)):
+        line, column, end_line, end_column = finding.place.span
+        assert (line, column) < (end_line, end_column)
+        assert finding.message
+        assert not finding.message.endswith(".")
+        assert finding.remedy
+        assert not finding.remedy.endswith(".")
+
+
+def test_a_rule_that_has_cases_exists() -> None:
+    missing = [
+        path for path in PROJECTS if path.relative_to(CASES).parts[0].removesuffix(".py").replace("_", "-") not in NAMES
+    ]
+    assert not missing
