@@ -4,29 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.rule import Edit, Place
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
+    from dl_lint.project.model import Project
 
 
-def with_argument(call: t.Call, path: str, text: str) -> Edit:
-    """Add ``text`` (``name=value``) behind the last argument of a call."""
-    given = [node.at for node in (*call.args, *call.keywords)]
-    if given:
-        line, column = max(at[2:] for at in given)
-        return Edit(Place(path, (line, column, line, column)), f", {text}")
-    line, column = call.func.at[2], call.func.at[3] + 1
-    return Edit(Place(path, (line, column, line, column)), text)
+def added(project: Project, call: t.Node, text: str) -> Edit | None:
+    """Add ``text`` (``name=value``) behind the last argument of a call; None if there is no telling where that ends."""
+    if not isinstance(call, t.Call):
+        return None
+    given = sorted((*call.args, *call.keywords), key=lambda node: node.at)
+    if not given:
+        line, column = call.func.at[2], call.func.at[3] + 1
+        return Edit(Place(project.path(call), (line, column, line, column)), text)
+    if isinstance(given[-1], t.Comprehension) and len(given) == 1:
+        return None  # a bare generator would need parentheses first
+    line, column = given[-1].at[2:]
+    return Edit(Place(project.path(call), (line, column, line, column)), f", {text}")
 
 
-def before(stmt: t.Stmt, path: str, text: str, inside: t.Stmt | None = None) -> Edit:
-    """Add the statement ``text`` on a line of its own before ``stmt``, the first in the body of ``inside`` if given."""
+def removed(project: Project, call: t.Node, argument: t.Node) -> Edit | None:
+    """Take an argument out of a call, with the comma that parts it from its neighbour; None if it is not in it."""
+    if not isinstance(call, t.Call):
+        return None
+    given = sorted((*call.args, *call.keywords), key=lambda node: node.at)
+    if argument not in given:
+        return None
+    at = given.index(argument)
+    start, end = argument.at[:2], argument.at[2:]
+    if at > 0:
+        start = given[at - 1].at[2:]
+    elif len(given) > 1:
+        end = given[1].at[:2]
+    return Edit(Place(project.path(call), (*start, *end)), "")
+
+
+def replaced(project: Project, node: t.Node, text: str) -> Edit:
+    return Edit(Place(project.path(node), node.at), text)
+
+
+def before(project: Project, stmt: t.Stmt, text: str) -> Edit:
+    """Add the statement ``text`` on a line of its own before ``stmt``, indented alike."""
     line, column = stmt.at[:2]
-    tabs = inside is not None and column - inside.at[1] == 1
-    indent = ("\t" if tabs else " ") * column
-    return Edit(Place(path, (line, column, line, column)), f"{text}\n{indent}")
-
-
-def replaced(node: t.Node, path: str, text: str) -> Edit:
-    return Edit(Place(path, node.at), text)
+    above = project.parent(stmt)
+    # positions count a tab as one column, and nobody indents by one space
+    indent = "\t" if above is not None and column - above.at[1] == 1 else " "
+    return Edit(Place(project.path(stmt), (line, column, line, column)), f"{text}\n{indent * column}")

@@ -10,7 +10,6 @@ from dl_lint.project import (
     attributes,
     context,
     datasets,
-    edits,
     loaders,
     loops,
     names,
@@ -22,7 +21,7 @@ from dl_lint.project.evaluate import Evaluator
 from dl_lint.project.modules import Files, Read
 from dl_lint.project.tokens import Tokens
 from dl_lint.project.values import External, Loader, Made, Sampler, Value, alternatives
-from dl_lint.rule import Edit, Place
+from dl_lint.rule import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -233,20 +232,6 @@ class Project:
     def changes_in(self, expr: t.Node, loop: LoopNode) -> bool:
         """Whether something that ``expr`` reads is bound, stored or changed inside ``loop``."""
         return context.changes_in(self.evaluator, expr, loop)
-
-    # --- edits --------------------------------------------------------------------------
-
-    def with_argument(self, call: t.Call, text: str) -> Edit:
-        """Add ``text`` (``name=value``) behind the last argument of a call."""
-        return edits.with_argument(call, self.path(call), text)
-
-    def statement_before(self, stmt: t.Stmt, text: str) -> Edit:
-        """Add a statement on a line of its own before another."""
-        above = self.parent(stmt)
-        return edits.before(stmt, self.path(stmt), text, above if isinstance(above, t.Stmt) else None)
-
-    def replaced(self, node: t.Node, text: str) -> Edit:
-        return edits.replaced(node, self.path(node), text)
 
 
 def _aliases(file: FileIndex, last: set[str]) -> set[str]:
