@@ -79,8 +79,17 @@ def conclude(
         )
     if "missed" in standings:
         return Verdict("failed", f"{short}; the machine was quiet: {quiet}", tuple(advice))
-    why = close or f"too close to call: it fails once it certainly misses by {margin - 1:.0%}".replace("%", " %")
+    why = close or f"too close to call: it fails once it certainly misses by {percent(margin - 1)}"
     return Verdict("inconclusive", f"{short}; {why}", tuple(advice))
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage.
+
+    >>> percent(0.125)
+    '12 %'
+    """
+    return f"{100 * share:.0f} %"
 
 
 def figure(value: float) -> str:

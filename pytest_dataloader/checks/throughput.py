@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import Claim, conclude, figure
+from pytest_dataloader.claim import Claim, conclude, figure, percent
 from pytest_dataloader.probe.gauge import Gauge
 from pytest_dataloader.probe.loader import borrow
 from pytest_dataloader.probe.pace import Throughput, throughput
@@ -116,15 +116,15 @@ def judge(
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         return Verdict("passed", reason)
     length = evidence.batches // max(1, evidence.epochs)
-    short = (
-        f"its epochs of {length} batches end before it is warm, and starting them took {evidence.starting_share:.0%}"
-    )
+    started = f"starting them took {percent(evidence.starting_share)} of the time"
     return conclude(
         claims,
         margin=_MARGIN_WITH_WORKERS if evidence.workers else _MARGIN,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {evidence.quietness.lost_share:.0%} of the time",
-        close="" if evidence.steady or not evidence.workers else short,
+        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        close=""
+        if evidence.steady or not evidence.workers
+        else f"its epochs of {length} batches end before it is warm: {started}",
         advice=_advice(evidence),
     )
 

@@ -120,12 +120,14 @@ class Gauge:
         """Pull what the fresh pipeline had in store; False where the epoch ended first."""
         fresh = self.workers if self.workers else self.epochs == 1
         spare = self.borrowed.depth + _WARM_UP_BATCHES * int(fresh) - 1
-        while spare > 0 and not self._over():
-            wanted = min(spare, self._chunk)
+        while spare > 0 and self.spent < _PATIENCE / 2:
+            # Batches from the store come at once: how many to pull at a time is not to be learned from them.
+            wanted = 1 if self.workers else min(spare, self._chunk)
             batches, _ = self._pull(wanted)
             spare -= batches
             if batches < wanted:
                 return False
+        self._chunk = 1 if self.workers else self._chunk
         return True
 
     def _cut_stretches(self, enough: Enough) -> None:
@@ -192,7 +194,7 @@ class Gauge:
         spent = self.processes.read(self.borrowed.workers)
         self.delays_known = self.delays_known and spent.delays_known
         return Stamp(
-            wall_ns=self.wall_ns(),
+            wall_ns=spent.wall_ns,
             consumer_cpu_ns=spent.consumer_cpu_ns,
             consumer_delay_ns=spent.consumer_delay_ns,
             main_cpu_ns=spent.main_cpu_ns,

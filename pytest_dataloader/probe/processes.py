@@ -19,6 +19,7 @@ _FORKSERVER_PROCESS: type | None = getattr(multiprocessing.context, "ForkServerP
 class Spent:
     """Running totals: nanoseconds."""
 
+    wall_ns: int
     main_cpu_ns: int
     worker_cpu_ns: int
     worker_delay_ns: int
@@ -32,6 +33,7 @@ class Spent:
 class Processes:
     """Adds up what the main process and its workers spend; readers of the clocks are parameters."""
 
+    wall: Callable[[], int] = clocks.wall_ns
     main_cpu: Callable[[], int] = clocks.process_cpu_ns
     consumer_cpu: Callable[[], int] = clocks.thread_cpu_ns
     consumer_delay: Callable[[], int | None] = clocks.thread_delay_ns
@@ -56,11 +58,13 @@ class Processes:
             delays.append(delay or 0)
             if _FORKSERVER_PROCESS is not None and isinstance(worker, _FORKSERVER_PROCESS):
                 self._last[pid] = spent
-        delay = self.consumer_delay()
+        # Workers that have ended are our own children, and count as such once they are waited for.
+        main_cpu, worker_cpu = self.main_cpu() + self.reaped(), cpu + self._ended(workers)
+        delay, wall = self.consumer_delay(), self.wall()  # side by side: what is lost between them counts for one only
         return Spent(
-            # Workers that have ended are our own children, and count as such once they are waited for.
-            main_cpu_ns=self.main_cpu() + self.reaped(),
-            worker_cpu_ns=cpu + self._ended(workers),
+            wall_ns=wall,
+            main_cpu_ns=main_cpu,
+            worker_cpu_ns=worker_cpu,
             worker_delay_ns=sum(delays) // len(delays) if delays else 0,
             consumer_cpu_ns=self.consumer_cpu(),
             consumer_delay_ns=delay or 0,

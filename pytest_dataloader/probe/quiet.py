@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.claim import percent
 from pytest_dataloader.probe import clocks
 
 if TYPE_CHECKING:
@@ -57,13 +58,15 @@ class Quietness:
         idle = 1 - self.others_share - self.own_share
         found = []
         if self.lost_share > _LOST:
-            found.append(f"it waited for a CPU that others held for {self.lost_share:.0%} of the time")
+            found.append(f"it waited for a CPU that others held for {percent(self.lost_share)} of the time")
         if self.others_share > _TAKEN and idle < _IDLE:
-            found.append(f"other processes took {self.others_share:.0%} of the CPU time")
+            found.append(f"other processes took {percent(self.others_share)} of the CPU time")
         if self.steal_share > _STEAL:
-            found.append(f"the hypervisor took {self.steal_share:.0%} of the CPU time")
+            found.append(f"the hypervisor took {percent(self.steal_share)} of the CPU time")
         if self.throttled_share > _THROTTLED and self.own_share < _SATURATED:
-            found.append(f"the CPU quota of the control group held it back for {self.throttled_share:.0%} of the time")
+            found.append(
+                f"the CPU quota of the control group held it back for {percent(self.throttled_share)} of the time"
+            )
         if self.cpu_slowdown > _SLOWDOWN:
             found.append(f"a fixed computation took {self.cpu_slowdown:.1f} times its fastest time")
         return tuple(found)

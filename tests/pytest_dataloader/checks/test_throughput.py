@@ -1,0 +1,232 @@
+"""The throughput check: its judgement over made-up evidence, and real loaders under it."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import time
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from pytest_dataloader import checks
+from pytest_dataloader.checks import Setting, throughput
+from pytest_dataloader.checks.throughput import judge, measure
+from pytest_dataloader.errors import BadTarget
+from pytest_dataloader.probe.pace import Throughput
+from pytest_dataloader.probe.quiet import QUIET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUICK = Setting(seconds=0.6, bench=True)
+
+SEEN = Throughput(
+    samples_per_second=1000, interval=(980, 1020), best_samples_per_second=1030, wall_samples_per_second=990,
+    batches_per_second=100, cpu_ms_per_sample=2.0, cpu_ms_interval=(1.9, 2.1), best_cpu_ms_per_sample=1.9,
+    seconds_to_first_batch=0.2, measured_seconds=5, windows=12, batches=600, samples=6000, epochs=1, cpus=2,
+)  # fmt: skip
+WITH_WORKERS = replace(SEEN, workers=2)
+BUSY = replace(SEEN, quietness=replace(QUIET, lost_share=0.4))
+SHORT = replace(
+    WITH_WORKERS, steady=False, starting_share=0.8, epochs=60, samples_per_second=1000, interval=(980, 1020),
+    seconds_to_restart=0.08,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seen", "limits", "outcome", "words"),
+    [
+        (SEEN, {}, "passed", "1,000 samples/s (980 to 1,020 at 95 %), no limit set"),
+        (SEEN, {"min_samples_per_second": 900}, "passed", "at least 900 asked for"),
+        (SEEN, {"min_samples_per_second": 1000}, "passed", "1,000 samples/s"),
+        (SEEN, {"min_samples_per_second": 1050}, "inconclusive", "it fails once it certainly misses by 10 %"),
+        (SEEN, {"min_samples_per_second": 1250}, "failed", "at least 1,250 asked for; the machine was quiet"),
+        (BUSY, {"min_samples_per_second": 900}, "passed", "1,000 samples/s"),
+        (BUSY, {"min_samples_per_second": 1250}, "inconclusive", "others held for 40 % of the time"),
+        (WITH_WORKERS, {"min_samples_per_second": 1150}, "inconclusive", "too close to call"),
+        (WITH_WORKERS, {"min_samples_per_second": 1250}, "failed", "at least 1,250"),
+        (SEEN, {"min_batches_per_second": 90}, "passed", "100 batches/s (98 to 102 at 95 %), at least 90"),
+        (SEEN, {"min_batches_per_second": 130}, "failed", "100 batches/s"),
+        (SEEN, {"max_cpu_ms_per_sample": 2}, "passed", "2 ms of CPU per sample (1.9 to 2.1 at 95 %), at most 2"),
+        (SEEN, {"max_cpu_ms_per_sample": 1.85}, "inconclusive", "too close to call"),
+        (SEEN, {"max_cpu_ms_per_sample": 1.5}, "failed", "at most 1.5 asked for"),
+        (BUSY, {"max_cpu_ms_per_sample": 1.5}, "inconclusive", "too busy"),
+        (SEEN, {"min_samples_per_second": 900, "max_cpu_ms_per_sample": 1.5}, "failed", "ms of CPU"),
+        (SHORT, {"min_samples_per_second": 900}, "passed", "1,000 samples/s"),
+        (SHORT, {"min_samples_per_second": 4000}, "inconclusive", "epochs of 10 batches end before"),
+        (SHORT, {"min_samples_per_second": 7000}, "failed", "at least 7,000"),
+        (replace(SHORT, starting_share=1.0), {"min_samples_per_second": 10**9}, "inconclusive", "took 100 %"),
+        (Throughput(), {}, "not_measured", "its epoch is empty"),
+        (Throughput(), {"min_samples_per_second": 1}, "failed", "its epoch is empty"),
+        (Throughput(hung_seconds=60), {}, "failed", "hangs from the start: no batch came for 60 s"),
+        (replace(SEEN, hung_seconds=60), {"min_samples_per_second": 1}, "failed", "hangs after 600 batches"),
+        (Throughput(batches=3, epochs=1), {"min_samples_per_second": 1}, "inconclusive", "0 samples/s"),
+    ],
+)  # fmt: skip
+def test_the_judgement_is_one_sided_and_never_fails_on_a_busy_machine(
+    seen: Throughput, limits: dict[str, float], outcome: str, words: str
+) -> None:
+    verdict = judge(seen, **limits)
+    assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("seen", "codes"),
+    [
+        (replace(SEEN, batches_per_second=100), ["DL207"]),
+        (replace(SEEN, batches_per_second=1000), []),
+        (WITH_WORKERS, []),
+        (SHORT, ["DL204"]),
+        (replace(SHORT, persistent_workers=True), []),
+        (replace(WITH_WORKERS, workers=8, quietness=replace(QUIET, own_share=0.97)), [""]),
+    ],
+)
+def test_advice_follows_the_evidence(seen: Throughput, codes: list[str]) -> None:
+    verdict = judge(seen, min_samples_per_second=10**9)
+    assert [advice.code for advice in verdict.advice] == codes
+
+
+def test_the_limits_are_those_that_users_write() -> None:
+    assert set(checks.limits_of("throughput")) == {
+        "min_samples_per_second",
+        "min_batches_per_second",
+        "max_cpu_ms_per_sample",
+    }
+
+
+class Waiting(Dataset[Any]):
+    """Waits 2 ms for each sample: 500 samples a second and process, whatever the machine does."""
+
+    def __init__(self, length: int = 100_000) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.002)
+        return torch.tensor(float(index))
+
+
+class Stream(IterableDataset[Any]):
+    """Endless."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(Waiting().__getitem__, itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    before = set(multiprocessing.active_children())
+    yield
+    assert not set(multiprocessing.active_children()) - before
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda workers: DataLoader(Waiting(), batch_size=4, num_workers=workers),
+        lambda workers: DataLoader(Waiting(), batch_size=4, num_workers=workers, persistent_workers=workers > 0),
+        lambda workers: DataLoader(Stream(), batch_size=4, num_workers=workers),
+        lambda workers: DataLoader(Waiting(100), batch_size=4, num_workers=workers),
+        lambda workers: DataLoader(Waiting(), None, num_workers=workers, prefetch_factor=8 if workers else None),
+    ],
+    ids=["map", "persistent", "iterable", "short epochs", "single samples"],
+)  # fmt: skip
+def test_no_loader_is_seen_faster_than_it_can_be(make: Any, workers: int) -> None:
+    able = 500 * max(1, workers)
+    seen = measure(make(workers), setting=QUICK)
+    assert 0 < seen.samples_per_second <= 1.1 * able
+    assert seen.interval[0] <= seen.samples_per_second <= seen.interval[1]
+    assert seen.workers == workers
+    assert seen.seconds_to_first_batch > 0
+    assert seen.windows > 0
+    assert judge(seen, min_samples_per_second=able / 0.8).outcome in ("failed", "inconclusive")
+    assert judge(seen, min_samples_per_second=able / 10).outcome == "passed"
+
+
+def test_a_clear_answer_ends_the_measuring() -> None:
+    loader = DataLoader(Waiting(), batch_size=4)
+    seen = measure(loader, setting=Setting(seconds=30, bench=True), min_samples_per_second=10)
+    assert judge(seen, min_samples_per_second=10).outcome == "passed"
+    assert seen.measured_seconds < 15
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_epoch_of_one_batch_gets_an_honest_verdict(workers: int) -> None:
+    seen = measure(DataLoader(Waiting(4), batch_size=4, num_workers=workers), setting=QUICK)
+    assert not seen.steady
+    assert seen.epochs > 1
+    assert seen.samples == 4 * seen.epochs
+    assert judge(seen, min_samples_per_second=seen.samples_per_second / 2).outcome == "passed"
+    assert judge(seen, min_samples_per_second=1e6).outcome in (
+        ("failed", "inconclusive") if not workers else ("inconclusive",)
+    )
+
+
+def test_an_empty_loader_is_told() -> None:
+    seen = measure(DataLoader(Waiting(3), batch_size=4, drop_last=True), setting=QUICK)
+    assert judge(seen).outcome == "not_measured"
+
+
+class Broken(Waiting):
+    def __getitem__(self, index: int) -> Any:
+        raise LookupError(f"sample {index} is broken")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_users_error_comes_out(workers: int) -> None:
+    with pytest.raises(LookupError, match="sample 0 is broken"):
+        measure(DataLoader(Broken(), num_workers=workers), setting=QUICK)
+
+
+class Stuck(Waiting):
+    def __getitem__(self, index: int) -> Any:
+        if index > 20:
+            time.sleep(600)
+        return torch.tensor(index)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_hanging_loader_ends_in_a_verdict(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "_WAIT_SECONDS", 1.0)
+    seen = measure(DataLoader(Stuck(), num_workers=workers), setting=Setting(seconds=0.2, bench=True))
+    verdict = judge(seen)
+    assert verdict.outcome == "failed"
+    assert "hangs after" in verdict.reason
+
+
+def test_ctrl_c_while_measuring_leaves_nothing_behind() -> None:
+    def interrupt(_what: str, share: float) -> None:
+        if share > 0.3:
+            raise KeyboardInterrupt
+
+    loader = DataLoader(Waiting(), batch_size=4, num_workers=2, persistent_workers=True)
+    with pytest.raises(KeyboardInterrupt):
+        measure(loader, setting=replace(QUICK, progress=interrupt))
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, float]] = []
+    measure(DataLoader(Waiting(), batch_size=4), setting=replace(QUICK, progress=lambda *news: told.append(news)))
+    assert {what for what, _ in told} == {"warming up", "measuring"}
+    assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+def test_only_torch_loaders_are_measured() -> None:
+    with pytest.raises(BadTarget, match="expected a torch DataLoader"):
+        measure([1, 2, 3], setting=QUICK)
+
+
+def test_evidence_is_plain_numbers_and_strings() -> None:
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(map(plain, value.values()))
+        return all(map(plain, value)) if isinstance(value, tuple) else isinstance(value, int | float | str)
+
+    assert plain(asdict(measure(DataLoader(Waiting(), batch_size=4), setting=QUICK)))
