@@ -77,6 +77,8 @@ LOADERS: dict[str, tuple[str, ...]] = {
 """DataLoader and its kin outside the project, with their positional arguments (``self`` left out)."""
 
 TORCH_LOADER = "torch.utils.data.DataLoader"
+TORCH_LOADERS = frozenset({TORCH_LOADER, "torchdata.stateful_dataloader.StatefulDataLoader"})
+"""Those with torch's own arguments and its checks of them."""
 
 SAMPLERS: dict[str, tuple[str, ...]] = {
     "torch.utils.data.DistributedSampler": ("dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"),
