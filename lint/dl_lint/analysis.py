@@ -1,0 +1,202 @@
+"""The part of a run that a warm cache spares: facts, the project that links them, rules, suppressions."""
+
+from __future__ import annotations
+
+import ast
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dl_lint import files, suppress, unused_suppression
+from dl_lint.catalogue import UNUSED_SUPPRESSION, load
+from dl_lint.extraction import Extraction
+from dl_lint.facts import FileFacts
+from dl_lint.facts.tokens import might_matter
+from dl_lint.files import File
+from dl_lint.ignored import Settings
+from dl_lint.project import Project
+from dl_lint.report import Failure, Report, Reported, order
+from dl_lint.rule import Place
+from dl_lint.selection import exactness
+from dl_lint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from dl_lint.cache import Cache
+    from dl_lint.engine import Question, Tree
+    from dl_lint.report import Entry
+    from dl_lint.rule import Finding
+
+# ruff: noqa: PTH  (a Path for every file of a tree costs more than linking it)
+
+
+class Analysis:
+    """One tree under one question.
+
+    ``repeatable`` says whether the same tree would get the same answer again, and ``outside`` on which files beyond it
+    the answer rests: digests by absolute path, empty where nothing could be read.
+    """
+
+    def __init__(self, tree: Tree, question: Question, cache: Cache, digests: Mapping[str, str]) -> None:
+        self.repeatable = True
+        self.outside: dict[str, str] = {}
+        self._tree = tree
+        self._question = question
+        self._cache = cache
+        self._root = question.home.root or _common_folder(tree)
+        self._by_absolute = {file.absolute: file for file in tree.files}
+        self._extraction = Extraction(tree.data, digests, cache)
+        self._failures: list[Failure] = []
+
+    def report(self) -> Report:
+        asked = [file for file in self._tree.files if file.asked]
+        relevant = {file.path: file for file in self._tree.files if matters(self._tree.data[file.path])}
+        self._extraction.gather(relevant, self._question.jobs)
+        linked = {path: file for path, file in relevant.items() if isinstance(self._extraction.of(path), FileFacts)}
+        found, ran = self._run_rules([*linked.values()])
+        findings: list[Reported] = []
+        for file in asked:
+            if file.path in linked:
+                findings += self._accepted(file, found.get(file.path, []), ran)
+            else:
+                self._say_why_not(file, is_relevant=file.path in relevant)
+        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked))
+
+    # --- rules -------------------------------------------------------------------------
+
+    def _run_rules(self, linked: list[File]) -> tuple[dict[str, list[Reported]], set[Entry]]:
+        """Findings by path, and the rules that came to their end."""
+        names = {self._name(file): file.path for file in linked}
+        found: dict[str, list[Reported]] = {}
+        ran: set[Entry] = set()
+        try:
+            project = Project.load(names, self._root, self._read)
+        except Exception as error:  # rather no findings than a traceback
+            self._broke_down("linking the files", error, names)
+            return found, ran
+        for entry in self._question.rules:
+            if entry != UNUSED_SUPPRESSION:
+                try:
+                    [rule] = load([entry])
+                    findings = [self._shown(finding) for finding in rule.check(project)]
+                except Exception as error:  # a fault of ours in one rule must not hide what the others find
+                    self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
+                    continue
+                ran.add(entry)
+                for finding in findings:
+                    found.setdefault(finding.place.path, []).append(Reported(entry, finding))
+        return found, ran
+
+    def _broke_down(self, what: str, error: Exception, paths: Mapping[str, str]) -> None:
+        path = _looked_at(error, paths)
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        self._failures.append(Failure(path or "dl-lint", f"{what} broke down, please report it: {said}"))
+        self.repeatable = False
+
+    def _name(self, file: File) -> str:
+        """As the project knows it, wherever the command runs: relative to the root if inside it."""
+        inside = file.absolute.startswith(self._root.rstrip("/") + "/")
+        return os.path.relpath(file.absolute, self._root) if inside else file.absolute
+
+    def _read(self, name: str) -> FileFacts | None:
+        absolute = os.path.normpath(os.path.join(self._root, name))
+        file = self._by_absolute.get(absolute)
+        if file is None:
+            file = File(absolute, absolute, asked=False)
+            data = files.read(file)
+            self.outside[absolute] = self._extraction.add(absolute, data) if isinstance(data, bytes) else ""
+            self._by_absolute[absolute] = file
+        if self.outside.get(absolute) == "":
+            return None
+        facts = self._extraction.of(file.path)
+        return facts if isinstance(facts, FileFacts) else None
+
+    def _shown(self, finding: Finding) -> Finding:
+        """Under the paths that the user gave."""
+        fix = finding.fix
+        return replace(
+            finding,
+            place=self._at(finding.place),
+            related=tuple(replace(one, place=self._at(one.place)) for one in finding.related),
+            fix=fix and replace(fix, edits=tuple(replace(edit, place=self._at(edit.place)) for edit in fix.edits)),
+        )
+
+    def _at(self, place: Place) -> Place:
+        absolute = os.path.normpath(os.path.join(self._root, place.path))
+        file = self._by_absolute.get(absolute)
+        return Place(file.path if file is not None else absolute, place.span)
+
+    # --- one file ----------------------------------------------------------------------
+
+    def _accepted(self, file: File, found: list[Reported], ran: set[Entry]) -> Iterator[Reported]:
+        """What is left of a file's findings, and what is to be said of the comments that took some back."""
+        ignored = self._ignored(file)
+        found = [one for one in found if not any(exactness(selector, one.rule) for selector in ignored)]
+        facts = self._extraction.of(file.path)
+        assert isinstance(facts, FileFacts)
+        left, used = suppress.accept(found, facts)
+        yield from left
+        if UNUSED_SUPPRESSION in self._question.rules and facts.suppressions:
+            source = Source.of(file.path, self._tree.data[file.path])
+            judged = {entry for entry in ran if not any(exactness(selector, entry) for selector in ignored)}
+            if not any(exactness(selector, UNUSED_SUPPRESSION) for selector in ignored):
+                yield from unused_suppression.unused(source, facts, used, judged, self._question.known)
+
+    def _ignored(self, file: File) -> list[str]:
+        """The selectors that ``per-file-ignores`` holds for a file."""
+        config = self._question.config
+        if not config.per_file_ignores:
+            return []
+        settings = Settings(config.base, [[pattern] for pattern, _ in config.per_file_ignores], self._cache)
+        numbers = settings.matching(file.absolute)
+        settings.keep()
+        return [selector for number in numbers for selector in config.per_file_ignores[number][1]]
+
+    def _say_why_not(self, file: File, *, is_relevant: bool) -> None:
+        """Report a file that cannot be checked. One that no rule is about is left unparsed, but it must be text, and
+        one that was named itself must be Python."""
+        data = self._tree.data[file.path]
+        if is_relevant or (file.by_name and not _compiles(data)) or not _is_utf8(data):
+            facts = self._extraction.of(file.path)
+            if isinstance(facts, Failure):
+                self._failures.append(facts)
+
+
+def matters(data: bytes) -> bool:
+    return might_matter(data) or b"dl-lint" in data
+
+
+def _common_folder(tree: Tree) -> str:
+    folders = [os.path.dirname(file.absolute) for file in tree.files]
+    return os.path.commonpath(folders) if folders else os.getcwd()
+
+
+def _compiles(data: bytes) -> bool:
+    """A first look, at a tenth of libcst's price; what this Python rejects may still be of a newer one."""
+    try:
+        ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _looked_at(error: Exception, paths: Mapping[str, str]) -> str:
+    """The file that was being looked at when something broke, told by the places that its functions hold."""
+    path = ""
+    trace = error.__traceback__
+    while trace is not None:
+        for value in trace.tb_frame.f_locals.values():
+            name = getattr(getattr(value, "place", value), "path", None)
+            path = paths.get(name, path) if isinstance(name, str) else path
+        trace = trace.tb_next
+    return path

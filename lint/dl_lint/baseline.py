@@ -1,0 +1,80 @@
+"""Findings of old code that a team has agreed to live with, matched by the flagged text, so they survive line shifts.
+
+The file lists path, code and text with the number of times that they occur: a second finding of the same kind on a
+new line shows, and one that moved does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dl_lint.selection import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dl_lint.output import Lines
+    from dl_lint.report import Reported
+
+# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
+
+SCHEMA = 1
+
+Key = tuple[str, str, str]
+"""Path relative to the baseline's folder, code, flagged text."""
+
+
+def flagged(reported: Reported, lines: Lines) -> str:
+    """The flagged lines without their indentation and white space at the end."""
+    row, _, end_row, _ = reported.finding.place.span
+    return "\n".join(line.strip() for line in lines(reported.path)[row - 1 : end_row])
+
+
+def write(path: str, findings: Iterable[Reported], lines: Lines) -> int:
+    """Make the findings the accepted ones; returns how many they are. Raises OSError."""
+    counts = Counter(_key(reported, path, lines) for reported in findings)
+    rows = [{"path": key[0], "code": key[1], "text": key[2], "count": count} for key, count in sorted(counts.items())]
+    document = json.dumps({"schema": SCHEMA, "findings": rows}, indent=1, ensure_ascii=False) + "\n"
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(document)
+    os.replace(temporary, path)
+    return sum(counts.values())
+
+
+def read(path: str) -> Counter[Key]:
+    """The accepted findings. Raises ConfigError for a file that is none of ours."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            document = json.load(file)
+        if document["schema"] != SCHEMA:
+            raise ConfigError(f"{path}: baseline of schema {document['schema']!r}, this dl-lint reads {SCHEMA}")
+        counts: Counter[Key] = Counter()
+        for row in document["findings"]:
+            counts[str(row["path"]), str(row["code"]), str(row["text"])] += int(row["count"])
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); --write-baseline makes one") from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"{path}: not a baseline of dl-lint; --write-baseline makes one") from None
+    return counts
+
+
+def unknown(findings: Iterable[Reported], accepted: Counter[Key], path: str, lines: Lines) -> tuple[Reported, ...]:
+    """The findings that the baseline does not accept."""
+    left = Counter(accepted)
+    new = []
+    for reported in findings:
+        key = _key(reported, path, lines)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            new.append(reported)
+    return tuple(new)
+
+
+def _key(reported: Reported, path: str, lines: Lines) -> Key:
+    name = os.path.relpath(reported.path, os.path.dirname(os.path.abspath(path)))
+    return name.replace(os.sep, "/"), reported.rule.code, flagged(reported, lines)

@@ -1,0 +1,150 @@
+"""What earlier runs worked out, kept as checksummed text that can be read but never executed.
+
+The folder ``.dl_lint_cache`` may be deleted at any time, shared by concurrent runs, read-only or damaged: a record that
+is absent, unreadable or altered is worked out again. Records are written to a file of their own and renamed into place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+FOLDER = ".dl_lint_cache"
+KINDS = ("facts", "ignored", "runs")
+
+# The facts of torch's own tree (2,285 files, 1,200 KLOC) take about a tenth of this.
+LIMIT_BYTES = 256 * 2**20
+
+TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# See https://bford.info/cachedir/\n"
+
+
+def digest(*parts: bytes | str) -> str:
+    """A name for the parts, in their order; no two sequences of parts share one by concatenation."""
+    total = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
+        total.update(len(data).to_bytes(8, "little"))
+        total.update(data)
+    return total.hexdigest()
+
+
+class Cache:
+    """Records by kind and key. Without a folder nothing is found and nothing kept."""
+
+    def __init__(self, root: str | None) -> None:
+        self._folder = None if root is None else os.path.join(root, FOLDER)
+        self._ready = False
+        self._written = False
+        if self._folder is not None and os.path.islink(self._folder):
+            self._folder = None  # a link could lead out of the project, and trimming deletes
+
+    def read(self, kind: str, key: str) -> Any | None:
+        """The record, or None if there is none that can be trusted."""
+        if self._folder is None:
+            return None
+        try:
+            with open(self._path(kind, key), "rb") as file:
+                checksum, _, body = file.read().partition(b"\n")
+            if checksum.decode("ascii") != digest(body):
+                return None
+            return json.loads(body)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, kind: str, key: str, record: Any) -> None:
+        """Keep a record of JSON values. A cache that cannot be written to is no reason to stop."""
+        if self._folder is None:
+            return
+        body = json.dumps(record, separators=(",", ":")).encode("ascii")
+        path = self._path(kind, key)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            self._prepare()
+            with open(temporary, "wb") as file:
+                file.write(digest(body).encode("ascii") + b"\n" + body)
+            os.replace(temporary, path)
+            self._written = True
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary)
+        except BaseException:  # Ctrl-C between the two
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
+        """After a run that wrote: delete the oldest records until half the limit is free again."""
+        if self._folder is None or not self._written:
+            return
+        records = []
+        for kind in KINDS:
+            with suppress(OSError), os.scandir(os.path.join(self._folder, kind)) as entries:
+                for entry in entries:
+                    with suppress(OSError):
+                        seen = entry.stat(follow_symlinks=False)
+                        records.append((seen.st_mtime_ns, seen.st_size, entry.path))
+        total = sum(size for _, size, _ in records)
+        if total <= limit_bytes:
+            return
+        for _, size, path in sorted(records):
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+            if total <= limit_bytes // 2:
+                return
+
+    def _path(self, kind: str, key: str) -> str:
+        assert self._folder is not None
+        return os.path.join(self._folder, kind, key + ".json")
+
+    def _prepare(self) -> None:
+        if self._ready or self._folder is None:
+            return
+        for kind in KINDS:
+            os.makedirs(os.path.join(self._folder, kind), exist_ok=True)
+        for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", TAG)):
+            path = os.path.join(self._folder, name)
+            if not os.path.exists(path):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+        self._ready = True
+
+
+def tool_version(*parts: str) -> str:
+    """A digest of dl-lint's own code under ``parts`` (files and folders), libcst's version and Python's.
+
+    By content, not by version number, so that a checkout of dl-lint being worked on never reads stale records.
+    Reading the whole package costs about 2 ms; asking for the version of an installed package costs 10.
+    """
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = [str(sys.version_info[:2]).encode(), _libcst_version()]
+    for part in parts:
+        path = os.path.join(here, part)
+        names = [path] if path.endswith(".py") else sorted(_modules(path))
+        for name in names:
+            with open(name, "rb") as file:
+                found += [os.path.relpath(name, here).encode(), file.read()]
+    return digest(*found)
+
+
+def _modules(folder: str) -> list[str]:
+    names = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        names += [os.path.join(parent, name) for name in files if name.endswith(".py")]
+    return names
+
+
+def _libcst_version() -> bytes:
+    from importlib.util import find_spec
+
+    spec = find_spec("libcst")
+    if spec is None or not spec.origin:
+        return b""
+    with suppress(OSError), open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as file:
+        return file.read()
+    return b""

@@ -1,0 +1,233 @@
+"""The command ``dl-lint``: reads options, runs, prints, and says by its exit status what it found."""
+
+# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from dl_lint import __version__
+from dl_lint.output import FORMATS, TALKING, Look, plain, renderer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TextIO
+
+    from dl_lint.output import Paint, Render
+    from dl_lint.report import Entry, Failure
+    from dl_lint.session import Outcome, Session
+
+CLEAN, FINDINGS, UNCHECKED, INTERRUPTED = 0, 1, 2, 130
+
+
+def run() -> NoReturn:
+    sys.exit(main())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Lint, and return the exit status: 0 clean, 1 findings, 2 something could not be checked, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a path may hold what the terminal cannot show
+    try:
+        status = _main(argv)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINDINGS
+    return status
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    parser = _parser()
+    try:
+        options = parser.parse_args(argv)
+        if options.write_baseline and (options.fix or options.diff):
+            parser.error("--write-baseline accepts findings, --fix and --diff mend them: choose one")
+    except SystemExit as stop:  # argparse has said why
+        return stop.code if isinstance(stop.code, int) else UNCHECKED
+    from dl_lint import catalogue
+    from dl_lint.selection import ConfigError
+
+    try:
+        rules = catalogue.entries()
+        if options.explain is not None:
+            return _explain(options, rules)
+        if options.list_rules:
+            return _list_rules(options, rules.values())
+        return _lint(options, rules)
+    except ConfigError as error:
+        sys.stderr.write(f"dl-lint: error: {error}\n")
+        return UNCHECKED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "dl-lint",
+        description="Finds the mistakes in PyTorch data pipelines by reading the code; never imports or runs it.",
+        epilog="Exit status: 0 clean, 1 findings, 2 something could not be checked.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads standard input")
+    add("--version", action="version", version=f"dl-lint {__version__}")
+    mend = parser.add_argument_group("mending").add_argument
+    mend("--fix", action="store_true", help="mend what can be mended safely")
+    mend("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
+    mend("--diff", action="store_true", help="print what --fix would change; change nothing")
+    choose = parser.add_argument_group(
+        "rules (codes, prefixes such as DL3, names, or ALL; comma-separated)"
+    ).add_argument
+    choose("--select", action="append", type=_list, metavar="RULES", help="run these and no others")
+    choose("--extend-select", action="append", type=_list, default=[], metavar="RULES", help="run these too")
+    choose("--ignore", action="append", type=_list, default=[], metavar="RULES", help="do not run these")
+    choose("--pedantic", action="store_true", help="run advice too: rules that depend on size or taste")
+    choose("--explain", metavar="RULE", help="say what a rule means, and stop")
+    choose("--list-rules", action="store_true", help="list the rules, and stop")
+    show = parser.add_argument_group("output").add_argument
+    show("--output-format", choices=FORMATS, default="full", help="default: full")
+    show("--statistics", action="store_true", help="count findings by rule instead of showing them")
+    show("--exit-zero", action="store_true", help="exit 0 even with findings")
+    live = parser.add_argument_group("old code").add_argument
+    live("--baseline", metavar="FILE", help="say nothing of the findings that FILE accepts")
+    live("--write-baseline", action="store_true", help="accept all present findings in the baseline file")
+    tune = parser.add_argument_group("how it runs").add_argument
+    tune("--config", metavar="FILE", help="a TOML file instead of the nearest pyproject.toml with [tool.dl-lint]")
+    tune("--stdin-filename", metavar="NAME", help="what the code on standard input is called")
+    tune("--no-cache", action="store_true", help="neither read nor write .dl_lint_cache")
+    tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
+    return parser
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number of processes from 1 on, not {text!r}")
+    return int(text)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _joined(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(selector for one in lists for selector in one)
+
+
+# --- the catalogue ---------------------------------------------------------------------
+
+
+def _explain(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
+    from dl_lint.output import rules as shown
+    from dl_lint.selection import find
+
+    rule = find(options.explain, rules)
+    if options.output_format == "json":
+        _print(shown.table_json([rule]), sys.stdout)
+    elif sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(shown.explanation(rule)))
+    else:
+        _print([shown.explanation(rule)], sys.stdout)
+    return CLEAN
+
+
+def _list_rules(options: argparse.Namespace, rules: Iterable[Entry]) -> int:
+    from dl_lint.output import rules as shown
+
+    as_json = options.output_format == "json"
+    _print(shown.table_json(rules) if as_json else shown.table(rules, _paint(sys.stdout)), sys.stdout)
+    return CLEAN
+
+
+# --- linting ---------------------------------------------------------------------------
+
+
+def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
+    from dl_lint.session import Session, Wishes
+
+    stdin = "-" in options.paths or (options.stdin_filename is not None and not options.paths)
+    wishes = Wishes(
+        paths=tuple(path for path in options.paths if path != "-"),
+        stdin=(options.stdin_filename or "-", sys.stdin.buffer.read()) if stdin else None,
+        select=None if options.select is None else _joined(options.select),
+        extend=_joined(options.extend_select),
+        ignore=_joined(options.ignore),
+        pedantic=options.pedantic,
+        config=options.config,
+        baseline=options.baseline,
+        cache=not options.no_cache,
+        jobs=options.jobs,
+    )
+    session = Session(wishes, rules)
+    if options.write_baseline:
+        return _write_baseline(session)
+    mending = options.fix or options.diff
+    outcome = session.mend(unsafe=options.unsafe_fixes) if mending else session.lint()
+    if options.diff:
+        _print(outcome.diff(), sys.stdout)
+    elif options.fix:
+        outcome = session.write(outcome, sys.stdout.buffer)
+    _show(options, outcome, sys.stderr if options.diff or (options.fix and stdin) else sys.stdout)
+    _say(outcome.report.failures)
+    if outcome.report.failures:
+        return UNCHECKED
+    found = bool(outcome.report.findings) or (options.diff and bool(outcome.fixed))
+    return FINDINGS if found and not options.exit_zero else CLEAN
+
+
+def _write_baseline(session: Session) -> int:
+    outcome = session.lint(accepting=False)
+    _say(outcome.report.failures)
+    path = session.write_baseline(outcome.report)
+    _print([f"{path}: {len(outcome.report.findings)} accepted.\n"], sys.stdout)
+    return UNCHECKED if outcome.report.failures else CLEAN
+
+
+def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
+    talking = options.output_format in TALKING
+    look = Look(outcome.lines, _paint(stream) if talking else plain, unsafe=options.unsafe_fixes)
+    if not options.diff:
+        _print(_renderer(options)(outcome.report, look), stream)
+    if talking:
+        from dl_lint.output.closing import closing
+
+        _print(closing(outcome, fix=options.fix, diff=options.diff, unsafe=options.unsafe_fixes), stream)
+
+
+def _renderer(options: argparse.Namespace) -> Render:
+    if not options.statistics:
+        return renderer(options.output_format)
+    from dl_lint.output import statistics
+
+    return statistics.render_json if options.output_format == "json" else statistics.render
+
+
+def _say(failures: Iterable[Failure]) -> None:
+    _print((f"dl-lint: {' '.join(str(failure).split())}\n" for failure in failures), sys.stderr)
+
+
+def _print(chunks: Iterable[str], stream: TextIO) -> None:
+    for chunk in chunks:
+        stream.write(chunk)
+
+
+def _paint(stream: TextIO) -> Paint:
+    """Colours where rich would use them: on a terminal, as NO_COLOR, FORCE_COLOR and TERM have it."""
+    if os.environ.get("NO_COLOR") or not (stream.isatty() or os.environ.get("FORCE_COLOR")):
+        return plain
+    from rich.console import Console
+    from rich.style import Style
+
+    system = Console(file=stream)._color_system  # noqa: SLF001
+    return plain if system is None else lambda style, text: Style.parse(style).render(text, color_system=system)

@@ -1,0 +1,138 @@
+"""The facts of files: from the cache, or parsed now, in several processes where that pays or where one might die."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dl_lint.cache import digest, tool_version
+from dl_lint.facts import read, store
+from dl_lint.processes import Died, spread
+from dl_lint.report import Failure
+from dl_lint.source import Source, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dl_lint.cache import Cache
+    from dl_lint.facts import FileFacts
+
+# Above this, processes save time: 1 MB takes 1.7 s of CPU to parse and keep, a process 0.03 s to start, and what it
+# found 0.2 s per MB to come back.
+WORTH_PROCESSES_BYTES = 400_000
+
+# libcst takes about 100 times a file's size in memory. torch's largest module has 1 MB.
+LARGEST_BYTES = 8_000_000
+
+# On a stack of 8 MB the parser survives 1,045 nested brackets and chains of 4,000 operators, but not 1,673 and 6,849.
+DEEPEST_BRACKETS = 500
+LONGEST_EXPRESSION_BYTES = 8_000
+MOST_ELIFS = 4_000
+
+BRACKET = re.compile(rb"[()\[\]{}]")
+
+
+class Extraction:
+    """The facts or the failure of each file, by its path; ``data`` and ``digests`` are those of the whole tree."""
+
+    def __init__(self, data: Mapping[str, bytes], digests: Mapping[str, str], cache: Cache) -> None:
+        self._data = dict(data)
+        self._digests = dict(digests)
+        self._cache = cache
+        self._version = tool_version("__init__.py", "source.py", "facts")
+        self._known: dict[str, FileFacts | Failure] = {}
+
+    def add(self, path: str, data: bytes) -> str:
+        """Take one more file in; returns its digest."""
+        self._data[path] = data
+        self._digests[path] = digest(data)
+        return self._digests[path]
+
+    def gather(self, paths: Iterable[str], jobs: int) -> None:
+        """Have the facts of many files ready."""
+        missing = [path for path in paths if path not in self._known and not self._recall(path)]
+        apart = missing
+        if jobs < 2 or sum(len(self._data[path]) for path in missing) < WORTH_PROCESSES_BYTES:
+            apart = [path for path in missing if monstrous(self._data[path])]
+        for path in set(missing).difference(apart):
+            self._keep(path, _extract(path, self._data[path]))
+        if apart:
+            import_module("dl_lint.facts.lower")  # once, not in every process
+        sizes = [len(self._data[path]) for path in apart]
+        for number, answer in spread(lambda number: self._answer(apart[number]), sizes, jobs):
+            path = apart[number]
+            if isinstance(answer, Died):
+                self._known[path] = Failure(path, f"not analysed: {answer}")
+            else:
+                record = json.loads(answer)
+                self._known[path] = _from_record(path, record)
+                self._cache.write("facts", self._key(path), record)
+
+    def of(self, path: str) -> FileFacts | Failure:
+        if path not in self._known:
+            self.gather([path], jobs=1)
+        return self._known[path]
+
+    def _key(self, path: str) -> str:
+        return digest(self._version, self._digests[path])
+
+    def _recall(self, path: str) -> bool:
+        record = self._cache.read("facts", self._key(path))
+        if record is not None:
+            try:
+                self._known[path] = _from_record(path, record)
+            except (KeyError, TypeError, ValueError):
+                return False
+        return record is not None
+
+    def _keep(self, path: str, found: FileFacts | Failure) -> None:
+        self._known[path] = found
+        self._cache.write("facts", self._key(path), _to_record(found))
+
+    def _answer(self, path: str) -> bytes:
+        return json.dumps(_to_record(_extract(path, self._data[path]))).encode("ascii")
+
+
+def _extract(path: str, data: bytes) -> FileFacts | Failure:
+    if len(data) > LARGEST_BYTES:
+        return Failure(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB")
+    try:
+        return read(Source.of(path, data))
+    except SourceError as error:
+        return Failure(path, error.message, error.line)
+
+
+def _to_record(found: FileFacts | Failure) -> dict[str, Any]:
+    if isinstance(found, Failure):
+        return {"failure": [found.message, found.line]}
+    return {"facts": store.encode(found)}
+
+
+def _from_record(path: str, record: dict[str, Any]) -> FileFacts | Failure:
+    if "facts" in record:
+        return store.decode(record["facts"])
+    message, line = record["failure"]
+    return Failure(path, message, line)
+
+
+def monstrous(data: bytes) -> bool:
+    """Whether the native parser might overflow its stack on this file. Wrongly yes costs a process, nothing else."""
+    if len(data) < 2 * DEEPEST_BRACKETS:
+        return False
+    if data.count(b"elif") > MOST_ELIFS or data.count(b"\\\n") > LONGEST_EXPRESSION_BYTES // 80:
+        return True
+    if max(map(len, data.split(b"\n"))) > LONGEST_EXPRESSION_BYTES:
+        return True
+    depth = start = 0
+    for bracket in BRACKET.finditer(data):
+        if bracket[0] in b"([{":
+            if depth == 0:
+                start = bracket.start()
+            depth += 1
+        elif depth > 0:
+            depth -= 1
+        if depth > DEEPEST_BRACKETS or (depth and bracket.start() - start > LONGEST_EXPRESSION_BYTES):
+            return True
+    return False

@@ -1,0 +1,28 @@
+"""One line a finding: ``path:line:column: code [*] message``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.output.frame import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.output import Look
+    from dl_lint.report import Report, Reported
+
+
+def render(report: Report, look: Look) -> Iterator[str]:
+    for reported in report.findings:
+        yield line(reported, look) + "\n"
+
+
+def line(reported: Reported, look: Look) -> str:
+    place, rule, paint = reported.finding.place, reported.rule, look.paint
+    where = f"{paint('bold', printable(place.path))}{paint('cyan', ':')}{place.span[0]}:{place.span[1] + 1}{paint('cyan', ':')}"
+    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{printable(' '.join(reported.finding.message.split()))}"
+
+
+def mark(reported: Reported, look: Look) -> str:
+    return f"[{look.paint('cyan', '*')}] " if reported.fixable(unsafe=look.unsafe) else ""

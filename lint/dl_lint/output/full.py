@@ -1,0 +1,33 @@
+"""For reading: what is wrong, where in the code, what it rests on, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.output.concise import mark
+from dl_lint.output.frame import frame, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.output import Look
+    from dl_lint.report import Report, Reported
+
+CONTEXT = 2
+
+
+def render(report: Report, look: Look) -> Iterator[str]:
+    for reported in report.findings:
+        yield "\n".join(_block(reported, look)) + "\n\n"
+
+
+def _block(reported: Reported, look: Look) -> Iterator[str]:
+    finding, rule, paint = reported.finding, reported.rule, look.paint
+    last_rows = [finding.place.span[2] + CONTEXT, *(related.place.span[2] for related in finding.related)]
+    margin = len(str(max(last_rows)))
+    yield f"{paint('bold red', rule.code)} {paint('bold', rule.name)} {mark(reported, look)}{printable(finding.message)}"
+    yield from frame(finding.place, look, margin=margin, context=CONTEXT)
+    for related in finding.related:
+        yield f"{paint('bold green', 'note')}: {printable(related.message)}"
+        yield from frame(related.place, look, margin=margin)
+    yield f"{paint('bold cyan', 'help')}: {printable(finding.remedy)}"

@@ -1,0 +1,38 @@
+"""Workflow commands that GitHub shows as annotations of the changed lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.output import Look
+    from dl_lint.report import Report
+
+LEVELS = {"bug": "error", "slow": "warning", "advice": "notice"}
+
+
+def render(report: Report, look: Look) -> Iterator[str]:  # noqa: ARG001  (a Render)
+    for reported in report.findings:
+        finding, rule = reported.finding, reported.rule
+        row, column, end_row, end_column = finding.place.span
+        properties = {
+            "title": f"dl-lint {rule.code} {rule.name}",
+            "file": reported.path,
+            "line": str(row),
+            "endLine": str(end_row),
+        }
+        if row == end_row:  # GitHub rejects columns of a stretch of several lines
+            properties |= {"col": str(column + 1), "endColumn": str(end_column + 1)}
+        shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        message = f"{reported.path}:{row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
+        yield f"::{LEVELS[rule.severity]} {shown}::{_data(message)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,132 @@
+"""Work on numbered items in forked processes, of which any may die: the native parser overflows its stack on monstrous
+expressions (Instagram/LibCST#1000, #980), and takes its process with it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import selectors
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# The slowest of 5,000 files of torch, numpy, pandas and the standard library takes 4 s; quadratic ones take minutes.
+CPU_SECONDS_PER_ITEM = 60
+
+CHUNK = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The process did not come back from this item."""
+
+    signal: int
+
+    def __str__(self) -> str:
+        if self.signal == signal.SIGXCPU:
+            return f"took more than {CPU_SECONDS_PER_ITEM} s of processor time"
+        if self.signal == signal.SIGKILL:
+            return "its process was killed, perhaps for want of memory"
+        name = signal.Signals(self.signal).name if self.signal else "no signal"
+        return f"the parser broke down on it ({name})"
+
+
+@dataclass(slots=True)
+class _Process:
+    pid: int
+    pipe: int
+    items: list[int]
+    """Those not yet answered, in the order in which they are worked on."""
+    received: bytearray = field(default_factory=bytearray)
+
+    def answers(self) -> Iterator[tuple[int, bytes]]:
+        while len(self.received) >= 8:
+            end = 8 + int.from_bytes(self.received[:8], "little")
+            if len(self.received) < end:
+                return
+            yield self.items.pop(0), bytes(self.received[8:end])
+            del self.received[:end]
+
+
+def spread(work: Callable[[int], bytes], sizes: Sequence[int], jobs: int) -> Iterator[tuple[int, bytes | Died]]:
+    """``work(number)`` for each size's number, in ``jobs`` processes that get about as much each, as they come."""
+    running: dict[int, _Process] = {}
+    with selectors.DefaultSelector() as waiting:
+
+        def start(items: list[int]) -> None:
+            process = _fork(work, items)
+            running[process.pipe] = process
+            waiting.register(process.pipe, selectors.EVENT_READ)
+
+        try:
+            for items in _shares(sizes, jobs):
+                start(items)
+            while running:
+                for key, _ in waiting.select():
+                    process = running[key.fd]
+                    chunk = os.read(process.pipe, CHUNK)
+                    process.received += chunk
+                    yield from process.answers()
+                    if not chunk:
+                        waiting.unregister(process.pipe)
+                        del running[process.pipe]
+                        status = _end(process)
+                        if process.items:
+                            yield process.items[0], Died(status)
+                            if process.items[1:]:
+                                start(process.items[1:])
+        finally:
+            for process in running.values():
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+                _end(process)
+
+
+def _shares(sizes: Sequence[int], jobs: int) -> list[list[int]]:
+    """Item numbers, largest first, each to whoever has least to do."""
+    shares: list[list[int]] = [[] for _ in range(max(1, jobs))]
+    loads = [0] * len(shares)
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        least = loads.index(min(loads))
+        shares[least].append(number)
+        loads[least] += sizes[number]
+    return [share for share in shares if share]
+
+
+def _end(process: _Process) -> int:
+    os.close(process.pipe)
+    _, status = os.waitpid(process.pid, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+def _fork(work: Callable[[int], bytes], items: list[int]) -> _Process:
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return _Process(pid, reader, items)
+    try:
+        os.close(reader)
+        _become_worker()
+        with open(writer, "wb") as pipe:  # noqa: PTH123  (a descriptor)
+            for number in items:
+                limit = int(time.process_time()) + 1 + CPU_SECONDS_PER_ITEM
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+                answer = work(number)
+                pipe.write(len(answer).to_bytes(8, "little") + answer)
+                pipe.flush()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _become_worker() -> None:
+    """Ctrl-C ends a worker without a traceback; its death leaves no core file and no native crash report."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -1,0 +1,116 @@
+"""What a run says: findings under their rules, files that could not be checked, and how many were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dl_lint.rule import Edit, Finding, Fix, Place, Related, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rule as the catalogue lists it; the docstring of ``module`` is its documentation."""
+
+    code: str
+    name: str
+    severity: Severity
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A finding under the rule that made it."""
+
+    rule: Entry
+    finding: Finding
+
+    @property
+    def path(self) -> str:
+        return self.finding.place.path
+
+    def fixable(self, *, unsafe: bool) -> bool:
+        fix = self.finding.fix
+        return fix is not None and (fix.safe or unsafe)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file, folder or rule that could not do its part, in one line."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a run has to say, in the order in which it is printed. ``checked`` counts the files asked about."""
+
+    findings: tuple[Reported, ...]
+    failures: tuple[Failure, ...]
+    checked: int
+
+
+def order(reported: Reported) -> tuple[Place, str, str]:
+    return reported.finding.place, reported.rule.code, reported.finding.message
+
+
+def encode(report: Report) -> dict[str, Any]:
+    """As JSON keeps it in the cache."""
+    return {
+        "findings": [_encode_finding(reported) for reported in report.findings],
+        "failures": [[failure.path, failure.message, failure.line] for failure in report.failures],
+        "checked": report.checked,
+    }
+
+
+def decode(data: dict[str, Any], rules: Mapping[str, Entry]) -> Report:
+    """The inverse of ``encode``; raises KeyError, TypeError or ValueError for anything else."""
+    return Report(
+        tuple(_decode_finding(row, rules) for row in data["findings"]),
+        tuple(Failure(path, message, line) for path, message, line in data["failures"]),
+        int(data["checked"]),
+    )
+
+
+def _encode_finding(reported: Reported) -> list[Any]:
+    finding, fix = reported.finding, reported.finding.fix
+    return [
+        reported.rule.code,
+        _encode_place(finding.place),
+        finding.message,
+        finding.remedy,
+        [[_encode_place(related.place), related.message] for related in finding.related],
+        fix and [fix.message, fix.safe, [[_encode_place(edit.place), edit.text] for edit in fix.edits]],
+    ]
+
+
+def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
+    code, place, message, remedy, related, fix = row
+    return Reported(
+        rules[code],
+        Finding(
+            _decode_place(place),
+            message,
+            remedy,
+            tuple(Related(_decode_place(at), text) for at, text in related),
+            fix and Fix(fix[0], tuple(Edit(_decode_place(at), text) for at, text in fix[2]), fix[1]),
+        ),
+    )
+
+
+def _encode_place(place: Place) -> list[Any]:
+    return [place.path, *place.span]
+
+
+def _decode_place(row: list[Any]) -> Place:
+    path, line, column, end_line, end_column = row
+    return Place(path, (line, column, end_line, end_column))
