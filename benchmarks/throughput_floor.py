@@ -156,6 +156,8 @@ def main() -> None:
     parser.add_argument("--loops", type=int, default=2)
     parser.add_argument("--kinds", nargs="*", default=[kind.__name__ for kind in KINDS])
     asked = parser.parse_args()
+    # Torch's threads, which spin for each other beside busy loops, made copying 100 times slower: no truth to hold to.
+    torch.set_num_threads(1)
     setting = Setting(seconds=asked.seconds, bench=True)
     print(f"{'loader':10}  {'workers':>7}  {'machine':7}  {'figure / truth':>16}  others", *FLOORS, "s/run", sep="  ")
     wrong = 0

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 _WORKER_GRACE_SECONDS = 5.0
 """Torch itself waits as long for a worker before it terminates it."""
 
+_WITHOUT_WORKERS = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
+
 
 class Borrowed:
     """A copy of a loader, pulled from batch by batch, epoch after epoch."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, *, in_process: bool = False) -> None:
+        self._in_process = in_process
         self._copies: list[Any] = []
         self._made: list[Any] = []
         self._sizes: deque[int] | None = None
@@ -132,6 +135,8 @@ class Borrowed:
         copy = object.__new__(type(loader))
         vars(copy).update(vars(loader))
         self._copies.append(copy)
+        if self._in_process:
+            vars(copy).update(_WITHOUT_WORKERS)
         torch_private.forget_iterations(copy)
         torch_private.watch_iterators(copy, self._remember)
         inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader)]
@@ -151,9 +156,10 @@ class Borrowed:
 
 
 @contextlib.contextmanager
-def borrow(loader: Any) -> Iterator[Borrowed]:
+def borrow(loader: Any, *, in_process: bool = False) -> Iterator[Borrowed]:
     """A copy of ``loader`` to measure; afterwards no worker is left and what iterating changed is put back.
 
+    ``in_process`` makes the copy load in this process, whatever num_workers says.
     Raises BadTarget for anything but a torch DataLoader, NotMeasured for one that can be iterated only once.
     """
     from torch.utils.data import DataLoader
@@ -168,7 +174,7 @@ def borrow(loader: Any) -> Iterator[Borrowed]:
                 "measuring would use it up; pass a list or a Sampler"
             )
     with put_back(loader):
-        borrowed = Borrowed(loader)
+        borrowed = Borrowed(loader, in_process=in_process)
         try:
             yield borrowed
         except Hang:
