@@ -1,0 +1,143 @@
+"""Whether a loop works the same thing out in every pass: an expression, or a call somewhere below the loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.frameworks import LOADERS, MAP_DATASETS, SAMPLERS
+from dl_lint.project.syntax import children, dotted
+from dl_lint.project.values import Class, External, Function, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.loops import LoaderLoop
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Binding, Scope
+
+DEEPEST = 6
+"""Names that are followed from one to the next."""
+
+_PURE = frozenset({"builtins.range", "builtins.len", "builtins.list", "builtins.int", "builtins.min", "builtins.max"})
+
+
+def is_same_in(project: Project, call: t.Call, loop: LoopNode) -> bool:
+    """Whether a call in the body of ``loop`` passes the same arguments in every pass."""
+    return all(_is_same(project, argument, loop, DEEPEST) for argument in _arguments(call))
+
+
+def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batches: LoaderLoop) -> bool:
+    """Whether a function that ``loop`` calls makes and iterates the same thing in every pass.
+
+    Only where it does so each time it is called: what it makes under a condition may have been thought through.
+    """
+    function = project.function_of(call)
+    if function is not project.function_of(batches.node) or any(project.tests_around(call)):
+        return False
+    needed = _parameters_behind(project, list(_arguments(call)), function)
+    frames = [frame for frame in project.callers(function) if loop in project.loops_around(frame.call)]
+    return (
+        bool(frames)
+        and needed is not None
+        and all(_passes_same(project, frame.call, function, needed, loop) for frame in frames)
+    )
+
+
+def _passes_same(project: Project, call: t.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
+    """Whether a call in the body of ``loop`` passes the same for the parameters ``needed`` in every pass."""
+    positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
+    positions = positions[1:] if function.is_method else positions
+    passed = (project.passed(call, name, *positions) for name in needed)
+    return all(not one.given or _is_same(project, one.expr, loop, DEEPEST) for one in passed)
+
+
+def _arguments(call: t.Call) -> Iterator[t.Expr]:
+    yield from call.args
+    for keyword in call.keywords:
+        yield keyword.value
+
+
+def _is_same(project: Project, expr: t.Node, loop: LoopNode, depth: int) -> bool:
+    """Whether ``expr`` cannot differ between passes: nothing that it reads changes, or only to the same again."""
+    if not _is_pure(project, expr) or any(_is_touched(project, name, loop) for name in _names(expr)):
+        return False
+    if not project.changes_in(expr, loop):
+        return True
+    inside = [binding for name in _names(expr) for binding in _bindings_in(project, name, loop)]
+    if not inside or depth == 0 or any(binding.kind != "assign" for binding in inside):
+        return False
+    return all(
+        binding.value is not None and binding.value is not expr and _is_same(project, binding.value, loop, depth - 1)
+        for binding in inside
+    )
+
+
+def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope) -> set[str] | None:
+    """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ."""
+    found: set[str] = set()
+    seen: set[Binding] = set()
+    while exprs:
+        expr = exprs.pop()
+        if not _is_pure(project, expr):
+            return None
+        for binding in {binding for name in _names(expr) for binding in function.bindings.get(name.id, ())} - seen:
+            seen.add(binding)
+            if binding.kind == "param":
+                found.add(binding.name)
+            elif binding.kind == "assign" and binding.value is not None:
+                exprs.append(binding.value)
+            else:
+                return None
+    return found
+
+
+def _is_touched(project: Project, name: t.Name, loop: LoopNode) -> bool:
+    """Whether the loop stores attributes of ``name`` or calls its methods, which may change it."""
+    scope, prefix = project.site(name).scope.function, f"{name.id}."
+    stores = (one.node for key, found in scope.bindings.items() if key.startswith(prefix) for one in found)
+    called = (call for call in scope.calls if (dotted(call.func) or "").startswith(prefix))
+    return any(loop in project.loops_around(node) for node in (*stores, *called))
+
+
+def _bindings_in(project: Project, name: t.Name, loop: LoopNode) -> Iterator[Binding]:
+    scope = project.site(name).scope.function
+    for binding in scope.bindings.get(name.id, ()):
+        if loop in project.loops_around(binding.node):
+            yield binding
+
+
+def _names(expr: t.Node) -> Iterator[t.Name]:
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, t.Name):
+            yield node
+        waiting.extend(children(node))
+
+
+def _is_pure(project: Project, expr: t.Node) -> bool:
+    """Whether ``expr`` gives the same again: no calls but of constructors that only hold their arguments."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, t.Lambda):
+            continue
+        if isinstance(node, t.Call) and not _constructs(project, node):
+            return False
+        waiting.extend(children(node))
+    return True
+
+
+def _constructs(project: Project, call: t.Call) -> bool:
+    for one in alternatives(project.value(call.func)):
+        match one:
+            case External(name=name) if name in SAMPLERS or name in LOADERS or name in MAP_DATASETS or name in _PURE:
+                continue
+            case Class() | Function():
+                if isinstance(one, Function) or dotted(call.func) is None:
+                    return False
+            case _:
+                return False
+    return bool(alternatives(project.value(call.func)))

@@ -1,0 +1,104 @@
+"""The host's CPU count decides how many workers a loader starts.
+
+## What it does
+
+Finds `os.cpu_count()` and `multiprocessing.cpu_count()` whose result reaches `num_workers`.
+
+## Why is this bad?
+
+The count is that of the host. A job that may use 4 of 104 CPUs (a container, a Slurm allocation, `taskset`) starts 104
+workers, each with its own copy of what it imports and its own prefetched batches; torch warns of it at run time and
+goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use. Neither knows a container's CPU quota
+(`cpu.max`), so a number that was measured for the job is better still.
+
+## Example
+
+```python
+import os
+
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, batch_size=32, num_workers=os.cpu_count())
+```
+
+## Use instead
+
+```python
+import os
+
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, batch_size=32, num_workers=len(os.sched_getaffinity(0)))
+```
+
+## Fix safety
+
+The fix is unsafe: macOS and Windows have no `os.sched_getaffinity`, and fewer workers may start than before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import alternatives, edits
+from dl_lint.project.values import CpuCount, Option, Value
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+
+
+@rule("DL206", severity="slow")
+def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for loader in project.loaders():
+        workers = project.argument(loader, "num_workers")
+        for count in _counts(workers.value):
+            if count.call in seen or _asks_affinity_first(project, count.call):
+                continue
+            seen.add(count.call)
+            yield Finding(
+                project.place(count.call),
+                "this counts the CPUs of the host, not those that this process may use, and decides how many workers "
+                "a loader starts",
+                "count with `len(os.sched_getaffinity(0))`, or pass a number that was measured for the job",
+                (Related(project.place(workers.node), "the loader's workers are counted by it"),),
+                _fix(project, count.call),
+            )
+
+
+def _counts(value: Value) -> Iterator[CpuCount]:
+    for one in alternatives(value):
+        if isinstance(one, CpuCount):
+            yield one
+        elif isinstance(one, Option):
+            yield from _counts(one.default)
+
+
+def _asks_affinity_first(project: Project, call: t.Call) -> bool:
+    """Whether the function looks at the affinity, and counts the host's CPUs only where there is none."""
+    return any(_called(other) == "sched_getaffinity" for other in project.function_of(call).calls)
+
+
+def _called(call: t.Call) -> str | None:
+    match call.func:
+        case t.Attribute(attr=name) | t.Name(id=name):
+            return name
+        case _:
+            return None
+
+
+def _fix(project: Project, call: t.Call) -> Fix | None:
+    match call.func:
+        case t.Attribute(value=t.Name(id="os")):
+            edit = edits.replaced(project, call, "len(os.sched_getaffinity(0))")
+            return Fix("count the CPUs that this process may use", (edit,), safe=False)
+        case _:
+            return None

@@ -1,0 +1,89 @@
+"""A loader is built anew in each pass of the loop that iterates it, always from the same arguments.
+
+## What it does
+
+Finds loaders that are made inside the loop that iterates them (in its body, or in a function that it calls), where no
+argument depends on the loop.
+
+## Why is this bad?
+
+Each pass starts the workers again and throws them away: about half a second with `fork`, 12 to 25 seconds with
+`forkserver` (the default on Linux from Python 3.14), where every worker imports torch anew. Persistent workers cannot
+help a loader that does not persist. Not flagged: arguments that depend on the loop, that are changed in it, or whose
+origin is not known.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    for epoch in range(epochs):
+        loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+        for batch in loader:
+            model(batch)
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, persistent_workers=True)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import invariance
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import LoaderLoop, Project
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.values import Loader
+
+
+@rule("DL205", severity="slow")
+def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for loop in project.loader_loops():
+        for loader in loop.loaders:
+            if loader.call in seen or loader.prepared:
+                continue
+            outer = _rebuilt_by(project, loop, loader)
+            if outer is not None:
+                seen.add(loader.call)
+                place = project.place(outer)
+                yield Finding(
+                    project.place(loader.call),
+                    f"this loader is built in every pass of the loop at {place.path}:{place.span[0]}, from arguments "
+                    "that do not depend on it; its workers start again each time",
+                    "build it once, before the loop",
+                    (Related(place, "the loop that builds it again"),),
+                )
+
+
+def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
+    """The loop that both builds and iterates a loader, if it builds the same one each time."""
+    around = [node for node in project.loops_around(loop.node) if node is not loop.node]
+    for outer in project.repeating(loader.call):
+        if outer is loop.node or isinstance(outer, t.Generator):
+            continue
+        here = outer in around and outer in project.loops_around(loader.call)
+        if here and invariance.is_same_in(project, loader.call, outer):
+            return outer
+        if not here and invariance.is_same_through_calls(project, loader.call, outer, loop):
+            return outer
+    return None

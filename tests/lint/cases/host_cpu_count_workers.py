@@ -1,0 +1,99 @@
+import argparse
+import multiprocessing
+import multiprocessing as mp
+import os
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pool, cpu_count
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def directly(dataset):
+    yield DataLoader(dataset, num_workers=os.cpu_count())  # expect
+    yield DataLoader(dataset, num_workers=multiprocessing.cpu_count())  # expect
+    yield DataLoader(dataset, num_workers=cpu_count())  # expect
+
+
+def through_a_name(dataset):
+    workers = mp.cpu_count()  # expect
+    return DataLoader(dataset, num_workers=workers)
+
+
+def capped(dataset, batch_size, world_size, wanted):
+    workers = min([os.cpu_count() // world_size, batch_size, wanted])  # expect
+    return DataLoader(dataset, batch_size=batch_size, num_workers=workers)
+
+
+def in_keywords(dataset):
+    options = {"batch_size": 4, "num_workers": os.cpu_count() or 1}  # expect
+    return DataLoader(dataset, **options)
+
+
+def builder(dataset, workers):
+    return DataLoader(dataset, num_workers=workers)
+
+
+def caller(dataset):
+    return builder(dataset, workers=os.cpu_count())  # expect
+
+
+def option(dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=os.cpu_count())  # expect
+    args = parser.parse_args()
+    return DataLoader(dataset, num_workers=args.workers)
+
+
+class Trainer:
+    def __init__(self, dataset):
+        self.workers = cpu_count()  # expect
+        self.dataset = dataset
+
+    def loader(self):
+        return DataLoader(self.dataset, num_workers=self.workers)
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+def affinity_first(dataset):
+    try:
+        workers = len(os.sched_getaffinity(0))
+    except AttributeError:
+        workers = os.cpu_count()
+    return DataLoader(dataset, num_workers=workers)
+
+
+def affinity_where_there_is_one(dataset):
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return DataLoader(dataset, num_workers=workers)
+
+
+def other_uses(paths, decode):
+    print("CPUs:", os.cpu_count())
+    torch.set_num_threads(os.cpu_count())
+    with Pool(cpu_count()) as pool:
+        pool.map(decode, paths)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        pool.map(decode, paths)
+
+
+def a_pool_option(paths, decode):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--num-workers", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+    with Pool(args.num_workers) as pool:
+        pool.map(decode, paths)
+
+
+def a_pool_that_is_called_workers(dataset, decode):
+    num_workers = os.cpu_count()
+    Pool(num_workers).map(decode, range(len(dataset)))
+    return DataLoader(dataset, num_workers=4)
+
+
+def compared_only(dataset, wanted):
+    if wanted > os.cpu_count():
+        raise ValueError(wanted)
+    return DataLoader(dataset, num_workers=wanted)
