@@ -22,12 +22,11 @@ from dl_lint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
     from dl_lint.cache import Cache
     from dl_lint.engine import Question, Tree
     from dl_lint.report import Entry
     from dl_lint.rule import Finding
-
-# ruff: noqa: PTH  (a Path for every file of a tree costs more than linking it)
 
 
 class Analysis:

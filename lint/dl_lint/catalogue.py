@@ -1,4 +1,4 @@
-"""The rules there are, read from their files without importing them; ``python -m dl_lint.catalogue`` prints docs/rules.md.
+"""The rules there are, read from their files, not imported; ``python -m dl_lint.catalogue`` prints docs/rules.md.
 
 A rule is found by being there: a module of ``rules`` that holds ``@rule("DL101", "slow")`` above a function of the
 module's own name. Start-up needs codes, names and severities only, and thirty imports would cost more than a warm run.
@@ -16,8 +16,6 @@ from dl_lint.rule import Rule, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
 
 REPOSITORY = "https://github.com/pytest-dataloader/pytest-dataloader"
 

@@ -1,7 +1,5 @@
 """The command ``dl-lint``: reads options, runs, prints, and says by its exit status what it found."""
 
-# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
-
 from __future__ import annotations
 
 import argparse
@@ -229,5 +227,5 @@ def _paint(stream: TextIO) -> Paint:
     from rich.console import Console
     from rich.style import Style
 
-    system = Console(file=stream)._color_system  # noqa: SLF001
+    system = Console(file=stream)._color_system
     return plain if system is None else lambda style, text: Style.parse(style).render(text, color_system=system)

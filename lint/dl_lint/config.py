@@ -1,7 +1,5 @@
 """[tool.dl-lint] of the nearest pyproject.toml, checked key by key."""
 
-# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
-
 from __future__ import annotations
 
 import os
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from dl_lint.report import Entry
 
 TABLE = "tool.dl-lint"
+NO_SELECTORS = Selectors()
 KEYS = ("select", "extend-select", "ignore", "per-file-ignores", "exclude", "pedantic", "baseline")
 
 
@@ -35,7 +34,7 @@ class Config:
     """What [tool.dl-lint] says. Patterns are git's, relative to ``base``."""
 
     base: str
-    selectors: Selectors = Selectors()
+    selectors: Selectors = NO_SELECTORS
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = ()
     pedantic: bool = False

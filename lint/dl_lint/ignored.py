@@ -1,6 +1,4 @@
-"""Which paths git-style patterns leave out: .gitignore files, and ``exclude`` and ``per-file-ignores`` of the settings."""
-
-# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
+"""Which paths git's patterns name: .gitignore files, and ``exclude`` and ``per-file-ignores`` of the settings."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _fork(work: Callable[[int], bytes], items: list[int]) -> _Process:
     try:
         os.close(reader)
         _become_worker()
-        with open(writer, "wb") as pipe:  # noqa: PTH123  (a descriptor)
+        with open(writer, "wb") as pipe:
             for number in items:
                 limit = int(time.process_time()) + 1 + CPU_SECONDS_PER_ITEM
                 resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))

@@ -1,7 +1,5 @@
 """From what the user wishes to an outcome: settings, files, baseline, fixes. Prints nothing."""
 
-# ruff: noqa: PTH  (importing pathlib would cost a warm run 3 ms of its 50)
-
 from __future__ import annotations
 
 import os
@@ -12,7 +10,6 @@ from dl_lint import baseline, config, engine, files, selection
 from dl_lint.cache import Cache
 from dl_lint.config import Config
 from dl_lint.engine import Question, Tree
-from dl_lint.files import File
 from dl_lint.report import Failure
 from dl_lint.selection import ConfigError, Selectors
 from dl_lint.source import NEWLINE, Source, SourceError
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterator, Mapping
 
+    from dl_lint.files import File
     from dl_lint.report import Entry, Report, Reported
 
 

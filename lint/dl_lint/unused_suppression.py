@@ -3,7 +3,8 @@
 ## What it does
 
 Flags a `# dl-lint: ignore[...]` or `# dl-lint: ignore-file[...]` whose rules find nothing there, a code in it that no
-rule has, and a `# dl-lint:` comment that means nothing. Codes of rules that did not run are not judged, nor is `# noqa`.
+rule has, and a `# dl-lint:` comment that means nothing. Codes of rules that did not run are not judged, nor is
+`# noqa`.
 
 ## Why is this bad?
 
@@ -57,7 +58,8 @@ def unused(
             message = f"`{_written(lines, suppression)}` silences nothing: dl-lint knows no such comment"
             yield _reported(Finding(place, message, "write `# dl-lint: ignore[CODE] reason`"))
         elif suppression.kind != "noqa":
-            idle = {code: why for code in suppress.codes(suppression) if (why := _idle(code, number, used, ran, known))}
+            reasons = {code: _idle(code, number, used, ran, known) for code in suppress.codes(suppression)}
+            idle = {code: reason for code, reason in reasons.items() if reason}
             if idle and not _accepted(facts, suppression, idle):
                 message = f"`{_written(lines, suppression)}` silences nothing: {', '.join(idle.values())}"
                 edit = _without(lines, source.path, suppression, [*idle])

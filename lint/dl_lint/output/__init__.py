@@ -22,7 +22,7 @@ Paint = Callable[[str, str], str]
 """Text in a style such as ``bold red``."""
 
 
-def plain(style: str, text: str) -> str:  # noqa: ARG001  (a Paint)
+def plain(_style: str, text: str) -> str:
     return text
 
 

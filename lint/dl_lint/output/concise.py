@@ -20,8 +20,10 @@ def render(report: Report, look: Look) -> Iterator[str]:
 
 def line(reported: Reported, look: Look) -> str:
     place, rule, paint = reported.finding.place, reported.rule, look.paint
-    where = f"{paint('bold', printable(place.path))}{paint('cyan', ':')}{place.span[0]}:{place.span[1] + 1}{paint('cyan', ':')}"
-    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{printable(' '.join(reported.finding.message.split()))}"
+    row, column = place.span[0], place.span[1] + 1
+    where = f"{paint('bold', printable(place.path))}:{row}:{column}:"
+    said = printable(" ".join(reported.finding.message.split()))
+    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{said}"
 
 
 def mark(reported: Reported, look: Look) -> str:

@@ -67,8 +67,8 @@ class _Gutter:
 
     def line(self, number: int, text: str, bar: str = " ") -> str:
         beside = f"{self._paint('bold red', bar) if bar != ' ' else ' '} " if self._bar else ""
-        shown = f"{self._paint('blue', str(number).rjust(self._margin))} {self._paint('blue', '|')} {beside}{printable(text)}"
-        return shown.rstrip()
+        shown = f"{str(number).rjust(self._margin)} |"
+        return f"{self._paint('blue', shown)} {beside}{printable(text)}".rstrip()
 
     def marks(self, text: str, column: int, end_column: int) -> str:
         start = width(text[:column])

@@ -25,7 +25,8 @@ def _block(reported: Reported, look: Look) -> Iterator[str]:
     finding, rule, paint = reported.finding, reported.rule, look.paint
     last_rows = [finding.place.span[2] + CONTEXT, *(related.place.span[2] for related in finding.related)]
     margin = len(str(max(last_rows)))
-    yield f"{paint('bold red', rule.code)} {paint('bold', rule.name)} {mark(reported, look)}{printable(finding.message)}"
+    title = f"{paint('bold red', rule.code)} {paint('bold', rule.name)}"
+    yield f"{title} {mark(reported, look)}{printable(finding.message)}"
     yield from frame(finding.place, look, margin=margin, context=CONTEXT)
     for related in finding.related:
         yield f"{paint('bold green', 'note')}: {printable(related.message)}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LEVELS = {"bug": "error", "slow": "warning", "advice": "notice"}
 
 
-def render(report: Report, look: Look) -> Iterator[str]:  # noqa: ARG001  (a Render)
+def render(report: Report, _look: Look) -> Iterator[str]:
     for reported in report.findings:
         finding, rule = reported.finding, reported.rule
         row, column, end_row, end_column = finding.place.span

@@ -49,4 +49,4 @@ def render(report: Report, look: Look) -> Iterator[str]:
 def _in_project(path: str) -> str:
     """GitLab wants paths from the top of the project, which its jobs name; elsewhere the current folder is taken."""
     top = os.environ.get("CI_PROJECT_DIR", ".")
-    return os.path.relpath(path, top).replace(os.sep, "/")  # noqa: PTH  (no Path can do it with ..)
+    return os.path.relpath(path, top).replace(os.sep, "/")

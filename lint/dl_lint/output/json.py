@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dl_lint.rule import Fix, Place
 
 
-def render(report: Report, look: Look) -> Iterator[str]:  # noqa: ARG001  (a Render)
+def render(report: Report, _look: Look) -> Iterator[str]:
     yield json.dumps([record(reported) for reported in report.findings], indent=2) + "\n"
 
 

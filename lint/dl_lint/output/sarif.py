@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code scanning: rules with their pages, results with related places and fixes, failures as notices."""
+"""SARIF 2.1.0, for code scanning: rules with pages, results with related places and fixes, failures as notices."""
 
 from __future__ import annotations
 
