@@ -11,106 +11,20 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
-import io
 import statistics
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from PIL import Image
-from torch.utils.data import DataLoader, Dataset
+from timed_loaders import KINDS, busy_loops, make
 
 from pytest_dataloader.checks import Setting, throughput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from torch.utils.data import DataLoader
 
 
-class Sleeping(Dataset[Any]):
-    """Waits, as for a disk."""
-
-    batch_size = 8
-
-    def __len__(self) -> int:
-        return 1_000_000
-
-    def __getitem__(self, index: int) -> Any:
-        time.sleep(0.001)
-        return torch.tensor(index)
-
-
-class Computing(Sleeping):
-    """Computes in Python."""
-
-    batch_size = 16
-
-    def __getitem__(self, index: int) -> Any:
-        return torch.tensor(sum(step * step & 7 for step in range(3000)) + index)
-
-
-class Copying(Sleeping):
-    """Copies a megabyte."""
-
-    def __init__(self) -> None:
-        self.data = np.ones(1_000_000, np.uint8)
-
-    def __getitem__(self, index: int) -> Any:
-        return torch.from_numpy(self.data.copy())
-
-
-class Decoding(Sleeping):
-    """Decodes a JPEG."""
-
-    def __init__(self) -> None:
-        noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
-        file = io.BytesIO()
-        Image.fromarray(noise).save(file, "JPEG")
-        self.data = file.getvalue()
-
-    def __getitem__(self, index: int) -> Any:
-        return torch.from_numpy(np.asarray(Image.open(io.BytesIO(self.data)).convert("RGB")).copy())
-
-
-class Tiny(Sleeping):
-    """Hands out a number."""
-
-    batch_size = 32
-
-    def __getitem__(self, index: int) -> Any:
-        return torch.tensor(float(index))
-
-
-class Dicts(Sleeping):
-    """Hands out ten small tensors."""
-
-    batch_size = 16
-
-    def __getitem__(self, index: int) -> Any:
-        return {str(key): torch.full((8,), float(key)) for key in range(10)}
-
-
-KINDS = (Sleeping, Computing, Copying, Decoding, Tiny, Dicts)
 FLOORS = {"10 % above its floor": 1 / 1.1, "20 % below its floor": 1 / 0.8}
-
-
-@contextlib.contextmanager
-def busy_loops(count: int) -> Iterator[None]:
-    """So many processes that do nothing but compute."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
-
-
-def make(kind: type[Sleeping], workers: int) -> DataLoader[Any]:
-    return DataLoader(kind(), batch_size=kind.batch_size, num_workers=workers)
 
 
 def ability(loader: DataLoader[Any], setting: Setting) -> tuple[float, str]:
