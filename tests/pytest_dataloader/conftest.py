@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOADERS = '''
 import torch
@@ -31,6 +28,9 @@ class Broken(Zeros):
 def make(num_workers=0):
     return DataLoader(Zeros(), batch_size=16, num_workers=num_workers)
 
+def make_with_workers():
+    return make(2)
+
 def make_empty():  # misses every floor, however busy the machine is
     return DataLoader(Zeros(0), batch_size=16)
 
@@ -47,23 +47,61 @@ ready = make()
 dataset = Zeros()
 '''
 
-FAST = "--dataloader-seconds=0.3"
+
+# Plugins of this environment that cost every run half a second or more.
+WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:memray")
+
+
+class Project:
+    """A directory with ``proj/data.py``, and pytest runs in it that measure for 0.3 s a check."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        pytester.mkpydir("proj").joinpath("data.py").write_text(LOADERS)
+
+    def declare(self, **tables: str) -> None:
+        """Write targets by name into pyproject.toml, each one with its keys."""
+        targets = [f"[tool.pytest-dataloader.targets.{name}]\n{keys}\n" for name, keys in tables.items()]
+        self.pytester.makepyprojecttoml("\n".join(targets))
+
+    def run(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in a process of its own; reports go to ``seen.json`` and ``junit.xml``."""
+        return self.pytester.runpytest_subprocess(
+            *WITHOUT,
+            "--dataloader-seconds=0.3",
+            "--dataloader-json=seen.json",
+            "--junitxml=junit.xml",
+            "-rs",
+            *arguments,
+        )
+
+    def bench(self, *arguments: str) -> pytest.RunResult:
+        return self.run("--dataloader-bench", *arguments)
+
+    def collected(self, *arguments: str) -> list[str]:
+        """The node ids that a run would measure or test."""
+        done = self.collect("--dataloader-bench", "-q", *arguments)
+        return [line for line in done.outlines if "::" in line]
+
+    def collect(self, *arguments: str) -> pytest.RunResult:
+        """Collect in this process, which is cheap: nothing of the project is imported."""
+        return self.pytester.runpytest_inprocess(*WITHOUT, "--dataloader-seconds=0.3", "--collect-only", *arguments)
+
+    @property
+    def loaders(self) -> dict[str, Any]:
+        """The loaders of the last JSON report by id."""
+        content = json.loads(self.path.joinpath("seen.json").read_text())
+        assert content["schema"] == 1
+        return {loader["id"]: loader for loader in content["loaders"]}
+
+    @property
+    def cases(self) -> dict[str, ET.Element]:
+        """The test cases of the last JUnit report by class and name."""
+        cases = ET.parse(self.path / "junit.xml").getroot().iter("testcase")
+        return {f"{case.get('classname')}::{case.get('name')}": case for case in cases}
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A directory with ``proj/data.py`` and nothing else."""
-    pytester.mkpydir("proj").joinpath("data.py").write_text(LOADERS)
-    return pytester
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The loaders of a report by id."""
-    content = json.loads(path.read_text())
-    assert content["schema"] == 1
-    return {loader["id"]: loader for loader in content["loaders"]}
-
-
-def read_junit(path: Path) -> dict[str, ET.Element]:
-    """The test cases of a JUnit file by class and name."""
-    return {f"{case.get('classname')}::{case.get('name')}": case for case in ET.parse(path).getroot().iter("testcase")}
+def project(pytester: pytest.Pytester) -> Project:
+    return Project(pytester)

@@ -1,0 +1,144 @@
+"""Targets as pytest collects them: their node ids, and which arguments select them. Nothing here imports torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dataloader import checks, collection, targets
+
+if TYPE_CHECKING:
+    from tests.pytest_dataloader.conftest import Project
+
+# Loaded here, they are not loaded anew by each run in this process.
+LOADED = (collection, targets, *map(checks.check_module, checks.NAMES))
+
+TRAIN = ["pyproject.toml::train::throughput", "pyproject.toml::train::memory"]
+VAL = ["pyproject.toml::val::memory"]
+TEST = ["checks/test_mine.py::test_mine"]
+QUICK = ["dataloader-target::quick::throughput", "dataloader-target::quick::memory"]
+AD_HOC = "--dataloader-target=quick=proj.data:make"
+
+
+@pytest.fixture
+def declared(project: Project) -> Project:
+    project.declare(train='loader = "proj.data:make"', val='loader = "proj.data:make"\nchecks = ["memory"]')
+    project.path.joinpath("checks").mkdir()
+    project.path.joinpath("checks", "test_mine.py").write_text("def test_mine(): pass\n")
+    return project
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), [*TRAIN, *VAL, *TEST]),
+        ((".",), [*TRAIN, *VAL, *TEST]),
+        (("pyproject.toml",), [*TRAIN, *VAL]),
+        (("pyproject.toml", "checks", "pyproject.toml::train"), [*TRAIN, *VAL, *TEST]),
+        (("pyproject.toml::val",), VAL),
+        (("pyproject.toml::train::memory",), TRAIN[1:]),
+        (("-k", "train and memory"), TRAIN[1:]),
+        (("--deselect", "pyproject.toml::train"), [*VAL, *TEST]),
+        (("--ignore", "pyproject.toml"), TEST),
+        # Naming paths narrows a run to them, as it does for tests.
+        (("checks",), TEST),
+        (("checks/test_mine.py",), TEST),
+        # What was asked for ad hoc always runs.
+        (("checks", AD_HOC), [*TEST, *QUICK]),
+        ((AD_HOC, "-k", "quick"), QUICK),
+        ((AD_HOC, "dataloader-target::quick"), QUICK),
+        ((AD_HOC, "dataloader-target::quick::memory"), QUICK[1:]),
+        ((AD_HOC, "dataloader-target::quick::memory", "pyproject.toml::val"), [*VAL, *QUICK[1:]]),
+        ((AD_HOC, "--dataloader-target=other=m:f", "dataloader-target::quick"), QUICK),
+    ],
+)
+def test_arguments_select_targets_as_they_select_tests(
+    declared: Project, arguments: tuple[str, ...], expected: list[str]
+) -> None:
+    assert sorted(declared.collected(*arguments)) == sorted(expected)
+
+
+def test_testpaths_do_not_leave_targets_out(declared: Project) -> None:
+    declared.path.joinpath("pytest.ini").write_text("[pytest]\ntestpaths = checks\n")
+    assert declared.collected() == [*TEST, *TRAIN, *VAL]
+
+
+def test_targets_run_from_a_folder_below(declared: Project) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(declared.path / "checks")
+        assert sorted(declared.collected()) == sorted([*TRAIN, *VAL, *TEST])
+
+
+def test_a_project_inside_a_repository_has_targets_of_its_own(declared: Project) -> None:
+    declared.path.joinpath("pytest.ini").touch()
+    inner = declared.path / "inner"
+    inner.mkdir()
+    inner.joinpath("pyproject.toml").write_text('[tool.pytest-dataloader.targets.own]\nloader = "m:f"\nskip=["memory"]')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(inner)
+        assert declared.collected() == ["inner/pyproject.toml::own::throughput"]
+
+
+def test_nothing_is_collected_without_the_flag(declared: Project) -> None:
+    done = declared.collect("-q")
+    assert [line for line in done.outlines if "::" in line] == TEST
+    done = declared.collect("pyproject.toml")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_an_ad_hoc_target_needs_no_configuration(project: Project) -> None:
+    assert project.collected(AD_HOC) == QUICK
+
+
+def test_an_unknown_target_or_check_is_a_usage_error(declared: Project) -> None:
+    for argument in ("pyproject.toml::tarin", "pyproject.toml::train::mem", "dataloader-target::quick"):
+        done = declared.collect("--dataloader-bench", argument)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines([f"ERROR: *{argument.rpartition('/')[2]}*"])
+
+
+def test_a_broken_declaration_is_still_collected_under_its_name(declared: Project) -> None:
+    declared.declare(bad="loader = 3\nskip = 4")
+    assert sorted(declared.collected()) == [
+        "checks/test_mine.py::test_mine",
+        "pyproject.toml::bad::memory",
+        "pyproject.toml::bad::throughput",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "header"),
+    [
+        ((), "dataloader: measuring, 0.3 s per check; targets: train, val"),
+        (("--dataloader-strict", AD_HOC), "dataloader: *; inconclusive fails; targets: train, val, quick"),
+        (("checks",), "dataloader: measuring, 0.3 s per check; the paths given leave pyproject.toml out"),
+        (("--rootdir=checks", "checks"), "dataloader: *; no targets declared in */checks/pyproject.toml"),
+    ],
+)
+def test_one_header_line_says_what_is_measured(declared: Project, arguments: tuple[str, ...], header: str) -> None:
+    done = declared.collect("--dataloader-bench", *arguments)
+    done.stdout.fnmatch_lines([header])
+    assert len([line for line in done.outlines if line.startswith("dataloader:")]) == 1
+    quiet = declared.collect()
+    assert not [line for line in quiet.outlines if line.startswith("dataloader:")]
+
+
+def test_everything_that_measures_is_one_group_for_loadgroup(declared: Project) -> None:
+    declared.path.joinpath("checks", "test_mine.py").write_text(
+        "import pytest\n"
+        "def test_plain(): pass\n"
+        "def test_bench(dataloader_memory): pass\n"
+        "@pytest.mark.xdist_group('own')\ndef test_own(dataloader_memory): pass\n"
+    )
+    items, _ = declared.pytester.inline_genitems("--dataloader-bench")
+    groups = {item.name: [mark.args[0] for mark in item.iter_markers("xdist_group")] for item in items}
+    assert groups == {
+        "throughput": ["dataloader"],
+        "memory": ["dataloader"],
+        "test_plain": [],
+        "test_bench": ["dataloader"],
+        "test_own": ["own"],
+    }
+    items, _ = declared.pytester.inline_genitems()
+    assert not [item for item in items if item.name != "test_own" and item.get_closest_marker("xdist_group")]

@@ -1,0 +1,221 @@
+"""Declared targets in real runs of pytest: verdicts, mistakes, reports; alone and under pytest-xdist."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dataloader.checks import NAMES
+
+if TYPE_CHECKING:
+    from tests.pytest_dataloader.conftest import Project
+
+ONLY = 'checks = ["throughput"]'
+MISTAKES = {
+    "nowhere": "loader = \"proj.date:make\": proj (*proj?__init__.py) has no module 'date'",
+    "unnamed": "loader = \"proj.data:mke\": proj.data has no attribute 'mke'; did you mean 'make'?",
+    "raises": 'loader = "proj.data:raises": proj.data.raises() raised ValueError: no samples in data/train',
+    "needs": 'loader = "proj.data:needs": proj.data.needs cannot be called without arguments*',
+    "dataset": 'loader = "proj.data:dataset": expected * is proj.data.Zeros, which is a Dataset: wrap it*',
+}
+FAULTS = 'loader = "proj.data:make"\nmin_sample_per_second = 3\nmax_worker_growth = "32XB"\n' + ONLY
+
+
+def declare_all(project: Project) -> None:
+    project.declare(
+        train='loader = "proj.data:make"\nmin_samples_per_second = 1\nmax_worker_growth = "32MB"',
+        ready=f'loader = "proj.data:ready"\n{ONLY}',
+        workers=f'loader = "proj.data:make_with_workers"\n{ONLY}\nmin_samples_per_second = 1',
+        empty=f'loader = "proj.data:make_empty"\nmin_samples_per_second = 10\n{ONLY}',
+        broken=f'loader = "proj.data:make_broken"\n{ONLY}',
+        faults=FAULTS,
+        **{name: f"{text.partition(':')[0]}:{text.split(':')[1]}\n{ONLY}" for name, text in MISTAKES.items()},
+    )
+
+
+@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_every_target_gets_its_verdict_and_a_mistake_hurts_no_other(project: Project, mode: tuple[str, ...]) -> None:
+    declare_all(project)
+    done = project.bench("-p", "no:cacheprovider", *mode)
+    done.assert_outcomes(passed=len(NAMES) + 2, failed=2, errors=len(MISTAKES) + 1)
+    output = done.stdout.str()
+    assert "INTERNALERROR" not in output + done.stderr.str()
+    assert "\x1b" not in output + done.stderr.str()  # no progress where nobody watches
+    assert "During handling" not in output
+
+    at = "pyproject.toml: [[]tool.pytest-dataloader.targets."
+    for name, text in MISTAKES.items():
+        done.stdout.fnmatch_lines([f"_* ERROR at setup of {name}::throughput _*", f"{at}{name}] {text}"])
+    done.stdout.fnmatch_lines([f"{at}faults] min_sample_per_second = 3: unknown key; did you mean min_samples_*"])
+    done.stdout.fnmatch_lines([f'{at}faults] max_worker_growth = "32XB": expected a size*'])
+    done.stdout.fnmatch_lines(["_* empty::throughput _*", "throughput: the loader gave no batch*"])
+    done.stdout.fnmatch_lines(
+        ["throughput: measuring broken raised KeyError: 'sample 0 is broken'", '  File "*data.py", line *__getitem__']
+    )
+    assert "pytest_dataloader/" not in output.replace(str(project.path), "")  # no frame of ours
+
+    check_reports(project)
+
+
+def check_reports(project: Project) -> None:
+    loaders, cases = project.loaders, project.cases
+    train = loaders["train"]
+    assert (train["nodeid"], list(train["checks"])) == ("pyproject.toml::train", list(NAMES))
+    assert train["description"] == "DataLoader(Zeros, batch_size=16, num_workers=0)"
+    throughput = train["checks"]["throughput"]
+    assert (throughput["verdict"], throughput["limits"]) == ("passed", {"min_samples_per_second": 1.0})
+    low, high = throughput["evidence"]["interval"]
+    assert low <= throughput["evidence"]["samples_per_second"] <= high
+    assert train["checks"]["memory"]["limits"] == {"max_worker_growth": 32_000_000}
+    assert loaders["empty"]["checks"]["throughput"]["verdict"] == "failed"
+    for name in ("broken", "faults", *MISTAKES):
+        assert loaders[name]["checks"]["throughput"]["verdict"] == "not_measured"
+
+    failure = cases["pyproject.toml.empty::throughput"].find("failure")
+    assert failure is not None
+    assert "the loader gave no batch" in str(failure.get("message"))
+    assert cases["pyproject.toml.raises::throughput"].find("error") is not None
+    carried = cases["pyproject.toml.train::throughput"].find("properties/property[@name='dataloader.throughput']")
+    assert carried is not None
+    assert json.loads(str(carried.get("value")))["evidence"] == throughput["evidence"]
+
+
+def test_the_summary_has_a_block_for_each_loader_and_only_where_something_was_measured(project: Project) -> None:
+    project.declare(
+        train='loader = "proj.data:make"\nmin_samples_per_second = 1',
+        empty=f'loader = "proj.data:make_empty"\nmin_samples_per_second = 10\n{ONLY}',
+    )
+    done = project.bench("-k", "throughput", "-x")
+    done.stdout.fnmatch_lines(
+        [
+            "=* dataloader =*",
+            "train  DataLoader(Zeros, batch_size=16, num_workers=0)",
+            "  throughput  passed  * samples/s (* at 95 %), at least 1 asked for",
+            "empty  DataLoader(Zeros, batch_size=16, num_workers=0)",
+            "  throughput  failed  the loader gave no batch: its epoch is empty",
+            f"-* dataloader evidence: {project.path}/seen.json -*",
+        ]
+    )
+    quiet = project.bench("-k", "nothing", "-q")
+    assert "dataloader" not in quiet.stdout.str()
+    assert project.loaders == {}  # the report is of this run
+
+
+def test_checks_of_a_target_share_one_loader_which_goes_after_the_last(project: Project) -> None:
+    project.path.joinpath("conftest.py").write_text(
+        "import gc, weakref\nimport proj.data\nmade = []\n"
+        "def make():\n    loader = proj.data.make()\n    made.append(weakref.ref(loader))\n    return loader\n"
+        "proj.data.make_noted = make\n"
+        "def pytest_runtest_logfinish(nodeid):\n    gc.collect()\n"
+        "    print('after', nodeid, 'made', len(made), 'alive', sum(each() is not None for each in made))\n"
+    )
+    project.declare(one='loader = "proj.data:make_noted"', two='loader = "proj.data:make_noted"')
+    done = project.bench("-s", "--dataloader-seconds=0.1")
+    done.assert_outcomes(passed=2 * len(NAMES))
+    done.stdout.fnmatch_lines(
+        [
+            "*after pyproject.toml::one::throughput made 1 alive 1",
+            "*after pyproject.toml::one::memory made 1 alive 0",
+            "*after pyproject.toml::two::throughput made 2 alive 1",
+            "*after pyproject.toml::two::memory made 2 alive 0",
+        ]
+    )
+
+
+LOG = """
+import time
+from torch.utils.data import DataLoader
+from proj.data import Zeros
+
+class Logged(Zeros):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+    def __getitem__(self, index):
+        with open("log.txt", "a") as file:
+            file.write(f"{self.name}\\n")
+        time.sleep(0.001)
+        return super().__getitem__(index)
+
+def a(): return DataLoader(Logged("a"), batch_size=16)
+def b(): return DataLoader(Logged("b"), batch_size=16)
+"""
+
+
+def test_workers_of_xdist_measure_one_after_the_other(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(project.path))
+    project.path.joinpath("proj", "logged.py").write_text(LOG)
+    project.declare(
+        a=f'loader = "proj.logged:a"\n{ONLY}\nmin_samples_per_second = 1000000',
+        b=f'loader = "proj.logged:b"\n{ONLY}\nmin_samples_per_second = 1000000',
+    )
+    done = project.bench("-n2", "--dist=each", "--tx=2*popen")
+    assert done.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    # Each of the two processes runs both targets, so that a and b would mix if they did not take turns.
+    names = project.path.joinpath("log.txt").read_text().split()
+    blocks = 1 + sum(one != other for one, other in itertools.pairwise(names))
+    assert set(names) == {"a", "b"}
+    assert blocks <= 4
+    assert not list(project.path.glob("pytest-dataloader-*.lock"))
+
+
+INTERRUPTED = """
+import time
+from pathlib import Path
+from proj.data import make
+def test_first(dataloader_throughput):
+    dataloader_throughput(make())
+def test_second(dataloader_throughput):
+    dataloader_throughput(make())
+    Path("reached").touch()
+    time.sleep(120)
+"""
+
+
+def test_an_interrupted_run_writes_what_it_has_seen(project: Project) -> None:
+    project.path.joinpath("test_it.py").write_text(INTERRUPTED)
+    command = ["-m", "pytest", "-p", "no:hypothesispytest", "--dataloader-bench", "--dataloader-seconds=0.1"]
+    with subprocess.Popen(
+        [sys.executable, *command, "--dataloader-json=deep/er/seen.json"], stdout=subprocess.PIPE, text=True
+    ) as run:
+        deadline = time.monotonic() + 120
+        while not project.path.joinpath("reached").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        output, _ = run.communicate(timeout=60)
+    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    assert "dataloader evidence" in output
+    seen = json.loads(project.path.joinpath("deep", "er", "seen.json").read_text())
+    assert [loader["id"] for loader in seen["loaders"]] == ["test_it.py::test_first", "test_it.py::test_second"]
+    assert seen["loaders"][1]["checks"]["throughput"]["verdict"] == "passed"
+    assert seen["environment"]["torch"]
+
+
+def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("from pathlib import Path\ndef test_it(): Path('taken').touch()")
+    done = pytester.runpytest_subprocess("--dataloader-json=taken/seen.json")
+    done.stdout.fnmatch_lines(["--dataloader-json: cannot write */taken/seen.json: *"])
+    done.assert_outcomes(passed=1)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in done.stdout.str() + done.stderr.str()
+
+
+def test_collecting_only_leaves_the_last_report_alone(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("seen.json").write_text("the last one")
+    pytester.runpytest_subprocess("--collect-only", "--dataloader-json=seen.json")
+    assert pytester.path.joinpath("seen.json").read_text() == "the last one"
+
+
+@pytest.mark.parametrize("plugins", [("-p", "no:terminal"), ("-p", "no:capture"), ("-p", "no:junitxml")])
+def test_it_runs_without_parts_of_pytest(pytester: pytest.Pytester, plugins: tuple[str, ...]) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", *plugins)
+    assert done.ret == pytest.ExitCode.OK
+    assert json.loads(pytester.path.joinpath("seen.json").read_text())["loaders"] == []
