@@ -34,10 +34,10 @@ def removed(project: Project, call: t.Node, argument: t.Node) -> Edit | None:
         return None
     at = given.index(argument)
     start, end = argument.at[:2], argument.at[2:]
-    if at > 0:
+    if at + 1 < len(given):
+        end = given[at + 1].at[:2]  # up to the next one rather than from the last: a comment behind that stays
+    elif at > 0:
         start = given[at - 1].at[2:]
-    elif len(given) > 1:
-        end = given[1].at[:2]
     return Edit(Place(project.path(call), (*start, *end)), "")
 
 
@@ -52,13 +52,3 @@ def before(project: Project, stmt: t.Stmt, text: str) -> Edit:
     # positions count a tab as one column, and nobody indents by one space
     indent = "\t" if above is not None and column - above.at[1] == 1 else " "
     return Edit(Place(project.path(stmt), (line, column, line, column)), f"{text}\n{indent * column}")
-
-
-def without_argument(call: t.Call, path: str, keyword: t.Keyword) -> Edit:
-    """Take ``keyword`` out of a call, with the comma that goes with it."""
-    given = sorted((node.at for node in (*call.args, *call.keywords)))
-    at = given.index(keyword.at)
-    if at + 1 < len(given):
-        return Edit(Place(path, (*keyword.at[:2], *given[at + 1][:2])), "")
-    start = given[at - 1][2:] if at else keyword.at[:2]
-    return Edit(Place(path, (*start, *keyword.at[2:])), "")

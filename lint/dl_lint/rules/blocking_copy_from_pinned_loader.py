@@ -1,0 +1,109 @@
+"""A batch of a pinned loader is copied to the device, and the host waits for the copy.
+
+## What it does
+
+Finds `.to(device)` and `.cuda()` without `non_blocking=True` on a batch, or a part or view of one, that comes from a
+loader known to pin its batches, in a loop over that loader or in a function called from one.
+
+## Why is this bad?
+
+The loader's pin thread has already copied the batch to page-locked memory so that the copy to the device can run
+beside the host's work. Without `non_blocking=True` the host waits until the device holds the batch, cannot queue the
+kernels of the step meanwhile, and the pinning was for nothing. Kernels queued later wait for the copy by
+themselves, so nothing else has to change.
+
+Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
+`float()` or a mask returns (new, pageable memory), and batches of a loader prepared by accelerate, which are on the
+device already.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device)
+        labels = labels.to(device)
+        model(images, labels)
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.to(device, non_blocking=True)
+        model(images, labels)
+```
+
+## Fix safety
+
+The fix is unsafe for `.to()` on a batch that is not unpacked: it may be an object of the project's own class, whose
+`to` need not take `non_blocking`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import edits
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Batch, Loader, alternatives
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.transfers import Transfer
+
+
+@rule("DL102", severity="slow")
+def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
+    for transfer in project.transfers():
+        if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
+            continue
+        loader = _pinned(project, transfer)
+        if loader is None or not project.repeating(transfer.call):
+            continue
+        pinning = project.place(project.argument(loader, "pin_memory").node)
+        yield Finding(
+            project.place(transfer.call),
+            f"{_named(transfer)} comes from a loader that pins its batches ({pinning.path}:{pinning.span[0]}), but the "
+            "host waits here until the device holds it",
+            f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
+            (Related(pinning, "the loader pins its batches here"),),
+            _fix(project, transfer),
+        )
+
+
+def _says_so(transfer: Transfer) -> bool:
+    """Whether the code asks for a blocking copy in so many words."""
+    return any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
+
+
+def _pinned(project: Project, transfer: Transfer) -> Loader | None:
+    """A loader that pins and whose batch may be what is copied."""
+    for one in alternatives(transfer.receiver):
+        if isinstance(one, Batch) and not one.loader.prepared and project.pins(one.loader) == "yes":
+            return one.loader
+    return None
+
+
+def _named(transfer: Transfer) -> str:
+    name = dotted(transfer.receiver_expr)
+    return f"`{name}`" if name else "this"
+
+
+def _fix(project: Project, transfer: Transfer) -> Fix | None:
+    edit = edits.added(project, transfer.call, "non_blocking=True")
+    whole = any(isinstance(one, Batch) and one.whole for one in alternatives(transfer.receiver))
+    return Fix("do not wait for the copy", (edit,), safe=transfer.method != "to" or not whole) if edit else None

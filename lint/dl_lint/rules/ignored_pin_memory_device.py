@@ -1,0 +1,96 @@
+"""`pin_memory_device` does nothing any more.
+
+## What it does
+
+Finds `pin_memory_device=` in the construction of a DataLoader, also through a dict, a partial or a subclass, unless
+it is the default `""`.
+
+## Why is this bad?
+
+The argument is deprecated and ignored: batches are pinned for the accelerator there is. With
+`pin_memory=True` every iteration over the loader warns, which stops test suites that turn warnings into errors;
+without `pin_memory=True` nothing was ever pinned.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, num_workers=4, pin_memory=True, pin_memory_device="cuda")
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, num_workers=4, pin_memory=True)
+```
+
+## Fix safety
+
+The fix is unsafe where the argument is the last and stands on a line of its own: a comment on the line before would
+go with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import edits
+from dl_lint.project.values import Const, Made, Unknown, alternatives
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Argument, Project
+
+OTHERS = ("torchdata.", "dgl.")
+"""Libraries whose loaders have iterators of their own."""
+
+
+@rule("DL209", severity="slow")
+def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
+    seen: set[t.Node] = set()
+    for loader in project.loaders():
+        argument = project.argument(loader, "pin_memory_device")
+        if argument.node in seen or loader.name.startswith(OTHERS) or not _names_device(argument):
+            continue
+        seen.add(argument.node)
+        pins = project.pins(loader)
+        made = project.place(loader.call)
+        yield Finding(
+            project.place(argument.node),
+            "`pin_memory_device` is deprecated and ignored"
+            + ("" if pins != "no" else ", and without `pin_memory=True` this loader pins nothing"),
+            "leave it out: batches are pinned for the accelerator there is"
+            if pins != "no"
+            else "write `pin_memory=True` instead",
+            (Related(made, "the loader is built here"),),
+            _fix(project, argument.node),
+        )
+
+
+def _names_device(argument: Argument) -> bool:
+    """Whether an argument names a device; the default is the empty string. Unknown keywords may hold none."""
+    written = isinstance(argument.node, t.Keyword) and argument.node.name == "pin_memory_device"
+    return all(
+        written if isinstance(one, Unknown) else isinstance(one, Const | Made) and one != Const("", "str")
+        for one in alternatives(argument.value)
+    )
+
+
+def _fix(project: Project, node: t.Node) -> Fix | None:
+    call = project.parent(node)
+    edit = edits.removed(project, call, node) if call is not None else None
+    if edit is None or not isinstance(node, t.Keyword) or node.name is None:
+        return None
+    row, _, last_row, _ = edit.place.span
+    followed = edit.place.span[:2] == node.at[:2]
+    return Fix("leave `pin_memory_device` out", (edit,), safe=followed or row == last_row)

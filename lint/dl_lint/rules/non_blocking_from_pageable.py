@@ -1,0 +1,136 @@
+"""A copy to the device says `non_blocking=True`, but its source is pageable memory.
+
+## What it does
+
+Finds `.to(device, non_blocking=True)` and `.cuda(non_blocking=True)` on a batch, or a part or view of one, whose
+loaders are all known not to pin, and on what `cat`, `stack`, `float()` and the like made of a batch on the host.
+
+## Why is this bad?
+
+Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
+buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
+
+Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`,
+loaders prepared by accelerate, and helpers that pinned and other batches go through.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.to(device, non_blocking=True)
+        model(images, labels)
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.to(device, non_blocking=True)
+        model(images, labels)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import edits
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.transfers import Transfer
+
+COPYING = frozenset(
+    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "float", "double", "half", "bfloat16", "clone",
+     "flip", "roll", "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
+)  # fmt: skip
+"""What always returns new memory. ``long`` is not here: labels are int64 as a rule, and then it returns the same tensor."""
+
+
+@rule("DL103", severity="slow")
+def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
+    for transfer in project.transfers():
+        if transfer.destination != "device" or transfer.asynchronous is not True:
+            continue
+        sources = alternatives(transfer.receiver)
+        unpinned = [one.loader for one in sources if isinstance(one, Batch) and _never_pins(project, one.loader)]
+        computed = [one.node for one in sources if isinstance(one, Tensor) and _computed_on_host(project, one)]
+        if not sources or len(unpinned) + len(computed) < len(sources):
+            continue
+        yield _of_loader(project, transfer, unpinned[0]) if unpinned else _of_copy(project, transfer, computed[0])
+
+
+def _never_pins(project: Project, loader: Loader) -> bool:
+    return not loader.prepared and project.pins(loader) == "no"
+
+
+def _computed_on_host(project: Project, value: Tensor) -> bool:
+    """Whether ``value`` was made anew, on the host, from a batch that was there."""
+    func = value.node.func if isinstance(value.node, t.Call) else None
+    name = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+    return value.placement == "pageable" and name in COPYING and _on_host(project, value.source)
+
+
+def _on_host(project: Project, value: Value) -> bool:
+    found = project.batches_in(value)
+    return bool(found) and not any(loader.prepared for loader in found)
+
+
+def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
+    made = project.place(loader.call)
+    unattended = project.workers(loader) == "none"
+    workers = "give the loader workers and `pin_memory=True`" if unattended else "give the loader `pin_memory=True`"
+    return Finding(
+        project.place(transfer.call),
+        f"{_named(transfer)} is in pageable memory, as its loader does not pin ({made.path}:{made.span[0]}): the host "
+        "waits for this copy in spite of `non_blocking=True`",
+        f"{workers}, or leave `non_blocking` out",
+        (Related(made, "this loader does not pin its batches"),),
+        None if unattended else _pinning(project, loader),
+    )
+
+
+def _of_copy(project: Project, transfer: Transfer, copy: t.Node) -> Finding:
+    made = project.place(copy)
+    return Finding(
+        project.place(transfer.call),
+        f"{_named(transfer)} was computed on the host ({made.path}:{made.span[0]}), so it is in pageable memory whether "
+        "its loader pins or not: the host waits for this copy in spite of `non_blocking=True`",
+        "copy what the loader gives to the device first, and compute there",
+        (Related(made, "this makes a new tensor in pageable memory"),),
+    )
+
+
+def _named(transfer: Transfer) -> str:
+    name = dotted(transfer.receiver_expr)
+    return f"`{name}`" if name else "this"
+
+
+def _pinning(project: Project, loader: Loader) -> Fix | None:
+    """Let the loader pin, where its own call says or may say whether it does."""
+    argument = project.argument(loader, "pin_memory")
+    if isinstance(argument.node, t.Keyword):
+        written = argument.node.name == "pin_memory" and isinstance(argument.expr, t.Constant)
+        return Fix("pin the loader's batches", (edits.replaced(project, argument.expr, "True"),)) if written else None
+    if argument.given:
+        return None
+    edit = edits.added(project, argument.node, "pin_memory=True")
+    return Fix("pin the loader's batches", (edit,)) if edit else None

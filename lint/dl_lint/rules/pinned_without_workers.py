@@ -1,0 +1,85 @@
+"""A loader without workers pins each batch on the thread that trains.
+
+## What it does
+
+Finds loaders with `pin_memory=True` (or `pin_memory=torch.cuda.is_available()`) and `num_workers` known to be 0,
+whose batches are copied to the device.
+
+## Why is this bad?
+
+With workers, a thread of the loader pins batches while the model computes. Without workers there is no such thread:
+`next()` fetches the batch, allocates page-locked memory, copies the batch there and returns only then, so the training
+thread pays for one more copy of every batch, and nothing runs beside it.
+
+Not flagged: loaders whose number of workers is not known or is the user's choice, and loaders whose batches are never
+seen to go to the device.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True)
+    for images in loader:
+        model(images.to(device, non_blocking=True))
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True, num_workers=4)
+    for images in loader:
+        model(images.to(device, non_blocking=True))
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import Project
+
+
+@rule("DL210", severity="slow")
+def pinned_without_workers(project: Project) -> Iterator[Finding]:
+    moved: dict[t.Node, t.Node] | None = None
+    for loader in project.loaders():
+        if project.workers(loader) != "none" or project.pins(loader) != "yes":
+            continue
+        if moved is None:
+            moved = _moved(project)
+        copy = moved.get(loader.call)
+        if copy is None:
+            continue
+        workers = project.argument(loader, "num_workers")
+        count = "`num_workers` is 0" if workers.given else "`num_workers` is not given"
+        place = project.place(copy)
+        yield Finding(
+            project.place(loader.call),
+            f"{count}, so there is no thread to pin batches beside training: each batch is pinned on the thread that "
+            f"trains before it is copied to the device ({place.path}:{place.span[0]})",
+            "give the loader workers, or leave `pin_memory` out",
+            (Related(place, "its batches go to the device here"),),
+        )
+
+
+def _moved(project: Project) -> dict[t.Node, t.Node]:
+    """Where the batches of a loader, by the call that makes it, go to the device."""
+    found: dict[t.Node, t.Node] = {}
+    for transfer in project.transfers():
+        if transfer.destination == "device":
+            for loader in project.batches_in(transfer.receiver):
+                found.setdefault(loader.call, transfer.call)
+    return found

@@ -1,0 +1,303 @@
+import argparse
+
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from tqdm import tqdm
+
+from shapes import Frames, collate_graphs, scores_of
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+# --- the loader and its loop in one function ------------------------------------------------
+
+
+def literal_in_the_same_function(model, dataset):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device)  # expect
+        labels = labels.to(device)  # expect
+        model(images, labels)
+
+
+def two_on_one_line(model, dataset, rank):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=True)
+    for step, (images, labels) in enumerate(tqdm(loader, desc="train")):
+        images, labels = images.cuda(rank), labels.cuda(rank, non_blocking=True)  # expect
+        model(images, labels, step)
+
+
+def progress_bar_around_enumerate(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    bar = tqdm(enumerate(loader), total=len(loader), leave=False)
+    for step, batch in bar:
+        if torch.cuda.is_available():
+            images = batch["image"].cuda()  # expect
+            model(images, step)
+
+
+def comprehensions(model, dataset):
+    pairs = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in pairs:
+        batch = tuple(part.to(device) for part in batch)  # expect
+        model(*batch)
+    named = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in named:
+        batch = {name: part.cuda() if part.numel() else None for name, part in batch.items()}  # expect
+        model(**batch)
+
+
+def key_by_key(model, dataset, local_rank):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in loader:
+        for key in batch.keys():
+            batch[key] = batch[key].to(local_rank)  # expect
+        model(batch)
+
+
+def nested_lists(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for clips, labels in loader:
+        for i in range(len(clips)):
+            clips[i] = clips[i].cuda(non_blocking=True)
+        labels = labels.cuda()  # expect
+        model(clips, labels)
+
+
+def views_are_still_pinned(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.view(images.size(0), -1).to(device)  # expect
+        first = labels[:16].cuda()  # expect
+        model(images, first)
+
+
+def cast_on_the_way(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, masks in loader:
+        images = images.to(device=device, dtype=torch.float16)  # expect
+        masks = masks.to(device, torch.float32)  # expect
+        model(images, masks)
+
+
+def parts_over_several_lines(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in loader:
+        tokens = batch["tokens"].to(  # expect
+            device,
+        )
+        model(tokens)
+
+
+def drawn_by_hand(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    batches = iter(loader)
+    for _ in range(steps):
+        try:
+            images, labels = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            images, labels = next(batches)
+        model(images.to(device), labels)  # expect
+
+
+# --- how pinning is said --------------------------------------------------------------------
+
+
+def pinned_when_it_matters(model, dataset):
+    use_gpu = torch.cuda.is_available()
+    loader = DataLoader(dataset, num_workers=4, pin_memory=use_gpu)
+    for images, _ in loader:
+        if use_gpu:
+            images = images.cuda()  # expect
+        model(images)
+
+
+def pinned_in_a_dict(model, dataset):
+    kwargs = {"num_workers": 1, "pin_memory": True} if torch.cuda.is_available() else {}
+    loader = DataLoader(dataset, batch_size=64, **kwargs)
+    for images, _ in loader:
+        model(images.to(device))  # expect
+
+
+def pinned_by_update(model, dataset):
+    common = {"num_workers": 2, "pin_memory": True}
+    train = {"batch_size": 64}
+    train.update(common)
+    loader = DataLoader(dataset, **train)
+    for images, _ in loader:
+        model(images.to(device))  # expect
+
+
+# --- loader and loop apart ------------------------------------------------------------------
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, batch_size=8, num_workers=2, pin_memory=True)
+
+
+def train_one_epoch(model, batches):
+    for images, labels in batches:
+        model(images.to(device), labels)  # expect
+
+
+def launch(model, dataset):
+    train_one_epoch(model, make_loader(dataset))
+
+
+class Trainer:
+    def __init__(self, model, dataset, rank):
+        self.model = model
+        self.rank = rank
+        self.train_data = DataLoader(dataset, batch_size=8, pin_memory=True, num_workers=2)
+
+    def run_epoch(self):
+        for source, target in self.train_data:
+            source = source.to(self.rank)  # expect
+            target = target.to(self.rank, non_blocking=True)
+            self.model(source, target)
+
+
+def to_gpu(part):
+    return part.cuda() if torch.cuda.is_available() else part  # expect
+
+
+def through_a_helper(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        model(to_gpu(images), to_gpu(labels))
+
+
+# --- traps ----------------------------------------------------------------------------------
+
+
+def already_overlapped(model, dataset, wait):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.cuda(non_blocking=not wait)
+        model(images, labels)
+
+
+def not_pinned(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        model(images.to(device), labels.cuda())
+    loader = DataLoader(dataset, num_workers=4, pin_memory=False)
+    for images, labels in loader:
+        model(images.to(device), labels.cuda())
+
+
+def pinning_is_the_callers_affair(model, dataset, pin):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=pin)
+    for images, labels in loader:
+        model(images.to(device), labels.cuda())
+
+
+def pinning_is_an_option(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pin-mem", action="store_true", default=False)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=4, pin_memory=args.pin_mem)
+    for images, labels in loader:
+        model(images.to(device), labels.cuda())
+
+
+def nothing_moves(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(torch.float32)
+        labels = labels.to(dtype=torch.int64)
+        images = images.to("cpu")
+        labels = labels.to(torch.device("cpu"))
+        model(images.to(memory_format=torch.channels_last), labels.cpu())
+
+
+def computed_on_the_host(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        both = torch.cat([images, images.flip(-1)]).to(device)
+        wide = images.float().cuda()
+        chosen = labels[labels > 0].to(device)
+        scaled = (images / 255.0).to(device)
+        round_trip = torch.from_numpy(images.numpy() * 2).to(device)
+        model(both, wide, chosen, scaled, round_trip)
+
+
+def already_there(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        halved = images.half() / 255.0
+        model(halved.to(device), labels.cuda(non_blocking=True))
+
+
+def not_from_the_loader(model, teacher, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        noise = torch.randn(images.shape[0], 3).to(device)
+        width = torch.tensor([int(torch.randint(4, (1,)))]).to(device)
+        teacher.to(device)
+        scores = scores_of(model, images).to(device)
+        model(noise, width, scores, labels)
+
+
+def prepared_loader(model, dataset):
+    accelerator = Accelerator()
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        model(batch["image"].to(accelerator.device))
+
+
+class Prepared:
+    def __init__(self, model, dataset):
+        self.accelerator = Accelerator()
+        batches = DataLoader(dataset, num_workers=4, pin_memory=True)
+        self.model, self.batches = self.accelerator.prepare(model, batches)
+
+    def fit(self):
+        for images, _ in self.batches:
+            self.model(images.to(self.accelerator.device))
+
+
+def one_batch_to_look_at(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    images, labels = next(iter(loader))
+    model(images.to(device), labels.to(device))
+
+
+def host_run(model, dataset):
+    host = torch.device("cpu")
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        model(images.to(host), labels.to("mps"))
+
+
+def in_the_worker(samples):
+    return [sample.to("cuda") for sample in samples]
+
+
+def unknown_loader(model, batches):
+    for images, labels in batches:
+        model(images.to(device), labels.to(device))
+
+
+def frames_of_a_video(model, path):
+    for frame in Frames(path):
+        model(frame.to(device))
+
+
+def unpinned_after_all(model, dataset):
+    options = dict(num_workers=4, pin_memory=True)
+    options["pin_memory"] = False
+    loader = DataLoader(dataset, **options)
+    for images, _ in loader:
+        model(images.to(device))
+
+
+def graphs(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, collate_fn=collate_graphs)
+    for graph in loader:
+        model(graph.to(device))

@@ -1,0 +1,268 @@
+import argparse
+
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, DistributedSampler
+from tqdm import tqdm
+
+from shapes import MetricLogger, build_loader, encode
+
+device = torch.device("cuda")
+
+
+# --- the loader says nothing of pinning, or says no -----------------------------------------
+
+
+def absent(model, dataset):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)  # expect
+        model(images, labels.cuda())
+
+
+def refused(model, dataset, rank):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=False)
+    for step, (images, labels) in enumerate(tqdm(loader)):
+        images, labels = images.cuda(rank, non_blocking=True), labels.cuda(rank)  # expect
+        model(images, labels, step)
+
+
+def behind_a_logger(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, sampler=DistributedSampler(dataset, shuffle=False))
+    metrics = MetricLogger(delimiter="  ")
+    for images, index in metrics.log_every(loader, 10):
+        images = images.cuda(non_blocking=True)
+        model(images, index)
+
+
+class Meter:
+    def log_every(self, iterable, every):
+        for i, element in enumerate(iterable):
+            yield element
+            if i % every == 0:
+                print(i)
+
+
+def behind_a_generator(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, sampler=DistributedSampler(dataset, shuffle=False))
+    for images, index in Meter().log_every(loader, 10):
+        images, index = images.cuda(non_blocking=True), index.cuda()  # expect
+        model(images, index)
+
+
+def value_by_value(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, drop_last=True)
+    for step, batch in enumerate(loader):
+        for key, value in batch.items():
+            batch[key] = value.to(torch.cuda.current_device(), non_blocking=True)  # expect
+        model(batch, step)
+
+
+def with_a_cast(model, dataset):
+    accelerator = Accelerator()
+    loader = DataLoader(dataset, num_workers=4)
+    latents = []
+    for batch in tqdm(loader, desc="caching"):
+        pixels = batch["pixels"].to(  # expect
+            accelerator.device, non_blocking=True, dtype=torch.float16
+        )
+        latents.append(model.encode(pixels))
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        model(batch["pixels"].to(accelerator.device, non_blocking=True))
+    return latents
+
+
+def never_prepared(model, dataset):
+    accelerator = Accelerator()
+    loader = DataLoader(dataset, num_workers=4, shuffle=True)
+    model = accelerator.prepare(model)
+    for batch in loader:
+        pixels = batch["pixels"]
+        model(pixels.to(accelerator.device, non_blocking=True))  # expect
+
+
+def no_workers_either(model, dataset):
+    loader = DataLoader(dataset, batch_size=8)
+    for images, _ in loader:
+        model(images.to(device, non_blocking=True))  # expect
+
+
+def to_gpu(part):
+    part = part.contiguous()
+    if torch.cuda.is_available():
+        part = part.cuda(non_blocking=True)  # expect
+    return part
+
+
+def through_a_helper(model, train_set, val_set):
+    train = DataLoader(train_set, num_workers=1, pin_memory=False)
+    for text, mel in train:
+        model(to_gpu(text).long(), to_gpu(mel).float())
+    val = DataLoader(val_set, num_workers=1, pin_memory=False)
+    for text, mel in val:
+        model(to_gpu(text).long(), to_gpu(mel).float())
+
+
+# --- a pinned batch, computed with on the host ----------------------------------------------
+
+
+def joined_on_the_host(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for left, right in loader:
+        both = torch.cat([left, right], dim=0)
+        model(both.to(device, non_blocking=True))  # expect
+
+
+def cast_on_the_host(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.float().cuda(non_blocking=True)  # expect
+        views = torch.stack([images, images])
+        model(views.to(device, non_blocking=True), labels.cuda(non_blocking=True))
+
+
+# --- traps ----------------------------------------------------------------------------------
+
+
+def pinned(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.cuda(non_blocking=True)
+        model(images, labels)
+
+
+def pinned_when_it_matters(model, dataset, use_cuda):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=torch.cuda.is_available())
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+    loader = DataLoader(dataset, num_workers=4, pin_memory=device.type == "cuda")
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def pinned_in_keywords(model, dataset):
+    kwargs = dict(num_workers=4, pin_memory=True, persistent_workers=True)
+    loader = DataLoader(dataset, batch_size=8, **kwargs)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def keywords_of_the_caller(model, dataset, **kwargs):
+    loader = DataLoader(dataset, **kwargs)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def an_option(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pin-memory", action="store_true")
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=4, pin_memory=args.pin_memory)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def of_a_parameter(model, dataset, pin_memory=False):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=pin_memory)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def blocking(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        images = images.to(device)
+        labels = labels.cuda(non_blocking=False)
+        model(images, labels)
+
+
+def chosen_at_run_time(model, dataset, overlap):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=overlap), labels)
+
+
+def back_to_the_host(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        images = images.to(device)
+        scores = model(images).to("cpu", non_blocking=True)
+        torch.cuda.synchronize()
+        print(scores.mean(), labels.to("cpu", non_blocking=True))
+
+
+def already_there(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        images = images.to(device)
+        images = images.float()
+        model(images.to(device, non_blocking=True), labels)
+
+
+def pinned_by_hand(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        staged = images.pin_memory()
+        model(staged.to(device, non_blocking=True), labels)
+
+
+def not_the_batch(model, dataset, size):
+    loader = DataLoader(dataset, num_workers=4)
+    features = None
+    for images, index in loader:
+        scores = model(images.to(device))
+        if features is None:
+            features = torch.zeros(len(loader.dataset), size)
+            features = features.cuda(non_blocking=True)
+        features[index] = scores
+    return features
+
+
+def elsewhere_made(model, options):
+    loader = build_loader(options)
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def any_loader(model, batches):
+    for images, labels in batches:
+        model(images.to(device, non_blocking=True), labels)
+
+
+def move(part):
+    return part.to(device, non_blocking=True)
+
+
+def one_pinned_one_not(model, train_set, val_set):
+    for part in DataLoader(train_set, num_workers=4, pin_memory=True):
+        model(move(part))
+    for part in DataLoader(val_set, num_workers=1, pin_memory=False):
+        model(move(part))
+
+
+def prepared(model, dataset):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(dataset, num_workers=4))
+    for batch in loader:
+        model(batch["image"].to(accelerator.device, non_blocking=True))
+
+
+def a_whole_model(model, teacher, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, _ in loader:
+        teacher.to("cuda", non_blocking=True)
+        model(images.to(device), encode(images).to(device, non_blocking=True))
+
+
+class Graph:
+    def __init__(self, model, example):
+        self.model = model
+        self.static = torch.zeros_like(example, device="cuda")
+
+    def run(self, dataset):
+        loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+        for images, _ in loader:
+            self.static.copy_(images, non_blocking=True)
+            self.model(self.static)
