@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.tree import Call
-from dl_lint.project import attributes, calls
+from dl_lint.facts.tree import Call, Node
+from dl_lint.project import attributes, calls, tensors
 from dl_lint.project.values import (
     ABSENT,
     NOTHING,
@@ -68,10 +68,10 @@ def item(ev: Evaluator, base: Value, key: Value) -> Value:
             return _from_collection(base, key)
         case Table():
             return _from_table(base, key)
-        case Batch():
-            return Batch(base.loader, whole=False)
-        case Tensor():
-            return base
+        case Batch() | Tensor():
+            if isinstance(key, Batch | Tensor):  # a mask or indices: what they choose is copied
+                return tensors.computed(base, key.node if isinstance(key, Tensor) else key.loader.call)
+            return Batch(base.loader, whole=False) if isinstance(base, Batch) else base
         case Generated() | Wrapped() | Nothing():
             return iterate(ev, base)
         case Parameter() | Derived():
@@ -163,12 +163,12 @@ def pair(*items: Value) -> Collection:
     return Collection("tuple", items, UNKNOWN, None)
 
 
-def arithmetic(left: Value, right: Value) -> Value:
+def arithmetic(left: Value, right: Value, node: Node) -> Value:
     """The sum, product or the like of two values that are not both literals."""
     for one in (left, right):
         if isinstance(one, CpuCount):
             return one
-        if isinstance(one, Tensor):
-            return Tensor(one.source, "unknown", one.node)
+        if isinstance(one, Batch | Tensor):
+            return tensors.computed(one, node)
     numeric = (Number, Const)
     return Number() if isinstance(left, numeric) and isinstance(right, numeric) else UNKNOWN

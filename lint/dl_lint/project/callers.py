@@ -27,7 +27,7 @@ from dl_lint.project.values import (
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
-    from dl_lint.project.scopes import FileIndex, Scope
+    from dl_lint.project.scopes import Scope
 
 MOST_CALLS = 16
 """Calls of one function that its parameters are bound from; a function with more is taken for a general one."""
@@ -74,11 +74,8 @@ class Callers:
             return []
         names |= {alias for name in names for alias in self._aliases().get(name, ())}
         names |= SPAWNERS.keys()
-        found = [call for file in self._files() for name in names for call in file.methods.get(name, ())]
+        found = [call for file in self.ev.files.loaded() for name in names for call in file.methods.get(name, ())]
         return found if len(found) <= MOST_CANDIDATES else []
-
-    def _files(self) -> list[FileIndex]:
-        return [file for file in self.ev.files.by_path.values() if file is not None]
 
     def _aliases(self) -> dict[str, set[str]]:
         """The other names that imports and assignments give to a name."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, attributes, calls, names
+from dl_lint.project import apply, attributes, calls, names, tensors
 from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import compare, truth
 from dl_lint.project.values import (
     UNKNOWN,
+    Batch,
     Collection,
     Const,
     CpuCount,
@@ -17,6 +18,7 @@ from dl_lint.project.values import (
     Literal,
     Option,
     Table,
+    Tensor,
     Value,
     WhenAccelerated,
     alternatives,
@@ -151,7 +153,7 @@ def _binary(ev: Evaluator, expr: t.BinOp) -> Value:
     if isinstance(left, Option) and isinstance(left.default, Const) and isinstance(right, Const):
         default = _computed(expr.op, left.default, right) if expr.op in _ARITHMETIC else UNKNOWN
         return Option(default, left.source, left.node)
-    return apply.arithmetic(left, right)
+    return apply.arithmetic(left, right, expr)
 
 
 def _computed(op: str, left: Const, right: Const) -> Value:
@@ -175,6 +177,9 @@ def _joined(left: Collection, right: Value) -> Value:
 
 
 def _compare(ev: Evaluator, expr: t.Compare) -> Value:
+    for operand in (ev.symbolic(expr.left), ev.symbolic(expr.comparators[0])):
+        if isinstance(operand, Batch | Tensor):
+            return tensors.computed(operand, expr)
     decided = compare(ev, expr)
     if isinstance(decided, bool):
         return Const(decided, "bool")

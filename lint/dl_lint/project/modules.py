@@ -1,7 +1,6 @@
 """Finding the files of a project by import, reading on demand those that are not linted."""
 
 # Importing pathlib would cost a warm run 3 ms of its 50.
-# ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -42,6 +41,10 @@ class Files:
         named = [(self.key(path), path) for path in paths]
         self.present.update((key, True) for key, _ in named)
         return [found for key, path in named if (found := self._load(key, path, linted=True)) is not None]
+
+    def loaded(self) -> list[FileIndex]:
+        """The files known so far; evaluation may read more while they are looked at."""
+        return [file for file in self.by_path.values() if file is not None]
 
     def key(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.root, path))

@@ -160,7 +160,7 @@ def _augmented(ev: Evaluator, binding: Binding) -> Value:
     if isinstance(before, Collection):
         more = apply.iterate(ev, added)
         return Collection(before.kind, None, union((apply.iterate(ev, before), more)), before.node)
-    return apply.arithmetic(before, added)
+    return apply.arithmetic(before, added, binding.node)
 
 
 # --- imports -------------------------------------------------------------------------------

@@ -55,11 +55,7 @@ def _option(ev: Evaluator, namespace: Namespace, name: str) -> Value:
 def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
     """The declarations of an option in the files of the project, those of this parser if they can be told apart."""
     calls = [
-        call
-        for file in ev.files.by_path.values()
-        if file is not None
-        for call in file.methods.get("add_argument", ())
-        if destination(call) == name
+        call for file in ev.files.loaded() for call in file.methods.get("add_argument", ()) if destination(call) == name
     ]
     mine = [call for call in calls if _belongs(ev, call, parser)]
     if not mine:
@@ -119,7 +115,7 @@ def _stored(ev: Evaluator, namespace: Namespace, name: str) -> list[Value]:
     """What the project assigns to ``args.name``."""
     return [
         ev.symbolic(store.value) if store.value is not None and not store.path else UNKNOWN
-        for file in ev.files.by_path.values()
-        for store in (file.stores.get(name, ()) if file is not None else ())
+        for file in ev.files.loaded()
+        for store in file.stores.get(name, ())
         if namespace in alternatives(ev.value(store.target.value))
     ]

@@ -54,11 +54,16 @@ def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> 
         part = Batch(receiver.loader, whole=False)
         return Collection("list", None, apply.pair(UNKNOWN, part), None)
     if name in COPIES:
-        placement = "pageable" if placement_of(receiver) in ("batch", "pinned", "pageable", "cpu") else "unknown"
-        return Tensor(receiver, "device" if placement_of(receiver) == "device" else placement, expr)
+        return computed(receiver, expr)
     if name in NUMPY:
         return apply.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
     return UNKNOWN
+
+
+def computed(operand: Batch | Tensor, node: t.Node) -> Tensor:
+    """New memory where ``operand`` lives: on the host pageable, even if the operand is pinned."""
+    where = placement_of(operand)
+    return Tensor(operand, "pageable" if where in ("batch", "pinned", "pageable", "cpu") else where, node)
 
 
 def placement_of(value: Batch | Tensor) -> str:
