@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.checks import Setting
-from pytest_dataloader.limits import Bytes
 from pytest_dataloader.probe import remedies
 from pytest_dataloader.probe.capacity import available_bytes
 from pytest_dataloader.probe.copying import Sources
@@ -17,11 +15,16 @@ from pytest_dataloader.probe.growth import MATTERS, Attribute, Kind
 from pytest_dataloader.probe.replacement import Replacement, try_replacement
 from pytest_dataloader.verdict import Verdict
 
+if TYPE_CHECKING:
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Bytes
+
 NEEDS_BENCH = False
 
-FAILS_BY_ITSELF = frozenset({"copy_on_access", "cache", "leak", "retained"})
-"""Kinds that fail without any limit, each from the size on that ``growth.MATTERS`` gives. A cache that is full before
-a pass is over, and a copy per worker under spawn, are what the user chose: they are told, and held to limits only."""
+FAULTS = frozenset({"copy_on_access", "cache", "leak", "retained"})
+"""Kinds that fail where no limit is set. The copy per worker that spawn makes is told, and held to limits only."""
+BOUNDLESS = frozenset({"leak", "retained"})
+"""Kinds that fail under any limit and without workers too: they have no bound to hold to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,8 @@ class Memory:
     """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
 
     ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there;
-    ``growth_bytes_per_worker`` is what one worker takes for itself in an epoch (low and high: how sure that is), and
-    ``predicted_total_bytes`` what all workers take together. Warm-up, which is paid once, is told apart.
+    ``growth_bytes_per_worker`` is what a worker takes for itself in an epoch (low and high: how sure that is), without
+    the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
     """
 
     kind: Kind
@@ -54,6 +57,7 @@ class Memory:
     workers: int
     start_method: str
     source: Source
+    unclear: str
     withheld: tuple[str, ...]
     partly: tuple[str, ...]
     samples_read: int
@@ -67,15 +71,15 @@ class Memory:
 
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
     """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left."""
-    started = time.monotonic()
-    sources = sources or Sources()
+    started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)
     found = diagnose(loader, sources=sources)
     replacement = try_replacement(loader, found, sources)
     watched = NOT_WATCHED
     if setting.bench:
         setting.progress("watching workers through an epoch", 0.4)
-        watched = watch(loader, found, seconds=setting.seconds - (time.monotonic() - started), readers=sources.readings)
+        left = setting.seconds - (time.monotonic() - started)
+        watched = watch(loader, found, seconds=left, readers=sources.readings)
     return _evidence(loader, found, replacement, watched, time.monotonic() - started)
 
 
@@ -106,6 +110,7 @@ def _evidence(
         workers=loader.num_workers,
         start_method=found.start_method,
         source=watched.source or found.source,
+        unclear="" if watched.source else found.unclear,
         withheld=found.withheld,
         partly=found.partly + watched.partly,
         samples_read=found.samples_read,
@@ -121,26 +126,27 @@ def _evidence(
 def judge(
     evidence: Memory, *, max_worker_growth: Bytes | None = None, max_total_memory: Bytes | None = None
 ) -> Verdict:
-    """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit: it has no bound."""
-    seen = remedies.sentence(evidence)
+    """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit."""
     advice = remedies.advice(evidence)
-    grave = set(evidence.kinds) & FAILS_BY_ITSELF
-    if evidence.growth_bytes_per_worker < MATTERS:
-        grave -= {"cache"}
-    if evidence.workers == 0:
-        grave &= {"leak", "retained"}
-    elif max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
-        allowed = f"; allowed: {remedies.size(max_worker_growth)} per worker"
-        return Verdict("failed", seen + allowed, advice)
-    elif max_total_memory is not None and evidence.predicted_total_bytes > max_total_memory:
-        allowed = f"; allowed: {remedies.size(max_total_memory)} in all workers together"
-        return Verdict("failed", seen + allowed, advice)
-    if max_worker_growth is not None or max_total_memory is not None:
-        grave &= {"leak", "retained"}
-    if grave:
-        return Verdict("failed", seen, advice)
-    if evidence.samples_read == 0 or evidence.reading_error:
-        return Verdict("inconclusive", seen, advice)
+    if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
+        first, *rest = remedies.screen(evidence).split("\n")
+        return Verdict("failed", "\n".join([f"{first}; allowed: {exceeded}", *rest]), advice)
+    limited = (max_worker_growth, max_total_memory) != (None, None)
+    small_cache = evidence.kinds == ("cache",) and evidence.growth_bytes_per_worker < MATTERS
+    if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
+        return Verdict("failed", remedies.screen(evidence), advice)
+    seen = remedies.sentence(evidence)
     if evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
+    if evidence.samples_read == 0 or evidence.reading_error or evidence.unclear:
+        return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
+
+
+def _exceeded(evidence: Memory, max_worker_growth: int | None, max_total_memory: int | None) -> str:
+    """The limit that is exceeded, in words; nothing without workers, who alone could exceed one."""
+    if evidence.workers and max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
+        return f"{remedies.size(max_worker_growth)} per worker"
+    if evidence.workers and max_total_memory is not None and evidence.predicted_total_bytes > max_total_memory:
+        return f"{remedies.size(max_total_memory)} in all workers together"
+    return ""

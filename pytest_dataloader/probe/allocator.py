@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BLOCK = 80
-"""Bytes that one block of Python's small-object allocator counts for: strings of 50 characters and tuples take 80 to 112."""
+"""Bytes that a block of Python's small-object allocator counts for: tuples and short strings take 64 to 112."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def _mallinfo2() -> Callable[[], _Mallinfo2] | None:
     except (OSError, AttributeError):  # musl, or glibc before 2.33
         return None
     function.restype = _Mallinfo2
-    return lambda: function()  # type: ignore[no-any-return]  # ctypes knows the type at run time only
+    return lambda: function()
 
 
 def allocated() -> Allocated:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from array import array
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import pagemap, reading, smaps
+from pytest_dataloader.probe.footprint import PAGE
 from pytest_dataloader.probe.forked import Child
 from pytest_dataloader.probe.objects import Exposure, Walk, pages_of, walk
-from pytest_dataloader.probe.pagemap import Pages
 from pytest_dataloader.probe.plan import plan_reading
-from pytest_dataloader.probe.positions import Plan
-from pytest_dataloader.probe.reading import Window
 from pytest_dataloader.probe.referents import SCALED
-from pytest_dataloader.probe.smaps import Reading
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_dataloader.probe.pagemap import Pages
+    from pytest_dataloader.probe.positions import Plan
+    from pytest_dataloader.probe.reading import Window
+    from pytest_dataloader.probe.smaps import Reading
 
 WALK_SECONDS = 1.2
 FIRST_ANSWER_SECONDS = 10.0
@@ -27,6 +31,9 @@ ANSWER_SECONDS = 5.0
 LARGE_SAMPLE = 32_768
 """Elements of a large container that are looked at where reading jumps about in it: of a 1 GB list, 1,000 reads
 touch 0.4 % of the pages, which is 125 of these."""
+PLAIN = 0.5
+"""Certain share from which a larger sample would add nothing."""
+MOST_TOUCHED = 8
 MIB = 1 << 20
 
 
@@ -53,13 +60,20 @@ NOTHING = Share(0.0, 0.0, 0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Scattered:
-    """Hits in a large sample of a container's elements before and after the reader's reads, and in the control."""
+    """Hits in a large sample of a container: in the reader, in the control, of how many, and the most to expect."""
 
-    before: int
-    after: int
+    reader: int
     control: int
     count: int
     expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What writing to the objects of a path that had been read still un-shared, of the bytes of their pages."""
+
+    fell_bytes: int
+    of_bytes: int
 
 
 @dataclass(slots=True)
@@ -71,6 +85,7 @@ class Comparison:
     windows: dict[str, Window] = field(default_factory=dict)
     shares: dict[int, Share] = field(default_factory=dict)
     scattered: dict[str, Scattered] = field(default_factory=dict)
+    touched: dict[str, Touched] = field(default_factory=dict)
     reader: dict[str, Reading] = field(default_factory=dict)
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
@@ -136,10 +151,8 @@ def compare(loader: Any, *, sources: Sources) -> Comparison:
     # Whatever looks at an object comes before the first fork: a look is a write, and would give the control a page of
     # its own that the parent no longer shares.
     large = {path: pages_of(container, LARGE_SAMPLE) for path, container in seen.large.items()} if found.pages else {}
-    sizes: list[reading.Sized] = [(path, container.__len__) for path, container in seen.containers]
-    sizes += [(path, _size_of_cache(cache)) for path, cache in seen.caches]
     with Child.fork(lambda child: child.sleep()) as control:
-        _Watch(found, sources, control, large).read(loader, sizes)
+        _Watch(found, sources, control, large).read(loader)
     found.seconds = time.monotonic() - started
     return found
 
@@ -152,10 +165,9 @@ class _Watch:
         self.rollup, withheld = smaps.first_that_reads(control.pid, sources.readings)
         found.withheld += withheld
         self.large = large
-        self.hits: dict[str, int] = {}
 
-    def read(self, loader: Any, sizes: Sequence[reading.Sized]) -> None:
-        with Child.fork(reading.read_as_worker(loader, self.found.plan, sizes)) as reader:
+    def read(self, loader: Any) -> None:
+        with Child.fork(reading.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
             patience = FIRST_ANSWER_SECONDS
             for name in (reading.WARM, reading.FIRST, reading.SECOND, reading.AGAIN):
                 answer = reader.hear(patience)
@@ -170,21 +182,54 @@ class _Watch:
                     self.found.withheld += ("pagemap: the dataset starts processes, which hide what was un-shared",)
                 patience = ANSWER_SECONDS
                 reader.tell(b"go on")
+            self._touch(reader)
+
+    def _touch(self, reader: Child) -> None:
+        """Without pagemap: have the reader write to what it read, path by path, and see what that still un-shares."""
+        if self.pages is not None or self.rollup is None:
+            return
+        slots = sorted(self.found.walk.exposures, key=lambda slot: -slot.exposed)
+        paths = [slot.path for slot in slots if slot.exposed >= MIB and slot.path in self.found.walk.samples]
+        level = None
+        for path in ("", *dict.fromkeys(paths[:MOST_TOUCHED])):
+            reader.tell(path.encode())
+            if reader.hear(ANSWER_SECONDS) is None:
+                return
+            try:
+                seen = self.rollup(reader.pid)
+            except OSError:
+                return
+            now = -seen.private_bytes if seen.shared_bytes is None else seen.shared_bytes
+            if level is not None:
+                pages = {
+                    id(thing) // PAGE
+                    for thing, _, rank in self.found.walk.samples[path]
+                    if 0 <= rank < self.found.ranks
+                }
+                self.found.touched[path] = Touched(max(0, level - now), len(pages) * PAGE)
+            level = now
 
     def _look(self, name: str, reader: Child) -> None:
         found = self.found
         try:
             if self.rollup is not None and name != reading.FIRST:
                 found.reader[name] = self.rollup(reader.pid)
-                found.control[name] = self.rollup(self.control.pid)
+                if self._needs_control(name):
+                    found.control[name] = self.rollup(self.control.pid)
             if self.pages is None:
                 return
-            if name == reading.WARM:
-                self.hits = {path: _hits(self.pages(reader.pid, pages), pages) for path, pages in self.large.items()}
-            elif name == reading.SECOND:
+            if name == reading.SECOND:
                 self._look_at_pages(reader)
         except OSError as error:
-            found.withheld += (f"{name}: {error.strerror or error}",)
+            found.withheld += (f"{name} window: {error.strerror or error}",)
+            found.pages, self.pages = False, None
+
+    def _needs_control(self, name: str) -> bool:
+        """Whether to read the idle control as well, at 20 ms per GB: beside pagemap, only where much was lost."""
+        before, now = self.found.reader[reading.WARM].shared_bytes, self.found.reader[name].shared_bytes
+        if name == reading.WARM or self.pages is None or before is None or now is None:
+            return True
+        return name == reading.SECOND and before - now >= MIB
 
     def _look_at_pages(self, reader: Child) -> None:
         assert self.pages is not None
@@ -196,12 +241,12 @@ class _Watch:
             found.shares[id(slot)] = share_of(slot, found.ranks, mine, idle)
         samples = sum(found.windows[name].samples for name in (reading.FIRST, reading.SECOND))
         for path, pages in self.large.items():
-            after = _hits(self.pages(reader.pid, pages), pages)
+            if any(found.shares[id(slot)].low >= PLAIN for slot in slots if slot.path == f"{path}[*]"):
+                continue
+            hits = _hits(self.pages(reader.pid, pages), pages)
             control = _hits(self.pages(self.control.pid, pages), pages)
             expected = samples * _per_page(slots, path) * len(pages) / len(found.walk.large[path])
-            found.scattered[path] = Scattered(
-                self.hits.get(path, 0), after, control, len(pages), min(expected, float(len(pages)))
-            )
+            found.scattered[path] = Scattered(hits, control, len(pages), min(expected, float(len(pages))))
 
 
 WORTH_LOOKING = MIB // 10
@@ -212,12 +257,8 @@ def _per_page(slots: Iterable[Exposure], path: str) -> float:
     """Elements of a container on one page, were nothing else on it."""
     elements = [slot for slot in slots if slot.path == f"{path}[*]"]
     count, size = sum(slot.count for slot in elements), sum(slot.exposed for slot in elements)
-    return 4096 * count / size if size else 0.0
+    return PAGE * count / size if size else 0.0
 
 
 def _hits(pages: Pages, sample: array[int]) -> int:
     return sum(bool(pages[page]) for page in sample)
-
-
-def _size_of_cache(cache: Any) -> Callable[[], int]:
-    return lambda: int(cache.cache_info().currsize)

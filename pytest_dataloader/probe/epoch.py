@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import smaps
-from pytest_dataloader.probe.diagnosis import Diagnosis, Source
 from pytest_dataloader.probe.growth import MATTERS, Kind
 from pytest_dataloader.probe.loader import Borrowed, borrow
 from pytest_dataloader.probe.positions import length_of
-from pytest_dataloader.probe.smaps import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dataloader.probe.diagnosis import Diagnosis, Source
+    from pytest_dataloader.probe.smaps import Reading
 
 PARENT = -1
 _LEAST_SECONDS = 1.0

@@ -59,7 +59,7 @@ def held_bytes(thing: Any) -> int:
         return kind.__basicsize__ + (0 if kind.__name__ == "DataFrame" else int(getattr(thing, "nbytes", 0)))
     try:
         return _round(sys.getsizeof(thing))
-    except TypeError:
+    except Exception:  # a __sizeof__ of the user's that refuses
         return kind.__basicsize__
 
 

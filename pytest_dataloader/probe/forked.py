@@ -14,9 +14,12 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
 
 LIFETIME = 60
 """Seconds after which a child ends by its own alarm, should nobody have killed it."""
@@ -97,10 +100,10 @@ class Child:
     def has_children(self) -> bool:
         """Whether the child forked in its turn: pages that it un-shared look shared again then."""
         with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{self.pid}/task"):
-                with open(f"/proc/{self.pid}/task/{task}/children", encoding="ascii") as children:
-                    if children.read().strip():
-                        return True
+            return any(
+                (task / "children").read_text(encoding="ascii").strip()
+                for task in Path(f"/proc/{self.pid}/task").iterdir()
+            )
         return False
 
     def kill(self) -> None:
@@ -116,7 +119,9 @@ class Child:
     def __enter__(self) -> Child:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.kill()
 
 
@@ -136,8 +141,8 @@ def _libc() -> ctypes.CDLL | None:
 
 
 def _settle(libc: ctypes.CDLL | None, parent: int) -> None:
-    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    for handled in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(handled, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.alarm(LIFETIME)
     if libc is not None:
@@ -152,7 +157,7 @@ def _settle(libc: ctypes.CDLL | None, parent: int) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = open(os.devnull, "w", encoding="utf-8")  # type: ignore[misc]  # noqa: SIM115
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = Path(os.devnull).open("w", encoding="utf-8")  # type: ignore[misc]  # noqa: SIM115
 
 
 def _reopen_files() -> None:
@@ -160,14 +165,15 @@ def _reopen_files() -> None:
     import fcntl
 
     with contextlib.suppress(OSError):
-        for name in os.listdir("/proc/self/fd"):
-            number = int(name)
+        for entry in list(Path("/proc/self/fd").iterdir()):
+            number = int(entry.name)
             with contextlib.suppress(OSError):
                 flags = fcntl.fcntl(number, fcntl.F_GETFL)
                 if not stat.S_ISREG(os.fstat(number).st_mode) or flags & os.O_ACCMODE == os.O_WRONLY:
                     continue
                 position = os.lseek(number, 0, os.SEEK_CUR)
-                own = os.open(f"/proc/self/fd/{number}", flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC))
+                # Other flags are of the first opening only, and an unlinked temporary file refuses its own.
+                own = os.open(f"/proc/self/fd/{number}", flags & (os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK))
                 os.lseek(own, position, os.SEEK_SET)
                 inheritable = os.get_inheritable(number)
                 os.dup2(own, number, inheritable)

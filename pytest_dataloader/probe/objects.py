@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import time
 import types
 from array import array
 from collections import Counter, deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.footprint import PAGE, exposed_bytes, held_bytes, is_immortal
+from pytest_dataloader.probe.outsiders import count_in_full
 from pytest_dataloader.probe.positions import nested_datasets
 from pytest_dataloader.probe.referents import (
+    FEW,
     CacheFunction,
     Reach,
+    Referent,
     class_members,
     is_foreign,
+    is_object_array,
     is_opaque,
     referents,
     user_globals,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 SAMPLE = 1024
 """Elements looked at per container: the estimate is within 0.3 % of 256's and costs a few ms."""
@@ -32,6 +39,8 @@ _FANOUT = 4
 _DEPTH = 14
 _MOST_GROUPS = 3000
 LARGE = 50_000
+_GROWING: tuple[Any, ...] = (list, dict, set, deque)
+_MOST_COUNTED = 2_000_000
 _LEAVES = frozenset({str, bytes, bytearray, int, float, complex, bool})
 _Member = tuple[Any, float, int]
 
@@ -45,6 +54,8 @@ class Exposure:
     count: float = 0.0
     exposed: float = 0.0
     held: float = 0.0
+    example: Any = None
+    others: int = 1
     pages: array[int] = field(default_factory=lambda: array("Q"))
     ranks: array[int] = field(default_factory=lambda: array("q"))
 
@@ -56,12 +67,18 @@ class Exposure:
 
 @dataclass(slots=True)
 class Walk:
-    """What a walk found; ``containers`` are those that can grow, each held here, ``caches`` the lru_cache functions."""
+    """What a walk found.
+
+    ``containers`` are what can grow and how many elements each has now (lists of None: how many are filled);
+    ``bounds`` the most elements of an lru_cache; ``large`` the containers worth a larger sample; ``samples`` what was
+    looked at in each container, with ranks in the order read.
+    """
 
     exposures: list[Exposure]
-    containers: list[tuple[str, Any]]
-    caches: list[tuple[str, Any]]
+    containers: list[tuple[str, Callable[[], int]]]
+    bounds: dict[str, int | None]
     large: dict[str, Any]
+    samples: dict[str, list[_Member]]
     complete: bool
     seconds: float
 
@@ -101,7 +118,7 @@ class _Walker:
         self.slots: dict[tuple[str, str], Exposure] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
-        self.walk = Walk([], [], [], {}, True, 0.0)
+        self.walk = Walk([], [], {}, {}, {}, True, 0.0)
         self.groups = 0
 
     def add(self, path: str, thing: Any) -> None:
@@ -118,7 +135,8 @@ class _Walker:
             members = self._take(group)
             if members and group.depth < _DEPTH:
                 self._descend(group, members)
-        self.walk.exposures = [slot for slot in self.slots.values() if slot.pages]
+        self.walk.exposures = list(self.slots.values())
+        count_in_full(self.walk.exposures, self.seen)
         self.walk.seconds = time.monotonic() - started
         return self.walk
 
@@ -139,14 +157,16 @@ class _Walker:
                 # An object that others refer to as well is counted in part at each place, once in all.
                 others = sys.getrefcount(thing) - _OWN_REFERENCES - (self.held[identity] - 1)
                 weight /= max(1, others)
-            self._count(group.path, thing, weight, rank)
+            slot = self._count(group.path, thing, weight, rank)
+            if not group.exact and slot.example is None:
+                slot.example, slot.others = thing, max(1, others)
             if type(thing) not in _LEAVES:
                 inner.append((thing, weight, rank))
-        if not group.exact:
+        if not group.exact and group.path not in self.walk.samples:
             self.held.subtract(id(member[0]) for member in group.members)
         return inner
 
-    def _count(self, path: str, thing: Any, weight: float, rank: int) -> None:
+    def _count(self, path: str, thing: Any, weight: float, rank: int) -> Exposure:
         kind = type(thing).__name__
         slot = self.slots.get((path, kind))
         if slot is None:
@@ -156,15 +176,20 @@ class _Walker:
         slot.held += weight * held_bytes(thing)
         slot.pages.append(id(thing) // PAGE)
         slot.ranks.append(rank)
+        return slot
 
     def _note(self, path: str, thing: Any) -> None:
-        if isinstance(thing, list | dict | set | deque):
-            self.walk.containers.append((path, thing))
+        """Keep what can grow and what is worth a larger sample, calling no method that a subclass may redefine."""
+        for kind in _GROWING:
+            if isinstance(thing, kind):
+                self.walk.containers.append((path, functools.partial(kind.__len__, thing)))
+        if type(thing) is list and FEW < len(thing) < _MOST_COUNTED and _is_blank(thing):
+            self.walk.containers.append((path, lambda: len(thing) - thing.count(None)))
         elif isinstance(thing, CacheFunction):
-            self.walk.caches.append((path, thing))
-        if isinstance(thing, list | tuple) and len(thing) >= LARGE:
-            self.walk.large[path] = thing
-        elif type(thing).__name__ == "ndarray" and thing.dtype == object and thing.ndim == 1 and len(thing) >= LARGE:
+            self.walk.containers.append((path, lambda: int(thing.cache_info().currsize)))
+            self.walk.bounds[path] = thing.cache_parameters()["maxsize"]
+        plain = type(thing) in (list, tuple) or (is_object_array(thing) and thing.ndim == 1)
+        if plain and len(thing) >= LARGE:
             self.walk.large[path] = thing
 
     def _descend(self, group: _Group, members: list[_Member]) -> None:
@@ -174,19 +199,29 @@ class _Walker:
             self._descend_into_code(group, thing)
             for step, dataset, reach in nested_datasets(thing, group.reach):
                 self.queue.append(_Group(group.path + step, [(dataset, 1.0, -1)], reach, group.depth + 1, True))
-            for step, value, weight, rank in referents(thing, group.reach):
+            for step, value, weight, rank in self._referents(thing, group.reach):
                 exact = step != "[*]" and not step.endswith(".keys()")
                 _into(below, group, step, exact, (value, weight, rank))
         else:
             chosen = members if len(members) <= INNER else members[: INNER * 3 // 4] + members[-INNER // 4 :]
             scale = len(members) / len(chosen)
+            inner = group.inner
             for thing, weight, rank in chosen:
-                for step, value, times, _ in referents(thing, group.inner):
+                for step, value, times, _ in self._referents(thing, inner):
                     _into(below, group, step, False, (value, weight * scale * times, rank))
         for found in below.values():
             if not found.exact:
                 self.held.update(id(member[0]) for member in found.members)
+            if group.exact and not found.exact and len(found.members) > FEW:
+                self.walk.samples[found.path] = found.members
         self.queue.extend(below.values())
+
+    def _referents(self, thing: Any, reach: Reach) -> list[Referent]:
+        try:
+            return list(referents(thing, reach))
+        except Exception:  # an object whose own code refuses to be looked into
+            self.walk.complete = False
+            return []
 
     def _descend_into_code(self, group: _Group, thing: Any) -> None:
         """What the code behind an object holds: class attributes of instances, globals that functions name."""
@@ -208,6 +243,11 @@ def _into(below: dict[str, _Group], group: _Group, step: str, exact: bool, membe
         below[step] = _Group(group.path + step, [member], group.reach, group.depth + 1, exact)
     else:
         known.members.append(member)
+
+
+def _is_blank(thing: list[Any]) -> bool:
+    """Whether a list has places that are yet to be filled; counting them writes to no object of the data's."""
+    return all(thing[at] is None for at in range(0, len(thing), max(1, len(thing) // FEW)))
 
 
 def walk(

@@ -80,5 +80,3 @@ def _address(memory: mmap.mmap) -> int:
         return ctypes.addressof(view)
     finally:
         del view
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -63,7 +64,7 @@ def _shuffles(sampler: Any) -> bool:
 
 
 def _is_shuffled(indices: tuple[int, ...]) -> bool:
-    return any(later < sooner for sooner, later in zip(indices, indices[1:], strict=False))
+    return any(later < sooner for sooner, later in itertools.pairwise(indices))
 
 
 def _first_batches(sampler: Any) -> list[Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bisect
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.referents import Reach
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.probe.referents import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,8 @@ def draw(universe: int, most: int, seed: int = 0) -> tuple[int, ...]:
 
 def flat_indices(batches: Sequence[Any]) -> tuple[int, ...]:
     """The integers in what a sampler yielded, single indices and batches of them."""
-    found: list[int] = []
-    for batch in batches:
-        for index in batch if isinstance(batch, list | tuple) else (batch,):
-            if isinstance(index, int) or hasattr(index, "__index__"):
-                found.append(index.__index__())
-    return tuple(found)
+    flat = (index for batch in batches for index in (batch if isinstance(batch, list | tuple) else (batch,)))
+    return tuple(index.__index__() for index in flat if hasattr(index, "__index__"))
 
 
 def nested_datasets(thing: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import torch_private
 from pytest_dataloader.probe.allocator import Allocated, allocated
-from pytest_dataloader.probe.forked import Child
 from pytest_dataloader.probe.positions import Plan, flat_indices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dataloader.probe.forked import Child
+    from pytest_dataloader.probe.objects import Walk
 
 WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
 SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45}
@@ -21,15 +26,13 @@ MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000}
 """Samples per window: a list of 110 MB shows after 400 reads where the sample is drawn at the positions read."""
 WARM_POSITIONS = 16
 """Distinct samples read again and again in the first window, so that imports and first calls end there."""
-Sized = tuple[str, Callable[[], int]]
-"""A container or cache that could grow: its path, and how many elements it has now."""
 _BATCH_SECONDS = 0.05
 _SMALLEST, _LARGEST = 4, 64
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the reader says after a window. ``ranks``: positions of the plan read since the start, in its order.
+    """What the reader says after a window; ``ranks`` are the plan's positions read since the start.
 
     ``restarted`` is what was allocated right after an iterable dataset's new iteration replaced the old one.
     """
@@ -49,14 +52,14 @@ class Window:
 class Reader:
     """Stands in for a worker's queues: hands out indices window by window, takes and drops the batches."""
 
-    def __init__(self, child: Child, loader: Any, plan: Plan, sizes: Sequence[Sized]) -> None:
+    def __init__(self, child: Child, loader: Any, plan: Plan, seen: Walk) -> None:
         self.child = child
         self.plan = plan
         self.batched = torch_private.reads_batches(loader)
         self.largest = min(getattr(loader, "batch_size", None) or _LARGEST, _LARGEST)
         self.size = min(_SMALLEST, self.largest)
-        self.sizes = sizes
-        self.before = [size() for _, size in sizes]
+        self.seen = seen
+        self.before = [size() for _, size in seen.containers]
         self.steps = self._steps()
         self.sent = self.samples = self.ranks = self.errors = 0
         self.error = ""
@@ -101,8 +104,21 @@ class Reader:
                 if read >= MOST[name] or time.monotonic() - started >= SECONDS[name] or self.ended:
                     break
             self._report(name, read, time.monotonic() - started)
-        while True:
-            self.child.sleep()
+        while (path := self.child.hear(60.0)) is not None:
+            self._touch(path)
+        self.child.sleep()
+
+    def _touch(self, path: bytes) -> None:
+        """Write to what was looked at under a path and was read: that costs nothing more if reading un-shared it."""
+        read = self._positions_read
+        for thing, _weight, rank in self.seen.samples.get(path.decode(), ()):
+            if 0 <= rank < read:
+                sys.getrefcount(thing)  # a reference more, a reference less: both are writes
+        self.child.tell(b"touched")
+
+    @property
+    def _positions_read(self) -> int:
+        return len(flat_indices(self.plan.batches[: self.ranks])) if self.plan.batches else self.ranks
 
     def _restart(self) -> Iterator[Any]:
         self.ended = False
@@ -162,25 +178,33 @@ class Reader:
     def _report(self, name: str, read: int, seconds: float) -> None:
         # The parent's objects are frozen out of this collection: it is of garbage made in here alone.
         gc.collect()
-        sizes = [(path, size() - before) for (path, size), before in zip(self.sizes, self.before, strict=True)]
+        sizes = [
+            (path, size() - before) for (path, size), before in zip(self.seen.containers, self.before, strict=True)
+        ]
         growth = tuple((path, grown) for path, grown in sizes if grown > 0)
-        ranks = self.ranks
-        if self.plan.batches:
-            ranks = len(flat_indices(self.plan.batches[:ranks]))
         window = Window(
-            name, read, ranks, self.sent, self.errors, self.error, seconds, allocated(), self.restarted, growth[:50]
+            name,
+            read,
+            self._positions_read,
+            self.sent,
+            self.errors,
+            self.error,
+            seconds,
+            allocated(),
+            self.restarted,
+            growth[:50],
         )
         self.child.tell(pickle.dumps(window))
         self.child.hear(60.0)
 
 
-def read_as_worker(loader: Any, plan: Plan, sizes: Sequence[Sized]) -> Callable[[Child], None]:
+def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], None]:
     """What a forked child runs to be the reader."""
 
     def run(child: Child) -> None:
         # A collection would write to the header of every container inherited from the parent.
         gc.freeze()
-        reader = Reader(child, loader, plan, sizes)
+        reader = Reader(child, loader, plan, seen)
         torch_private.work(loader, reader, reader, seed=_SEED)
 
     return run

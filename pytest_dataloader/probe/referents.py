@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import functools
 import itertools
-import random
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Iterator, Sequence
 
 FEW = 32
 """Up to this many elements a container is looked at whole and its elements are named; above, sampled as ``[*]``."""
-_OPAQUE = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType, types.GetSetDescriptorType)
-_FOREIGN = frozenset({"torch", "numpy", "pandas", "pyarrow", "PIL", "cv2", "torchvision", "pytest", "pytest_dataloader"})
+_OPAQUE = (
+    type,
+    types.ModuleType,
+    types.CodeType,
+    types.FrameType,
+    types.BuiltinFunctionType,
+    types.GetSetDescriptorType,
+)
+_FOREIGN = frozenset(
+    {"torch", "numpy", "pandas", "pyarrow", "PIL", "cv2", "torchvision", "pytest", "pytest_dataloader"}
+)
 
 _PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 SCALED = 1 << 20
 """Added to the rank of a position that is the read position scaled to the container's own length."""
 
+_OBJECT_DTYPES = frozenset({"object", "string", "str"})
+"""Types of pandas that may keep Python objects; strings kept by pyarrow have the same name and no object array."""
+
 CacheFunction = type(functools.lru_cache(lambda: None))
+
+
+def is_object_array(thing: Any) -> bool:
+    """Whether a thing is a numpy array of Python objects."""
+    return type(thing).__module__ == "numpy" and type(thing).__name__ == "ndarray" and thing.dtype == object
 
 
 class Referent(NamedTuple):
@@ -41,12 +60,12 @@ def is_opaque(thing: object) -> bool:
 def is_foreign(name: str | None) -> bool:
     """Whether a module belongs to Python or to a library that keeps no samples of the user's."""
     root = (name or "").split(".", 1)[0]
-    return not root or root in _FOREIGN or root in sys.stdlib_module_names and root != "__main__"
+    return not root or root in _FOREIGN or (root in sys.stdlib_module_names and root != "__main__")
 
 
 @dataclass(slots=True)
 class Reach:
-    """How far to look into containers: the dataset's positions in the order read (of ``universe``), how many to take."""
+    """How far to look into containers: the dataset's positions in the order read (of ``universe``), and how many."""
 
     positions: Sequence[int | None]
     universe: int
@@ -191,18 +210,20 @@ def _of_unordered(thing: Any, reach: Reach) -> Iterator[Referent]:
 def _of_array(thing: Any, reach: Reach) -> Iterator[Referent]:
     kind = type(thing).__name__
     if kind == "DataFrame":
-        yield from (Referent(f"[{name!r}]", thing[name]) for name in thing.columns if thing.columns.is_unique)
+        if thing.columns.is_unique:
+            names = [name for name, dtype in thing.dtypes.items() if str(dtype) in _OBJECT_DTYPES]
+            yield from (Referent(f"[{name!r}]", thing[name]) for name in names)
         yield Referent(".index", thing.index)
         return
     values = thing
     if kind != "ndarray":
-        if str(getattr(thing, "dtype", "")) not in ("object", "string", "str"):
+        if str(getattr(thing, "dtype", "")) not in _OBJECT_DTYPES:
             return
         array = getattr(thing, "array", thing)
         values = getattr(array, "_ndarray", None)
         if getattr(thing, "index", None) is not None and not callable(thing.index):
             yield Referent(".index", thing.index)
-    if values is None or getattr(values, "dtype", None) != object:
+    if values is None or str(getattr(values, "dtype", "")) != "object":
         return
     if values.ndim == 1:
         for at, weight, rank in chosen_positions(len(values), reach):

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
-    "smaps_rollup": "by smaps_rollup, which names no attribute: the likeliest is given",
-    "uss": "by the unique set size, which names no attribute: the likeliest is given",
+    "smaps_rollup": "by smaps_rollup, the totals of the reading process",
+    "uss": "by the unique set size of the reading process",
     "none": "no source of a worker's own memory could be read",
 }
 
@@ -37,8 +37,25 @@ def sentence(seen: Memory) -> str:
     return "; ".join([text, *_notes(seen)])
 
 
+def screen(seen: Memory) -> str:
+    """The sentence, and below it a line for each attribute and for each worker watched."""
+    lines = [sentence(seen)]
+    for line in seen.attributes[:8]:
+        share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
+        verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
+        lines.append(f"  {line.finest}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
+    if len(seen.attributes) > 8:
+        lines.append(f"  and {len(seen.attributes) - 8} more")
+    lines += [
+        f"  worker {worker.worker}: private memory +{size(worker.private_growth_bytes)}, of it "
+        f"{size(worker.copied_bytes)} copied from the parent, in {seen.epoch_seen:.0%} of an epoch"
+        for worker in seen.worker_growth[:8]
+    ]
+    return "\n".join(lines)
+
+
 def _notes(seen: Memory) -> list[str]:
-    notes = [note for note in seen.partly if note]
+    notes = [note for note in (*seen.partly, seen.unclear) if note]
     if seen.source != "pagemap" and seen.start_method == "fork":
         notes.append(f"judged {SOURCES[seen.source]} ({'; '.join(seen.withheld)})")
     if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
@@ -58,7 +75,9 @@ def _clean(seen: Memory) -> str:
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
-        return f"{text} un-shares only {size(line.copied_bytes)} of {line.finest}, below the {size(MATTERS)} that matter"
+        return (
+            f"{text} un-shares only {size(line.copied_bytes)} of {line.finest}, below the {size(MATTERS)} that matter"
+        )
     if seen.source == "none":
         exposed = sum(line.exposed_bytes for line in seen.attributes)
         return f"copies could not be measured; {size(exposed)} of Python objects could be copied by each worker"
@@ -70,11 +89,6 @@ def _warm_up(seen: Memory) -> str:
 
 
 def _copy_on_access(seen: Memory) -> str:
-    if not seen.attribute or not seen.exposed_bytes:
-        return (
-            f"reading un-shares {size(seen.growth_bytes_per_worker)} of Python objects that no attribute of the dataset "
-            f"holds: {_cost(seen)}"
-        )
     shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
     measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
     return (
@@ -86,8 +100,8 @@ def _copy_on_access(seen: Memory) -> str:
 def _cache(seen: Memory) -> str:
     where = f"{seen.accumulating_attribute} keeps" if seen.accumulating_attribute else "something keeps"
     return (
-        f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read before "
-        f"(a cache that every worker fills for itself): {_cost(seen)}"
+        f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
+        f"before (a cache that every worker fills for itself): {_cost(seen)}"
     )
 
 
@@ -100,7 +114,8 @@ def _leak(seen: Memory) -> str:
 
 
 def _retained(seen: Memory) -> str:
-    return f"the loader keeps its batches: {size(seen.kept_bytes_per_batch)} stay with each batch that the loop has dropped"
+    kept = size(seen.kept_bytes_per_batch)
+    return f"the loader keeps its batches: {kept} stay with each batch that the loop over it has dropped"
 
 
 def _duplicated(seen: Memory) -> str:
@@ -129,13 +144,17 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     if "copy_on_access" in seen.kinds:
         found.append(Advice("DL301", _instead(seen)))
     if "cache" in seen.kinds:
-        text = "share the cache (torch.multiprocessing, a memory-mapped file), bound it, or drop it: no worker sees another's"
+        text = "no worker sees another's cache: share it (a memory-mapped file, a shared tensor), bound it, or drop it"
         found.append(Advice("DL302", text))
     if "leak" in seen.kinds:
-        text = "do not store on the dataset, in globals or in closures what each sample makes; return it with the sample"
+        text = (
+            "do not store on the dataset, in globals or in closures what each sample makes; return it with the sample"
+        )
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = "keep numbers (.item()), or copies (.clone()): a kept batch holds its shared memory and a file descriptor"
+        text = (
+            "keep numbers (.item()), or copies (.clone()): a kept batch holds its shared memory and a file descriptor"
+        )
         found.append(Advice("DL305", text))
     if "duplicated" in seen.kinds:
         text = (

@@ -6,12 +6,14 @@ import mmap
 import pickle
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.copying import MIB, Sources
-from pytest_dataloader.probe.diagnosis import Diagnosis
 from pytest_dataloader.probe.footprint import PAGE
 from pytest_dataloader.probe.forked import Child
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.diagnosis import Diagnosis
 
 _RECORDS = 4096
 _PATIENCE = 2.0
@@ -30,7 +32,12 @@ class Replacement:
 
 def try_replacement(loader: Any, found: Diagnosis, sources: Sources) -> Replacement | None:
     """Pack records of the attribute that pays and read them back in a forked child; None where that cannot be tried."""
-    if found.kinds[0] != "copy_on_access" or found.source != "pagemap" or found.culprit is None or sources.pages is None:
+    if (
+        found.kinds[0] != "copy_on_access"
+        or found.source != "pagemap"
+        or found.culprit is None
+        or sources.pages is None
+    ):
         return None
     records = _records(loader.dataset, found.culprit.path)
     if len(records) < 64:
@@ -39,7 +46,7 @@ def try_replacement(loader: Any, found: Diagnosis, sources: Sources) -> Replacem
         packed = _pack(records)
     except Exception:  # records that cannot be pickled have no such replacement
         return None
-    with Child.fork(lambda child: child.sleep()), Child.fork(packed.read_all) as reader:
+    with Child.fork(packed.read_all) as reader:
         answer = reader.hear(_PATIENCE)
         if answer is None:
             return None

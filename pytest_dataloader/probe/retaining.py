@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import forked, torch_private
 from pytest_dataloader.probe.allocator import BLOCK, Allocated, allocated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _WINDOWS = 3
 _BATCHES = 12
@@ -33,7 +36,9 @@ def kept_bytes_per_batch(loader: Any) -> float | None:
     levels = forked.ask(lambda: _levels(loader), _PATIENCE)
     if not levels or len(levels) < _WINDOWS + 1:
         return None
-    rates = [_cost(before, after) / batches for (before, _), (after, batches) in zip(levels[1:], levels[2:], strict=False)]
+    rates: list[float] = []
+    for (before, _), (after, batches) in itertools.pairwise(levels[1:]):
+        rates.append(_cost(before, after) / batches)
     return max(0.0, min(rates))
 
 

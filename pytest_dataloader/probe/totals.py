@@ -1,19 +1,23 @@
-"""Copying judged by a process's totals, where the kernel does not say which pages: smaps_rollup, else the unique set."""
+"""Copying judged by a process's totals where the kernel does not say which pages: smaps_rollup, else the unique set."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.copying import MIB, Comparison
 from pytest_dataloader.probe.footprint import PAGE
 from pytest_dataloader.probe.growth import Attribute, private_gained, shared_lost
-from pytest_dataloader.probe.reading import AGAIN, FIRST, SECOND, WARM
+from pytest_dataloader.probe.reading import AGAIN, SECOND, WARM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LEAST = {"smaps_rollup": MIB * 3 // 4, "uss": MIB * 3 // 2}
 """Bytes lost over the two windows of new samples below which nothing is said. Clean loaders lose up to 0.4 MiB by
 smaps_rollup and gain up to 0.9 MiB by the unique set size."""
-OF_EXPECTED = 0.3
+TELLS = MIB * 2 // 5
+"""Bytes of pages that must have been read under a path before touching them again says anything."""
 
 
 def copied_by_totals(found: Comparison) -> tuple[int, str]:
@@ -36,24 +40,34 @@ def _allocated(found: Comparison) -> int:
     return blocks + max(0, after.malloc_bytes - before.malloc_bytes) * 2
 
 
-def suspect(found: Comparison, attributes: Sequence[Attribute]) -> tuple[Attribute | None, str]:
-    """The attribute that best explains what the totals show, and their source.
+def judged_by_totals(found: Comparison, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], str, str]:
+    """The attributes with those marked that reading un-shared, the source, and what could not be told.
 
-    Totals name nothing: of the attributes whose reading would have cost no more than was seen, the largest.
+    Totals name nothing. But writing once more to objects that reading has un-shared costs nothing, and writing to
+    those that it has not costs a page each.
     """
     lost, source = copied_by_totals(found)
-    if not source or lost < LEAST[source]:
-        return None, source
-    reads = sum(found.windows[name].samples for name in (FIRST, SECOND))
-    likely = [line for line in attributes if lost >= OF_EXPECTED * _expected(line, reads)]
-    likely = [line for line in likely if line.exposed_bytes >= MIB]
-    return max(likely, key=lambda line: line.exposed_bytes, default=None), source
-
-
-def _expected(line: Attribute, reads: int) -> float:
-    """Bytes that so many reads at random would un-share: pages x (1 - e^(-reads / pages)), an object or more each."""
-    pages = max(1.0, line.exposed_bytes / PAGE)
-    return PAGE * pages * (1 - math.exp(-reads / pages))
+    if not source:
+        return tuple(attributes), "", "no source tells how much memory the reader has to itself"
+    judged = []
+    unclear = ""
+    for line in attributes:
+        touched = [(path, seen) for path, seen in found.touched.items() if path.startswith(line.path)]
+        fell = sum(seen.fell_bytes for _, seen in touched)
+        of = sum(seen.of_bytes for _, seen in touched)
+        if line.exposed_bytes >= MIB and of < TELLS:
+            unclear = f"too little of {line.path} could be read for {source} to tell whether it is copied"
+        elif of >= TELLS and lost >= LEAST[source] and fell < of / 2:
+            size = line.exposed_bytes
+            share = round(1 - fell / of, 4)
+            line = replace(
+                line, copied=True, copied_bytes=size, share_unshared=share, share_at_least=share, sampled=of // PAGE,
+                growth_bytes=line.growth_if_copied_bytes,
+            )  # fmt: skip
+        judged.append(line)
+    guilty = any(line.copied for line in judged)
+    order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
+    return tuple(order), source, "" if guilty else unclear
 
 
 def unattributed(found: Comparison, least: int) -> int:

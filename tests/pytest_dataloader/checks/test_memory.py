@@ -1,0 +1,439 @@
+"""The memory check on real loaders: class, attribute, verdict, what it withholds, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset
+
+from pytest_dataloader import checks
+from pytest_dataloader.checks import Setting, memory
+from pytest_dataloader.probe import pagemap, smaps
+from pytest_dataloader.probe.copying import Sources
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
+SIZE = 40_000
+MB = 10**6
+QUICK = Setting()
+
+
+def name(at: int) -> str:
+    return f"/data/images/train/class_{at % 1000:04d}/image_{at:09d}.jpg"  # 112 bytes as an object
+
+
+def names(count: int = SIZE) -> list[str]:
+    return [name(at) for at in range(count)]
+
+
+class Rows(Dataset[Any]):
+    def __init__(self, get: Callable[[Any, int], Any], size: int = SIZE, **fields: Any) -> None:
+        self.get = get
+        self.size = size
+        vars(self).update(fields)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, at: int) -> Any:
+        return self.get(self, at)
+
+
+class Whole(Rows):
+    def __getitem__(self, at: int) -> Any:
+        raise AssertionError("read by batches where the dataset can")
+
+    def __getitems__(self, chosen: list[int]) -> list[Any]:
+        return [self.get(self, at) for at in chosen]
+
+
+class Stream(IterableDataset[Any]):
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+    def __iter__(self) -> Iterator[int]:
+        info = torch.utils.data.get_worker_info()
+        assert info is not None
+        for row in self.rows[info.id :: info.num_workers]:  # type: ignore[attr-defined]
+            yield len(row)
+
+
+class Holder:
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+
+def length(self: Any, at: int) -> int:
+    return len(self.rows[at])
+
+
+def load(dataset: Any, **settings: Any) -> DataLoader[Any]:
+    return DataLoader(dataset, **{"batch_size": 32, "num_workers": 2, "multiprocessing_context": "fork", **settings})
+
+
+def measured(loader: DataLoader[Any], **others: Any) -> memory.Memory:
+    return memory.measure(loader, setting=QUICK, **others)
+
+
+def leaks(self: Any, at: int) -> int:
+    self.log.append(f"read {at} {name(at)}")
+    return at
+
+
+def caches(self: Any, at: int) -> Any:
+    if at not in self.cache:
+        self.cache[at] = np.full(64, at)
+    return self.cache[at]
+
+
+def imports(self: Any, at: int) -> Any:
+    if not hasattr(self, "table"):
+        self.table = names(300_000)
+    return self.rows[at]
+
+
+CLEAN: dict[str, Callable[[], DataLoader[Any]]] = {
+    "numpy": lambda: load(Rows(lambda self, at: self.rows[at], rows=np.zeros((SIZE, 4)))),
+    "tensor": lambda: load(Rows(lambda self, at: self.rows[at], rows=torch.zeros(SIZE, 4))),
+    "fixed-width strings": lambda: load(Rows(length, rows=np.array(names()))),
+    "few large arrays": lambda: load(Rows(lambda self, at: self.rows[at % 50][0], rows=[np.zeros(SIZE)] * 50)),
+    "an unread list": lambda: load(Rows(lambda _self, at: at, rows=names())),
+    "a small list": lambda: load(Rows(length, 4000, rows=names(4000))),
+    "repeated strings": lambda: load(Rows(length, 36_000, rows=names(9) * 4000)),
+    "a full cache": lambda: load(
+        Rows(lambda self, at: self.f(at), f=functools.lru_cache(64)(lambda at: np.full(9, at)))
+    ),
+    "one sample": lambda: load(Rows(length, 1, rows=["only"])),
+    "no batching": lambda: load(Rows(lambda self, at: self.rows[at], rows=np.zeros(SIZE)), batch_size=None),
+}
+COPIES: dict[str, tuple[str, Callable[[], DataLoader[Any]]]] = {
+    "list": ("dataset.rows", lambda: load(Rows(length, rows=names()))),
+    "2 MB": ("dataset.rows", lambda: load(Rows(length, 18_000, rows=names(18_000)))),
+    "tuples": ("dataset.rows", lambda: load(Rows(length, rows=[(name(at), at) for at in range(SIZE)]))),
+    "records": (
+        "dataset.rows[*]['path']",
+        lambda: load(Rows(lambda self, at: len(self.rows[at]["path"]), rows=[{"path": name(at)} for at in range(SIZE)])),
+    ),
+    "dict": ("dataset.rows", lambda: load(Rows(length, rows=dict(enumerate(names()))))),
+    "object array": ("dataset.rows", lambda: load(Rows(length, rows=np.array(names(), dtype=object)))),
+    "helper": (
+        "dataset.index.rows",
+        lambda: load(Rows(lambda self, at: len(self.index.rows[at]), index=Holder(rows=names()))),
+    ),
+    "subset": (
+        "dataset.dataset.rows",
+        lambda: load(Subset(Rows(length, rows=names()), random.Random(1).sample(range(SIZE), SIZE))),
+    ),
+    "concatenated": ("dataset.datasets[0].rows", lambda: load(ConcatDataset([Rows(length, rows=names())] * 2))),
+    "permuted": (
+        "dataset.rows",
+        lambda: load(
+            Rows(lambda self, at: len(self.rows[self.order[at]]), 200_000, rows=names(200_000),
+                 order=np.random.default_rng(0).permutation(200_000))
+        ),
+    ),
+    "whole batches": ("dataset.rows", lambda: load(Whole(length, rows=names()))),
+    "no batching": ("dataset.rows", lambda: load(Rows(length, rows=names()), batch_size=None)),
+    "batch sampler": (
+        "dataset.rows",
+        lambda: load(Rows(length, rows=names()), batch_size=1, batch_sampler=[[at, at + 1] for at in range(0, SIZE, 40)]),
+    ),
+    "iterable": ("dataset.rows", lambda: load(Stream(rows=names()))),
+    "closure": ("dataset.get.closure['rows']", lambda: (lambda rows: load(Rows(lambda _, at: len(rows[at]))))(names())),
+    "beside an unread one": ("dataset.rows", lambda: load(Rows(length, unread=names(), rows=names()))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("build", CLEAN.values(), ids=CLEAN)
+def test_clean_loaders_are_not_accused(build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build())
+    verdict = memory.judge(seen)
+    assert (seen.kind, verdict.outcome) == ("clean", "passed"), verdict.reason
+    assert seen.attribute == ""
+    assert not verdict.advice
+    assert memory.judge(seen, max_worker_growth=MB).outcome == "passed"
+
+
+@pytest.mark.parametrize(("path", "build"), COPIES.values(), ids=COPIES)
+def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build())
+    assert (seen.kinds, seen.attribute, seen.source) == (("copy_on_access",), path, "pagemap"), seen.attributes
+    assert seen.predicted_total_bytes == 2 * seen.growth_bytes_per_worker > 0
+    failed = memory.judge(seen)
+    assert failed.outcome == "failed"
+    assert path in failed.reason
+    assert [advice.code for advice in failed.advice] == ["DL301"]
+    assert memory.judge(seen, max_worker_growth=MB).outcome == "failed"
+    assert memory.judge(seen, max_worker_growth=500 * MB).outcome == "passed"
+    assert memory.judge(seen, max_total_memory=MB).outcome == "failed"
+
+
+def test_the_growth_of_a_list_is_its_strings() -> None:
+    seen = measured(load(Rows(length, rows=names()), shuffle=True))
+    assert seen.growth_bytes_per_worker == pytest.approx(SIZE * 112, rel=0.05)
+    assert (seen.type, seen.count) == ("str", pytest.approx(SIZE, rel=0.03))
+    assert seen.replacement is not None
+    assert seen.replacement.share_unshared == 0
+
+
+@pytest.mark.parametrize(
+    ("kinds", "path", "get", "fields"),
+    [
+        (("leak",), "dataset.log", leaks, {"log": []}),
+        (("cache",), "dataset.cache", caches, {"cache": {}}),
+        (("copy_on_access", "leak"), "dataset.rows", lambda self, at: leaks(self, at) and length(self, at),
+         {"log": [], "rows": True}),
+        (("copy_on_access", "cache"), "dataset.rows", lambda self, at: caches(self, at) + length(self, at),
+         {"cache": {}, "rows": True}),
+    ],
+)  # fmt: skip
+def test_leaks_and_caches_are_told_apart(
+    kinds: tuple[str, ...], path: str, get: Callable[[Any, int], Any], fields: dict[str, Any]
+) -> None:
+    # A fresh container each time: another run's entries are not this one's.
+    fields = {key: type(value)() if not isinstance(value, bool) else names() for key, value in fields.items()}
+    seen = measured(load(Rows(get, **fields)))
+    assert seen.kinds == kinds
+    assert seen.attribute == path
+    assert seen.accumulating_attribute in ("dataset.log", "dataset.cache")
+    assert memory.judge(seen).outcome == "failed"
+    generous = memory.judge(seen, max_worker_growth=10_000 * MB).outcome
+    assert generous == ("failed" if "leak" in kinds else "passed")
+
+
+def test_a_loader_that_keeps_its_batches_is_found() -> None:
+    class Keeping(DataLoader[Any]):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                self.__dict__.setdefault("kept", []).append(batch)
+                yield batch
+
+    loader = Keeping(Rows(lambda self, at: self.rows[at], rows=torch.zeros(SIZE, 4)), batch_size=8, num_workers=2)
+    seen = measured(loader)
+    assert seen.kind == "retained"
+    assert memory.judge(seen, max_worker_growth=500 * MB).outcome == "failed"
+    assert not hasattr(loader, "kept")
+
+
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("rows", [names(), np.zeros((SIZE, 16))], ids=["list", "numpy"])
+def test_a_copy_per_worker_is_told_and_held_to_limits(start_method: str, rows: Any) -> None:
+    seen = measured(load(Rows(length, rows=rows), multiprocessing_context=start_method))
+    assert (seen.kind, seen.attribute) == ("duplicated", "dataset.rows")
+    assert seen.growth_bytes_per_worker == pytest.approx(5.1 * MB, rel=0.15)
+    assert memory.judge(seen).outcome == "passed"
+    assert memory.judge(seen, max_worker_growth=MB).outcome == "failed"
+
+
+def test_tensors_travel_by_shared_memory_under_spawn() -> None:
+    seen = measured(load(Rows(length, rows=torch.zeros(SIZE, 16)), multiprocessing_context="spawn"))
+    assert seen.kind == "clean"
+
+
+def test_without_workers_nothing_fails_and_the_price_is_told() -> None:
+    seen = measured(DataLoader(Rows(length, rows=names()), batch_size=32))
+    verdict = memory.judge(seen, max_worker_growth=1, max_total_memory=1)
+    assert verdict.outcome == memory.judge(seen).outcome == "passed"
+    assert (seen.attribute, seen.predicted_total_bytes) == ("dataset.rows", 0)
+    assert "num_workers=0" in verdict.reason
+
+
+@pytest.mark.parametrize("build", [COPIES[key][1] for key in ("list", "2 MB", "subset", "beside an unread one")])
+def test_without_pagemap_the_totals_still_name_the_attribute(build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build(), sources=Sources(pages=None))
+    assert (seen.kind, seen.source) == ("copy_on_access", "smaps_rollup")
+    assert seen.attribute.endswith("rows")
+    assert "pagemap is withheld" in memory.judge(seen).reason
+
+
+def test_without_smaps_the_unique_set_is_used() -> None:
+    sources = Sources(None, (smaps.read_uss,))
+    assert measured(COPIES["list"][1](), sources=sources).source == "uss"
+    assert measured(COPIES["list"][1](), sources=sources).kind == "copy_on_access"
+    assert measured(CLEAN["numpy"](), sources=sources).kind == "clean"
+
+
+def test_without_any_source_nothing_is_claimed_but_leaks_are_still_seen() -> None:
+    blind = Sources(None, ())
+    seen = measured(COPIES["list"][1](), sources=blind)
+    assert (seen.source, memory.judge(seen).outcome) == ("none", "not_measured")
+    assert "4.5 MB" in memory.judge(seen).reason
+    leaking = measured(load(Rows(leaks, log=[])), sources=blind)
+    assert (leaking.kind, memory.judge(leaking).outcome) == ("leak", "failed")
+
+
+def test_what_totals_cannot_resolve_is_inconclusive() -> None:
+    def slow(self: Any, at: int) -> int:
+        time.sleep(0.02)
+        return length(self, at)
+
+    seen = measured(load(Rows(slow, rows=names())), sources=Sources(pages=None))
+    assert memory.judge(seen).outcome == "inconclusive"
+
+
+def test_datasets_that_raise_or_hang_end_the_check_in_time() -> None:
+    def raises(_self: Any, at: int) -> int:
+        raise KeyError(f"sample {at}")
+
+    verdict = memory.judge(measured(load(Rows(raises))))
+    assert verdict.outcome == "inconclusive"
+    assert "KeyError: 'sample" in verdict.reason
+
+    def sometimes(self: Any, at: int) -> int:
+        if at % 50 == 0:
+            raise KeyError(at)
+        return length(self, at)
+
+    assert measured(load(Rows(sometimes, rows=names()))).kind == "copy_on_access"
+
+
+def test_a_dataset_that_starts_processes_is_judged_by_totals() -> None:
+    def forks(self: Any, at: int) -> int:
+        if not hasattr(self, "pid"):
+            self.pid = os.fork()
+            if self.pid == 0:
+                time.sleep(3)
+                os._exit(0)
+        return length(self, at)
+
+    seen = measured(load(Rows(forks, rows=names())))
+    assert seen.source != "pagemap"
+    assert any("starts processes" in why for why in seen.withheld)
+
+
+def test_the_loader_its_dataset_random_states_and_batches_are_as_without_the_check() -> None:
+    def build() -> DataLoader[Any]:
+        generator = torch.Generator().manual_seed(7)
+        dataset = Rows(lambda self, at: torch.rand(1) + len(self.rows[at]) + at, rows=names(2000), size=2000, log=[])
+        return load(dataset, shuffle=True, generator=generator)
+
+    def states() -> list[Any]:
+        return [random.getstate(), torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()]  # type: ignore[index]
+
+    torch.manual_seed(1)
+    untouched = build()
+    plain = [batch.tolist() for _ in range(2) for batch in untouched]
+    end = states()
+
+    torch.manual_seed(1)
+    loader = build()
+    before = states(), dict(vars(loader)), dict(vars(loader.dataset)), loader.generator.get_state().tolist()
+    warnings_before = len(threads())
+    for setting in (QUICK, Setting(seconds=1.0, bench=True)):
+        memory.measure(loader, setting=setting)
+    after = states(), dict(vars(loader)), dict(vars(loader.dataset)), loader.generator.get_state().tolist()
+    assert after == before
+    assert len(threads()) == warnings_before
+    assert [batch.tolist() for _ in range(2) for batch in loader] == plain
+    assert states() == end
+
+
+def threads() -> list[str]:
+    return [entry.name for entry in Path("/proc/self/task").iterdir()]
+
+
+def test_reading_is_as_in_a_worker() -> None:
+    seen: list[Any] = []
+
+    def start(worker: int) -> None:
+        info = torch.utils.data.get_worker_info()
+        assert info is not None
+        assert (info.id, info.num_workers) == (worker, 2)
+        info.dataset.ready = torch.initial_seed() == info.seed  # type: ignore[attr-defined]
+
+    def get(self: Any, at: int) -> int:
+        assert self.ready
+        assert torch.get_num_threads() == 1
+        return length(self, at)
+
+    def collate(batch: list[int]) -> int:
+        return sum(batch)
+
+    loader = load(Rows(get, rows=names()), num_workers=2, worker_init_fn=start, collate_fn=collate)
+    result = measured(loader)
+    assert (result.reading_error, result.kind) == ("", "copy_on_access")
+    assert not seen
+    assert not hasattr(loader.dataset, "ready")
+
+
+def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
+    loader = load(Rows(length, rows=names(100_000), size=100_000), shuffle=True)
+    seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+    assert {worker.worker for worker in seen.worker_growth} == {0, 1}
+    assert seen.epoch_seen == 1.0
+    assert {point.worker for point in seen.curve} == {-1, 0, 1}
+    for worker in seen.worker_growth:
+        # What the first batches copied came before the first look.
+        assert worker.copied_bytes == pytest.approx(seen.growth_bytes_per_worker, rel=0.3)
+    assert "worker 0: private memory +" in memory.judge(seen).reason
+
+
+def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
+    sources = Sources(None, ())
+    blind = memory.measure(load(Rows(length, rows=names())), setting=Setting(seconds=1.0, bench=True), sources=sources)
+    assert memory.judge(blind).outcome == "not_measured"
+
+
+def test_limits_are_sizes() -> None:
+    limits = checks.read_limits("memory", {"max_worker_growth": "32MB", "max_total_memory": "1GiB"})
+    assert limits == {"max_worker_growth": 32 * MB, "max_total_memory": 1 << 30}
+
+
+def test_a_prediction_beyond_the_memory_left_is_said() -> None:
+    seen = replace(measured(COPIES["list"][1]()), available_bytes=1000)
+    assert "only 1.0 kB of memory is left" in memory.judge(seen).reason
+
+
+UNPRIVILEGED = """
+import ctypes, os, sys
+sys.path[:0] = {path!r}
+from torch.utils.data import DataLoader, Dataset
+from pytest_dataloader.checks import Setting, memory
+from pytest_dataloader.probe import pagemap
+class Rows(Dataset):
+    def __init__(self): self.rows = [f"/data/images/train/{{at:020d}}.jpg" for at in range(40_000)]
+    def __len__(self): return len(self.rows)
+    def __getitem__(self, at): return len(self.rows[at])
+loader = DataLoader(Rows(), num_workers=2)
+memory.measure(loader, setting=Setting(seconds=1, bench=True))  # imports all that somebody else could not read
+pagemap.why_not.cache_clear()
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, {dumpable})  # becoming somebody else clears PR_SET_DUMPABLE, and with it all of /proc/self
+ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+seen = memory.measure(loader, setting=Setting())
+status = "" if not {dumpable} else open("/proc/self/status").read().split("CapEff:")[1].split()[0]
+print(os.getuid(), status or "0" * 16, seen.kind, seen.attribute or "-", seen.source, memory.judge(seen).outcome)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize(
+    ("dumpable", "verdict"),
+    [(1, "copy_on_access dataset.rows pagemap failed"), (0, "clean - none not_measured")],
+    ids=["unprivileged", "all of /proc/PID withheld"],
+)
+def test_somebody_without_privileges_gets_the_same_verdict_or_none(dumpable: int, verdict: str) -> None:
+    script = UNPRIVILEGED.format(path=sys.path, dumpable=dumpable)
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip() == f"65534 {'0' * 16} {verdict}", done.stderr
+
+
+def test_pagemap_refused_by_the_kernel_falls_back_with_the_reason() -> None:
+    def refused(pid: int, pages: Any) -> pagemap.Pages:
+        raise PermissionError(13, "Permission denied")
+
+    seen = measured(COPIES["list"][1](), sources=Sources(refused))
+    assert seen.source == "smaps_rollup"
+    assert "pagemap is withheld: Permission denied" in memory.judge(seen).reason
