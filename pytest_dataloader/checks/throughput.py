@@ -24,6 +24,8 @@ _MARGIN_WITH_WORKERS = 1.15
 """By how much a loader must miss its limit before it fails: benchmarks/throughput_floor.py."""
 _WAIT_SECONDS = 60.0
 """A loader that gives nothing for so long hangs; or for 12 times the budget, where that is more."""
+_CLEAR_WINDOWS = 3
+"""Before so many, however clear the answer, the interval would say little to those who read it."""
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
 """Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
@@ -76,7 +78,7 @@ def _clear(seen: Throughput, spent: float, limits: Mapping[str, float | None]) -
         low, high = seen.interval
         precise = high - low < 2 * _PRECISE * seen.samples_per_second
         return seen.workers == 0 and seen.windows >= _PRECISE_WINDOWS and precise
-    if all(claim.certain for claim in claims):
+    if seen.windows >= _CLEAR_WINDOWS and all(claim.certain for claim in claims):
         return True
     return spent >= _FAIL_SHARE and judge(seen, **limits).outcome == "failed"
 
