@@ -1,0 +1,280 @@
+"""Containers that grow while samples are fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import reach, workers
+from dl_lint.project.handles import HANDLES
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import (
+    Bound,
+    Class,
+    Collection,
+    Const,
+    Derived,
+    External,
+    Function,
+    Instance,
+    Made,
+    Table,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Change, Scope
+
+GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
+SHRINKING = frozenset({"pop", "popitem", "popleft", "clear", "remove", "discard"})
+
+CONTAINERS = frozenset({"collections.defaultdict", "builtins.list", "builtins.set", "collections.deque"})
+LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "yaml.safe_load", "yaml.load"})
+"""What returns a Python container, as a rule a dict of samples."""
+
+MEMOS = frozenset({"functools.lru_cache", "functools.cache"})
+
+FEW = 1000
+"""Entries of a cache that counts as bounded: at 150 kB, a decoded photo of 224 pixels square, they take 150 MB."""
+
+_PER_WORKER = frozenset(
+    {"numpy.memmap", "numpy.load", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"}
+)
+"""What a worker rightly makes once for itself."""
+
+_WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it."""
+
+    node: t.Node
+    what: str
+    origin: t.Node | None = None
+    memo: bool = False
+
+
+def growing(project: Project, cls: Class) -> Iterator[Growth]:
+    """Everything that grows with the samples fetched from an object of ``cls``."""
+    for function, owner in workers.methods(project, cls):
+        yield from _memoised(project, function)
+        for scope in reach.with_inner(function):
+            for name, changes in scope.changes.items():
+                if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
+                    for change in changes:
+                        if _grows(project, function, change, cls):
+                            yield Growth(change.node, f"`{name}`", _origin(project, owner, name))
+            yield from _handed(project, scope, function.params[0].name)
+    yield from _memoised_on_self(project, cls)
+
+
+# --- stores --------------------------------------------------------------------------------
+
+
+def _grows(project: Project, function: Scope, change: Change, cls: Class) -> bool:
+    if change.kind not in GROWING or isinstance(change.node, t.AugAssign) or project.in_handler(change.node):
+        return False
+    holder = _holder(change)
+    if holder is None or _emptied(project, change.name, function, cls):
+        return False
+    key = change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
+    if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
+        return False
+    if change.kind == "item" and _is_own(project, change.value):
+        return False
+    return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
+
+
+def _holder(change: Change) -> t.Expr | None:
+    """The expression of the container that a change is made to."""
+    if isinstance(change.node, t.Call) and isinstance(change.node.func, t.Attribute):
+        return change.node.func.value
+    if isinstance(change.node, t.Assign):
+        for target in change.node.targets:
+            if isinstance(target, t.Subscript) and target.index is change.key:
+                return target.value
+    return None
+
+
+def _can_grow(project: Project, value: Value, change: Change, holder: t.Expr) -> bool:
+    match value:
+        case Table():
+            return change.kind in ("item", "setdefault")
+        case Collection(kind="list"):
+            return change.kind != "item" or value.element == Const(None, "none")
+        case Collection():
+            return True
+        case Made():
+            if value.name in LOADED:
+                return change.kind == "item"
+            return value.name in CONTAINERS and not _has_limit(value.call)
+        case _:
+            return change.kind == "item" and _is_preallocated(project, holder)
+
+
+def _has_limit(call: t.Call) -> bool:
+    return any(keyword.name == "maxlen" for keyword in call.keywords) or len(call.args) > 1
+
+
+def _is_preallocated(project: Project, holder: t.Expr) -> bool:
+    """Whether the container was made as ``[None] * n``."""
+    for binding in _stores(project, holder):
+        match binding:
+            case t.BinOp(left=t.Sequence(kind="list", items=(t.Constant(kind="none"),)), op="*"):
+                return True
+            case _:
+                continue
+    return False
+
+
+def _stores(project: Project, holder: t.Expr) -> Iterator[t.Expr]:
+    if isinstance(holder, t.Attribute):
+        for instance in alternatives(project.value(holder.value)):
+            if isinstance(instance, Instance):
+                for kept in project.kept(instance.cls):
+                    if kept.attribute == holder.attr and kept.binding is not None and kept.binding.value is not None:
+                        yield kept.binding.value
+
+
+def _emptied(project: Project, name: str, function: Scope, cls: Class) -> bool:
+    """Whether entries are dropped, or the container made anew, while samples are fetched."""
+    attribute = name.partition(".")[2]
+    for one in project.fetching(cls):
+        if one.parent is not function.parent or not one.params:
+            continue
+        wanted = f"{one.params[0].name}.{attribute}"
+        for scope in reach.with_inner(one):
+            if wanted in scope.bindings or any(change.kind == "delete" for change in scope.changes.get(wanted, ())):
+                return True
+            for call in scope.calls:
+                func = call.func
+                if isinstance(func, t.Attribute) and func.attr in SHRINKING and dotted(func.value) == wanted:
+                    return True
+    return False
+
+
+def _is_constant(project: Project, key: t.Expr) -> bool:
+    return all(isinstance(one, Const) for one in alternatives(project.value(key)))
+
+
+def _is_worker(project: Project, key: t.Expr) -> bool:
+    """Whether a key says which worker this is."""
+    for one in alternatives(project.value(key)):
+        while isinstance(one, Derived):
+            one = one.base
+        if isinstance(one, Made) and one.name in _WHO:
+            return True
+    return False
+
+
+def _is_own(project: Project, value: t.Expr | None) -> bool:
+    """Whether what is stored belongs to the worker: an open file, a random number generator, an object of a class."""
+    for one in alternatives(project.value(value)):
+        if isinstance(one, Instance) or (isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER)):
+            return True
+    return False
+
+
+def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
+    for kept in project.kept(owner):
+        if kept.attribute == name.partition(".")[2] and kept.binding is not None:
+            return kept.node
+    return None
+
+
+# --- functions that remember ---------------------------------------------------------------
+
+
+def _memoised(project: Project, function: Scope) -> Iterator[Growth]:
+    if isinstance(function.node, t.FunctionDef) and len(function.params) > 1:
+        for decorator in function.node.decorators:
+            if _is_unbounded(project, decorator):
+                yield Growth(decorator, f"the cache of `{function.name}`", memo=True)
+
+
+def _memoised_on_self(project: Project, cls: Class) -> Iterator[Growth]:
+    """``self.read = lru_cache(None)(self._read)``."""
+    read = {one.attribute for one in project.reads(cls)}
+    for kept in project.kept(cls):
+        made = kept.binding.value if kept.binding is not None else None
+        if isinstance(made, t.Call) and made.args and kept.attribute in read and _is_unbounded(project, made.func):
+            yield Growth(kept.node, f"the cache of `self.{kept.attribute}`", memo=True)
+
+
+def _is_unbounded(project: Project, decorator: t.Expr) -> bool:
+    for one in alternatives(project.value(decorator)):
+        if isinstance(one, External) and one.name == "functools.cache":
+            return True
+        if isinstance(one, Made) and one.name == "functools.lru_cache":
+            given = project.passed(one.call, "maxsize", "maxsize").value
+            if isinstance(given, Const) and (given.kind == "none" or _is_many(given.value)):
+                return True
+    return False
+
+
+def _is_many(size: object) -> bool:
+    return isinstance(size, int) and size > FEW
+
+
+# --- entries that others fill --------------------------------------------------------------
+
+
+def _handed(project: Project, scope: Scope, owner: str) -> Iterator[Growth]:
+    """``decode(…, meta=self.meta[index])``, where the function fills what it is handed."""
+    for call in scope.calls:
+        for argument in (*call.args, *call.keywords):
+            given = argument.value if isinstance(argument, t.Keyword) else argument
+            entry = _entry(given, owner)
+            if entry is None or _is_constant(project, entry.index):
+                continue
+            if any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value))) and any(
+                _fills(function, name, 2, project) for function, name in _bound_to(project, call, argument)
+            ):
+                yield Growth(entry, f"`{dotted(entry.value)}`")
+
+
+def _entry(given: t.Node, owner: str) -> t.Subscript | None:
+    """``self.a[b]``, also as the first branch of a conditional."""
+    while isinstance(given, t.Conditional):
+        given = given.body
+    if isinstance(given, t.Subscript):
+        name = dotted(given.value) or ""
+        if name.startswith(owner + ".") and name.count(".") == 1:
+            return given
+    return None
+
+
+def _bound_to(project: Project, call: t.Call, argument: t.Node) -> Iterator[tuple[Scope, str]]:
+    """The functions that a call enters, each with the name that it gives to ``argument``."""
+    for one in alternatives(project.value(call.func)):
+        function = one.function if isinstance(one, Bound) else one
+        if not isinstance(function, Function):
+            continue
+        if isinstance(argument, t.Keyword):
+            if argument.name is not None:
+                yield function.scope, argument.name
+        else:
+            at = call.args.index(argument) + (1 if isinstance(one, Bound) else 0)
+            if at < len(function.scope.params):
+                yield function.scope, function.scope.params[at].name
+
+
+def _fills(function: Scope, name: str, depth: int, project: Project) -> bool:
+    """Whether a function puts something into what it is given as ``name``."""
+    for scope in reach.with_inner(function):
+        if any(change.kind in GROWING or change.kind == "update" for change in scope.changes.get(name, ())):
+            return True
+        for call in scope.calls if depth else ():
+            for argument in (*call.args, *call.keywords):
+                given = argument.value if isinstance(argument, t.Keyword) else argument
+                if not isinstance(given, t.Name) or given.id != name:
+                    continue
+                if any(_fills(one, its, depth - 1, project) for one, its in _bound_to(project, call, argument)):
+                    return True
+    return False

@@ -1,0 +1,200 @@
+"""Files and connections that processes cannot share, and the datasets that carry one into their workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import attributes, reach, workers
+from dl_lint.project.syntax import dotted, is_none
+from dl_lint.project.values import Class, Collection, Const, Derived, Function, Made, Value, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.datasets import Read
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+
+HANDLES = {
+    "h5py.File": "an HDF5 file",
+    "tables.open_file": "an HDF5 file",
+    "pandas.HDFStore": "an HDF5 file",
+    "netCDF4.Dataset": "a netCDF file",
+    "lmdb.open": "an LMDB environment",
+    "lmdb.Environment": "an LMDB environment",
+    "sqlite3.connect": "an SQLite connection",
+    "zipfile.ZipFile": "a zip archive",
+    "tarfile.open": "a tar archive",
+    "tarfile.TarFile": "a tar archive",
+    "builtins.open": "a file",
+    "io.open": "a file",
+    "codecs.open": "a file",
+    "gzip.open": "a file",
+    "gzip.GzipFile": "a file",
+    "bz2.open": "a file",
+    "bz2.BZ2File": "a file",
+    "lzma.open": "a file",
+    "lzma.LZMAFile": "a file",
+}
+"""What opens something with a position or a lock of its own that forked processes share, and what that is.
+
+mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be shared.
+"""
+
+_PARTS = {"h5py.File", "tables.open_file", "pandas.HDFStore", "netCDF4.Dataset"}
+"""Files whose items are parts of the file, read on demand."""
+
+_METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
+"""Methods that return something through which the handle is still read."""
+
+_ATTRIBUTES = frozenset({"variables", "root", "groups"})
+
+
+_POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"})
+"""Attributes of a file that say nothing of its position; what has the descriptor reads with ``os.pread``."""
+
+_WHO = frozenset({"os.getpid", "torch.utils.data.get_worker_info"})
+
+
+def opened(value: Value) -> Iterator[Made]:
+    """The handles that ``value`` is, holds or reads through."""
+    for one in alternatives(value):
+        match one:
+            case Made():
+                if one.name in HANDLES:
+                    yield one
+            case Derived():
+                yield from _behind(one)
+            case Collection():
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from opened(item)
+            case _:
+                continue
+
+
+def _behind(value: Derived) -> Iterator[Made]:
+    """``file["images"]``, ``connection.cursor()``; not ``file["images"][:]``, which is data."""
+    base, parts = value.base, 0
+    if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key in _METHODS:
+        yield from opened(base.base)
+        return
+    inner: Value = value
+    while isinstance(inner, Derived) and (inner.step == "item" or inner.key in _ATTRIBUTES):
+        named = isinstance(inner.key, Const | str) and (not isinstance(inner.key, Const) or inner.key.kind == "str")
+        if not named and isinstance(inner.base, Derived):
+            return
+        inner, parts = inner.base, parts + 1
+    if parts and isinstance(inner, Made) and inner.name in _PARTS:
+        yield inner
+
+
+# --- datasets that carry one ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """``made`` is opened while an object is built and still open where ``read`` reads it for a sample."""
+
+    made: Made
+    read: Read
+
+
+def shared(project: Project, cls: Class) -> Iterator[Shared]:
+    """The handles that objects of ``cls`` open in the main process and read in their workers."""
+    building = workers.building(project, cls)
+    for read in project.reads(cls):
+        if _is_harmless(project, read):
+            continue
+        for made in opened(project.value(read.node)):
+            if project.function_of(made.call) not in building or _is_closed(project, made, building):
+                continue
+            if not _is_dropped(project, cls, read, made, building) and not _is_reopened(project, cls, read):
+                yield Shared(made, read)
+
+
+def _is_harmless(project: Project, read: Read) -> bool:
+    """Whether a read does not move the position: a test for None, a descriptor for ``os.pread``."""
+    above = project.parent(read.node)
+    if isinstance(above, t.Attribute):
+        return above.attr in _POSITIONED
+    return isinstance(above, t.Compare) and any(is_none(one) for one in above.comparators)
+
+
+def _is_closed(project: Project, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether the constructor closes what it opened."""
+    if isinstance(project.parent(made.call), t.WithItem):
+        return True
+    opener, opening = project.function_of(made.call), project.site(made.call).order
+    for function in building:
+        for scope in reach.with_inner(function):
+            for call in scope.calls:
+                if isinstance(call.func, t.Attribute) and call.func.attr == "close":
+                    later = function is not opener or project.site(call).order > opening
+                    if later and made in opened(project.value(call.func.value)):
+                        return True
+    return False
+
+
+def _is_dropped(project: Project, cls: Class, read: Read, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether the constructor sets the attribute to None after the last call that opens."""
+    opener = project.function_of(made.call)
+    for function in building:
+        if function is opener or not function.params:
+            continue
+        dropped = [
+            binding.site.order
+            for binding in function.bindings.get(f"{function.params[0].name}.{read.attribute}", ())
+            if binding.kind == "delete" or is_none(binding.value)
+        ]
+        opening = [project.site(call).order for call in function.calls if opener in _entered(project, call, cls)]
+        if dropped and opening and max(dropped) > max(opening):
+            return True
+    return False
+
+
+def _entered(project: Project, call: t.Call, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run when ``call`` does."""
+    name = dotted(call.func) or ""
+    found = attributes.of_class(project.evaluator, cls, name.partition(".")[2]) if name.count(".") == 1 else None
+    values = (found,) if isinstance(found, Function) else alternatives(project.value(call.func))
+    return reach.reachable(project.evaluator, tuple(workers.functions(project, *values)), cls)
+
+
+def _is_reopened(project: Project, cls: Class, read: Read) -> bool:
+    """Whether workers get a handle of their own: by asking which process they are, or from worker_init_fn."""
+    for function in project.fetching(cls):
+        name = f"{function.params[0].name}.{read.attribute}" if function.params else ""
+        if name in function.bindings and any(_asks_who(project, call) for call in function.calls):
+            return True
+    for loader in workers.users(project, cls):
+        starting = workers.functions(project, *alternatives(project.argument(loader, "worker_init_fn").value))
+        for function in project.reachable(*starting):
+            if any(
+                store.target.attr == read.attribute
+                for store in function.stores
+                if isinstance(store.target, t.Attribute)
+            ):
+                return True
+            if any(_stores(project, cls, call, read.attribute) for call in function.calls):
+                return True
+    return False
+
+
+def _asks_who(project: Project, call: t.Call) -> bool:
+    return any(isinstance(one, Made) and one.name in _WHO for one in alternatives(project.value(call)))
+
+
+def _stores(project: Project, cls: Class, call: t.Call, attribute: str) -> bool:
+    """Whether ``call`` is of a method by a name that ``cls`` has, one that stores the attribute."""
+    if not isinstance(call.func, t.Attribute):
+        return False
+    method = attributes.of_class(project.evaluator, cls, call.func.attr)
+    return any(
+        f"{function.params[0].name}.{attribute}" in function.bindings
+        for function in (
+            reach.reachable(project.evaluator, (method.scope,), cls) if isinstance(method, Function) else ()
+        )
+        if function.params
+    )

@@ -1,0 +1,95 @@
+"""Iterators advanced by hand: whether they may end, and who catches it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import External, Generated, Made, Wrapped, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Value
+
+CATCHING = frozenset({"StopIteration", "Exception", "BaseException"})
+ENDLESS = frozenset({"itertools.count", "itertools.repeat"})
+
+
+def ending(project: Project, function: Scope) -> Iterator[t.Call]:
+    """The calls of a function that advance an iterator and may raise StopIteration.
+
+    In a generator that becomes a RuntimeError, which is seen.
+    """
+    waiting = [function]
+    while waiting:
+        scope = waiting.pop()
+        if scope.yields or (isinstance(scope.node, t.Comprehension) and scope.node.kind == "generator"):
+            continue
+        waiting.extend(inner for inner in scope.children if inner.kind == "comprehension")
+        for call in scope.calls:
+            source = _source(project, call)
+            if source is not None and _may_end(project, source, function):
+                yield call
+
+
+def _source(project: Project, call: t.Call) -> t.Expr | None:
+    """The iterator that a call advances, where it has no default to fall back on."""
+    if isinstance(call.func, t.Attribute) and call.func.attr == "__next__" and not call.args:
+        return call.func.value
+    if dotted(call.func) != "next" or len(call.args) != 1 or project.value(call.func) != External("builtins.next"):
+        return None
+    return call.args[0]
+
+
+def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
+    match source:
+        case t.Comprehension():
+            return any(clause.ifs for clause in source.generators)
+        case t.Name():
+            made = [binding.value for binding in function.bindings.get(source.id, ())]
+            if made and all(_is_fresh(one) for one in made) and not any(project.loops_around(source)):
+                return False
+        case t.Attribute() | t.Subscript():
+            pass
+        case _:
+            return False
+    return not any(_is_endless(one) for one in alternatives(project.value(source)))
+
+
+def _is_fresh(made: t.Expr | None) -> bool:
+    """``iter(samples)`` of this call: its first item is there unless the samples are not."""
+    return isinstance(made, t.Call) and dotted(made.func) == "iter"
+
+
+def _is_endless(value: Value) -> bool:
+    """Whether an iterator never ends; what a generator of the project does is its own affair."""
+    match value:
+        case Wrapped(kind="cycle") | Generated():
+            return True
+        case Made():
+            return value.name in ENDLESS
+        case _:
+            return False
+
+
+def is_guarded(project: Project, call: t.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:
+    """Whether StopIteration is caught, here or by all that call this function for a sample."""
+    child: t.Node = call
+    for above in project.ancestors(call):
+        if isinstance(above, t.FunctionDef | t.Lambda):
+            break
+        if isinstance(above, t.Try) and child in above.body and any(_catches(one) for one in above.handlers):
+            return True
+        child = above
+    around = [frame.call for frame in project.callers(project.function_of(call)) if depth]
+    around = [one for one in around if project.function_of(one) in functions]
+    return bool(around) and all(is_guarded(project, one, functions, depth - 1) for one in around)
+
+
+def _catches(handler: t.Handler) -> bool:
+    caught = handler.type.items if isinstance(handler.type, t.Sequence) else (handler.type,)
+    return any(one is None or dotted(one) in CATCHING for one in caught)

@@ -1,0 +1,176 @@
+"""What workers are given and run: whose datasets, which collate functions, and objects that were built before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.project import arguments, attributes, reach
+from dl_lint.project.frameworks import MAP_DATASETS
+from dl_lint.project.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Collection,
+    Derived,
+    Function,
+    Instance,
+    Loader,
+    Made,
+    Partial,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+
+MOST_CLASSES = 16
+"""Classes whose construction is followed from one constructor."""
+
+SPLIT = "torch.utils.data.random_split"
+
+_NESTED = 4
+"""Datasets around a dataset that are looked into; a subset of a concatenation is two."""
+
+
+# --- datasets ------------------------------------------------------------------------------
+
+
+def given(project: Project, loader: Loader) -> Iterator[Instance]:
+    """The datasets of project classes that a loader is given, also inside Subset, ConcatDataset and random_split."""
+    yield from _datasets(project, project.argument(loader, "dataset").value, _NESTED)
+
+
+def _datasets(project: Project, value: Value, depth: int) -> Iterator[Instance]:
+    for one in alternatives(value):
+        match one:
+            case Instance():
+                yield one
+            case Derived(step="item", base=Made(name=name) as made) if name == SPLIT and depth:
+                yield from _inside(project, made, depth)
+            case Made(name=name) if name in MAP_DATASETS and depth:
+                yield from _inside(project, one, depth)
+            case Collection() if depth:
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from _datasets(project, item, depth - 1)
+            case _:
+                continue
+
+
+def _inside(project: Project, made: Made, depth: int) -> Iterator[Instance]:
+    for name in ("dataset", "datasets"):
+        found = arguments.given(project.evaluator, made.call, (name,), name)
+        yield from _datasets(project, project.evaluator.resolve(found.symbolic), depth - 1)
+
+
+def users(project: Project, cls: Class) -> tuple[Loader, ...]:
+    """The loaders that are given an object of ``cls`` or of a class that derives from it."""
+    found: dict[Loader, None] = {}
+    for loader in project.loaders():
+        for dataset in given(project, loader):
+            if cls in attributes.lineage(project.evaluator, dataset.cls):
+                found[loader] = None
+    return tuple(found)
+
+
+def idle(project: Project, cls: Class) -> bool:
+    """Whether loaders of ``cls`` are known, and none of them has workers."""
+    loaders = users(project, cls)
+    return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
+
+
+# --- functions -----------------------------------------------------------------------------
+
+
+def building(project: Project, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run while an object of ``cls`` is made, in the main process: its constructor, what that
+    calls, and the constructors of what it makes."""
+    ev = project.evaluator
+    found: dict[Scope, None] = {}
+    waiting, seen = [cls], {cls}
+    while waiting:
+        one = waiting.pop(0)
+        init = attributes.of_class(ev, one, "__init__")
+        roots = (init.scope,) if isinstance(init, Function) else ()
+        for function in reach.reachable(ev, roots, one):
+            found[function] = None
+            for made in _classes_called(project, function):
+                if made not in seen and len(seen) < MOST_CLASSES:
+                    seen.add(made)
+                    waiting.append(made)
+    return tuple(found)
+
+
+def _classes_called(project: Project, function: Scope) -> Iterator[Class]:
+    for scope in reach.with_inner(function):
+        for call in scope.calls:
+            yield from (one for one in alternatives(project.value(call.func)) if isinstance(one, Class))
+
+
+def held(project: Project, cls: Class) -> tuple[Class, ...]:
+    """``cls`` and the classes of the objects that its objects keep on self, and of those that these keep."""
+    found = [cls]
+    for one in found:
+        for kept in project.kept(one):
+            value = project.bound_value(kept.binding) if kept.binding is not None else UNKNOWN
+            for held_ in alternatives(value):
+                if isinstance(held_, Instance) and held_.cls not in found and len(found) < MOST_CLASSES:
+                    found.append(held_.cls)
+    return tuple(found)
+
+
+def methods(project: Project, cls: Class) -> Iterator[tuple[Scope, Class]]:
+    """The methods that run for a sample, of ``cls`` and of the objects that it holds, each with the class that it runs
+    on. Objects that are made for the sample are not the dataset's, and their methods are left out."""
+    classes = held(project, cls)
+    for function in project.fetching(cls):
+        if not function.is_method or function.parent is None or not function.params:
+            continue
+        defining = Class(function.parent)
+        for one in classes:
+            if defining in attributes.lineage(project.evaluator, one):
+                yield function, one
+                break
+
+
+@dataclass(frozen=True, slots=True)
+class Collator:
+    """A function that ``loader`` collates with; ``partial`` when some of its arguments are bound."""
+
+    function: Scope
+    loader: Loader
+    node: t.Node
+    partial: t.Call | None = None
+
+
+def collators(project: Project) -> Iterator[Collator]:
+    """The collate functions of all loaders."""
+    for loader in project.loaders():
+        argument = project.argument(loader, "collate_fn")
+        for one in alternatives(argument.value):
+            partial = one.call if isinstance(one, Partial) else None
+            for function in functions(project, one):
+                yield Collator(function, loader, argument.node, partial)
+
+
+def functions(project: Project, *values: Value) -> Iterator[Scope]:
+    """The functions of the project that calling ``values`` enters."""
+    for one in (one for value in values for one in alternatives(value)):
+        match one:
+            case Function():
+                yield one.scope
+            case Bound():
+                yield one.function.scope
+            case Instance():
+                found = attributes.of_instance(project.evaluator, one, "__call__")
+                if isinstance(found, Bound):
+                    yield found.function.scope
+            case Partial():
+                yield from functions(project, one.func)
+            case _:
+                continue

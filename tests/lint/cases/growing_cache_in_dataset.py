@@ -1,0 +1,306 @@
+"""Datasets that remember what they read."""
+
+import collections
+import functools
+import multiprocessing
+import os
+from functools import cache, lru_cache
+
+import h5py
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+
+class DictCache(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.cache = {}
+        self.hits = collections.Counter()
+        self.last = None
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        self.hits["reads"] += 1
+        if index in self.cache:
+            return self.cache[index]
+        image = np.asarray(Image.open(self.paths[index]))
+        self.cache[index] = image  # expect
+        self.last = index
+        return image
+
+
+class PreallocatedCache(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.images = [None] * len(paths)
+
+    def __getitem__(self, index):
+        if self.images[index] is None:
+            self.images[index] = Image.open(self.paths[index]).convert("RGB")  # expect
+        return self.images[index]
+
+
+class CacheInHelper(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.meta = collections.defaultdict(dict)
+
+    def __getitem__(self, index):
+        return self.load(index)
+
+    def load(self, index):
+        path = self.paths[index]
+        if path not in self.meta:
+            self.meta[path] = {"size": os.path.getsize(path)}  # expect
+        return self.meta[path]
+
+    def drop(self, path):
+        print("not read any more:", path)
+
+
+class CappedCache(Dataset):
+    """A cap of 20,000 samples is no cap for a worker's memory."""
+
+    def __init__(self, paths, cache_size=20000):
+        self.paths = paths
+        self.cache_size = cache_size
+        self.cache = {}
+
+    def __getitem__(self, index):
+        if index in self.cache:
+            points, label = self.cache[index]
+        else:
+            points, label = np.loadtxt(self.paths[index]), index % 40
+            if len(self.cache) < self.cache_size:
+                self.cache[index] = (points, label)  # expect
+        return points, label
+
+
+class Appended(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.seen = []
+        self.names: set[str] = set()
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        self.seen.append(row)  # expect
+        self.names.add(row["name"])  # expect
+        return row
+
+
+class Setdefault(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.parsed = dict()
+
+    def __getitem__(self, index):
+        return self.parsed.setdefault(index, self.rows[index].split())  # expect
+
+
+class InheritedCache(DictCache):
+    def __getitem__(self, index):
+        return torch.from_numpy(super().__getitem__(index))
+
+
+class Memoised(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    @lru_cache(maxsize=None)  # expect
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+
+
+class MemoisedHelper(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    @functools.cache  # expect
+    def read(self, index):
+        return Image.open(self.paths[index])
+
+    def __getitem__(self, index):
+        return self.read(index)
+
+
+class MemoisedInInit(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.read = lru_cache(None)(self._read)  # expect
+
+    def _read(self, index):
+        return Image.open(self.paths[index])
+
+    def __getitem__(self, index):
+        return self.read(index)
+
+
+class Bounded(Dataset):
+    """A few entries, for samples that are asked for twice in a row."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.prior = lru_cache(maxsize=64)(os.path.getsize)
+
+    @lru_cache(maxsize=8)
+    def __getitem__(self, index):
+        return Image.open(self.paths[index]), self.prior(self.paths[index])
+
+    @cache
+    def classes(self):
+        return sorted(set(self.paths))
+
+
+class Evicting(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.cache = collections.OrderedDict()
+        self.recent = collections.deque(maxlen=16)
+
+    def __getitem__(self, index):
+        self.recent.append(index)
+        if index not in self.cache:
+            self.cache[index] = Image.open(self.paths[index])
+            if len(self.cache) > 4:
+                self.cache.popitem(last=False)
+        return self.cache[index]
+
+
+class Shared(Dataset):
+    """A manager's dict is one for all processes; so is a shared tensor."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.cache = multiprocessing.Manager().dict()
+        self.images = torch.zeros(len(paths), 3, 64, 64).share_memory_()
+
+    def __getitem__(self, index):
+        if index not in self.cache:
+            self.cache[index] = self.paths[index]
+            self.images[index] = torch.from_numpy(np.load(self.paths[index]))
+        return self.images[index]
+
+
+class HandlePerWorker(Dataset):
+    """One open file for each shard, opened where it is read."""
+
+    def __init__(self, shards):
+        self.shards = shards
+        self.handles = {}
+        self.rngs = {}
+
+    def __getitem__(self, index):
+        path, row = self.shards[index]
+        if path not in self.handles:
+            self.handles[path] = h5py.File(path, "r")
+        info = get_worker_info()
+        if info is not None and info.id not in self.rngs:
+            self.rngs[info.id] = np.random.default_rng(info.seed)
+        return self.handles[path]["x"][row]
+
+
+class Scratch(Dataset):
+    """Buffers that are emptied for each sample, and counters, do not grow."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.parts = []
+        self.counts = {}
+        self.order = list(range(len(rows)))
+        self.buffer = np.zeros((4, 64))
+        self.state = {"epoch": 0}
+
+    def __getitem__(self, index):
+        self.parts = []
+        for part in self.rows[index]:
+            self.parts.append(part)
+        self.counts["reads"] = self.counts.get("reads", 0) + 1
+        self.state["last"] = index
+        self.buffer[0] = index
+        other = self.order[-1]
+        self.order[index], self.order[-1] = other, self.order[index]
+        local = {}
+        local[index] = self.parts
+        return local
+
+    def preload(self):
+        for index in range(len(self.rows)):
+            self.counts[index] = len(self.rows[index])
+
+
+class Filled(Dataset):
+    """Filled once, before there are workers."""
+
+    def __init__(self, paths):
+        self.images = {}
+        self.broken = {}
+        for index, path in enumerate(paths):
+            self.remember(index, path)
+
+    def remember(self, index, path):
+        self.images[index] = Image.open(path)
+
+    def __getitem__(self, index):
+        try:
+            return self.images[index]
+        except OSError:
+            self.broken[index] = True
+            return self.images[0]
+
+
+class Rebound(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.dummy = None
+
+    def __getitem__(self, index):
+        self.crop = (index % 7, index % 11)
+        if self.dummy is None:
+            self.dummy = (np.load(self.paths[index]), {})
+        return self.dummy
+
+
+class Stream(IterableDataset):
+    def __init__(self, source):
+        self.source = source
+        self.buffer = []
+
+    def __iter__(self):
+        for row in self.source:
+            self.buffer.append(row)
+            if len(self.buffer) > 100:
+                yield self.buffer.pop()
+
+
+class Vocabulary:
+    """No dataset: an index that callers fill."""
+
+    def __init__(self):
+        self.ids = {}
+
+    def __getitem__(self, word):
+        if word not in self.ids:
+            self.ids[word] = len(self.ids)
+        return self.ids[word]
+
+
+class InMemory(Dataset):
+    """Read by the main process alone, where a cache works."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.cache = {}
+
+    def __getitem__(self, index):
+        if index not in self.cache:
+            self.cache[index] = np.load(self.paths[index])
+        return self.cache[index]
+
+
+def small_loader(paths):
+    return DataLoader(InMemory(paths), batch_size=4, num_workers=0)

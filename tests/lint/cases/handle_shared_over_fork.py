@@ -1,0 +1,327 @@
+"""Datasets that keep files open."""
+
+import gzip
+import os
+import sqlite3
+import tarfile
+import threading
+import zipfile
+from io import BytesIO
+
+import h5py
+import lmdb
+import netCDF4
+import numpy as np
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+
+class Features(Dataset):
+    def __init__(self, path, split):
+        self.h = h5py.File(path + split + ".hdf5", "r")  # expect
+        self.images = self.h["images"]
+        self.per_image = self.h.attrs["captions_per_image"]
+
+    def __getitem__(self, index):
+        return self.images[index // self.per_image]
+
+
+class Lines(Dataset):
+    def __init__(self, path, in_memory=True):
+        self.in_memory = in_memory
+        with open(path) as stream:
+            self.lines = [line for line in stream] if in_memory else None
+        if not in_memory:
+            self.path = path
+            self.file = open(path)  # expect
+            self.other = open(path)  # expect
+
+    def __getitem__(self, index):
+        return self.line(index), self.random_line()
+
+    def line(self, index):
+        if self.in_memory:
+            return self.lines[index]
+        line = self.file.__next__()
+        if line is None:
+            self.file.close()
+            self.file = open(self.path)
+            line = self.file.__next__()
+        return line
+
+    def random_line(self):
+        return self.other.readline()
+
+
+class Indexed(Dataset):
+    def __init__(self, path):
+        with open(path + ".idx", "rb") as stream:
+            self.offsets = np.fromfile(stream, dtype=np.int64)
+        self.read_data(path)
+
+    def read_data(self, path):
+        self.data_file = open(path + ".bin", "rb", buffering=0)  # expect
+
+    def __del__(self):
+        self.data_file.close()
+
+    def __getitem__(self, index):
+        self.data_file.seek(self.offsets[index])
+        return np.frombuffer(self.data_file.read(16), dtype=np.int64)
+
+
+class IndexedInMemory(Indexed):
+    """Overrides the opening: reads everything and closes."""
+
+    def read_data(self, path):
+        self.data_file = open(path + ".bin", "rb")
+        self.buffer = np.fromfile(self.data_file, dtype=np.int64)
+        self.data_file.close()
+
+    def __getitem__(self, index):
+        return self.buffer[self.offsets[index]]
+
+
+class Keyed(Dataset):
+    def __init__(self, path):
+        self.env = lmdb.open(path, readonly=True, lock=False)  # expect
+        with self.env.begin(write=False) as txn:
+            self.length = int(txn.get(b"length"))
+
+    def __getitem__(self, index):
+        with self.env.begin(write=False) as txn:
+            return txn.get(str(index).encode())
+
+
+class Rows(Dataset):
+    def __init__(self, path):
+        connection = sqlite3.connect(path)  # expect
+        self.cursor = connection.cursor()
+
+    def __getitem__(self, index):
+        self.cursor.execute("SELECT x FROM rows WHERE id = ?", (index,))
+        return self.cursor.fetchone()
+
+
+class Zipped(Dataset):
+    def __init__(self, path):
+        self.archive = zipfile.ZipFile(path)  # expect
+        self.names = self.archive.namelist()
+
+    def __getitem__(self, index):
+        with self.archive.open(self.names[index]) as stream:
+            return np.load(BytesIO(stream.read()))
+
+
+class ZippedByProbe(Dataset):
+    """Opened on demand, but the constructor demands it first, in the main process."""
+
+    def __init__(self, path):
+        self.path = path
+        self._archive = None
+        self.shape = self._read(0).shape
+
+    def _open(self):
+        if self._archive is None:
+            self._archive = zipfile.ZipFile(self.path)  # expect
+        return self._archive
+
+    def _read(self, index):
+        with self._open().open(str(index)) as stream:
+            return np.load(BytesIO(stream.read()))
+
+    def __getitem__(self, index):
+        return self._read(index)
+
+
+class Shards(Dataset):
+    def __init__(self, paths):
+        self.shards = [tarfile.open(path) for path in paths]  # expect
+        self.grids = {path: netCDF4.Dataset(path) for path in paths}  # expect
+
+    def __getitem__(self, index):
+        return self.shards[index].next(), self.grids[str(index)]
+
+
+class Reader:
+    def __init__(self, path):
+        self.stream = gzip.open(path)  # expect
+
+    def read(self, index):
+        self.stream.seek(index)
+        return self.stream.read(8)
+
+
+class ThroughReader(Dataset):
+    def __init__(self, path):
+        self.reader = Reader(path)
+
+    def __getitem__(self, index):
+        return self.reader.read(index)
+
+
+class OpenedInWorker(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.h5 = None
+        with h5py.File(path, "r") as f:
+            self.length = len(f["x"])
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        if self.h5 is None:
+            self.h5 = h5py.File(self.path, "r")
+        return self.h5["x"][index]
+
+
+class OpenedEachTime(Dataset):
+    def __init__(self, path):
+        self.path = path
+
+    def __len__(self):
+        with h5py.File(self.path, "r") as f:
+            return len(f["lr"])
+
+    def __getitem__(self, index):
+        with h5py.File(self.path, "r") as f:
+            return f["lr"][index]
+
+
+class ClosedAgain(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.env = lmdb.open(path)
+        self.length = self.env.stat()["entries"]
+        self.env.close()
+        self.archive = zipfile.ZipFile(path + ".zip")
+        self.names = self.archive.namelist()
+        self.archive = None
+
+    def __getitem__(self, index):
+        if self.archive is None:
+            self.archive = zipfile.ZipFile(self.path + ".zip")
+        return self.archive.read(self.names[index])
+
+
+class ReadWhole(Dataset):
+    def __init__(self, path):
+        f = h5py.File(path, "r")
+        self.inputs = [np.asarray(f[key][:]) for key in ("ids", "mask")]
+        self.labels = f["labels"][:]
+        self.ids = f["ids"][()]
+        f.close()
+        self.words = open(path + ".txt").read().splitlines()
+        self.lines = [line.strip() for line in open(path + ".lines")]
+
+    def __getitem__(self, index):
+        return self.inputs[0][index], self.labels[index], self.words[index], self.lines[index], self.ids[index]
+
+
+class PositionedReads(Dataset):
+    """pread has its own offset; a map of the file has none."""
+
+    def __init__(self, path):
+        self.file = open(path, "rb")
+        self.table = np.load(path + ".npy", mmap_mode="r")
+
+    def __getitem__(self, index):
+        return os.pread(self.file.fileno(), 8, index * 8), self.table[index]
+
+
+class ThreadLocal(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.local = threading.local()
+
+    def _file(self):
+        if not hasattr(self.local, "f"):
+            self.local.f = open(self.path)
+        return self.local.f
+
+    def __getitem__(self, index):
+        f = self._file()
+        f.seek(index)
+        return f.readline()
+
+
+class ReopenedInEachWorker(Dataset):
+    """Looks which process it is in."""
+
+    def __init__(self, path):
+        self.path = path
+        self.pid = os.getpid()
+        self.stream = open(path)
+
+    def __getitem__(self, index):
+        if os.getpid() != self.pid:
+            self.stream = open(self.path)
+            self.pid = os.getpid()
+        self.stream.seek(index)
+        return self.stream.readline()
+
+
+class ReopenedByInit(Dataset):
+    """worker_init_fn gives each worker its own."""
+
+    def __init__(self, path):
+        self.path = path
+        self.env = lmdb.open(path)
+
+    def __getitem__(self, index):
+        return self.env.begin().get(str(index).encode())
+
+
+def reopen(worker_id):
+    dataset = get_worker_info().dataset
+    dataset.env = lmdb.open(dataset.path)
+
+
+def keyed_loader(path):
+    return DataLoader(ReopenedByInit(path), num_workers=4, worker_init_fn=reopen)
+
+
+class NotRead(Dataset):
+    """A log that items never touch."""
+
+    def __init__(self, path):
+        self.log = open(path, "a")
+        self.rows = list(range(10))
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+    def report(self):
+        self.log.write("done\n")
+
+
+class MainOnly(Dataset):
+    def __init__(self, path):
+        self.stream = open(path)
+
+    def __getitem__(self, index):
+        self.stream.seek(index)
+        return self.stream.readline()
+
+
+def main_only(path):
+    return DataLoader(MainOnly(path), batch_size=2), DataLoader(MainOnly(path), num_workers=0)
+
+
+class Downloader:
+    """Keeps a file, but is no dataset."""
+
+    def __init__(self, path):
+        self.stream = open(path, "wb")
+
+    def __getitem__(self, index):
+        return self.stream.tell() + index
+
+
+class PerWorkerStream(IterableDataset):
+    def __init__(self, path):
+        self.path = path
+
+    def __iter__(self):
+        self.stream = open(self.path)
+        yield from self.stream

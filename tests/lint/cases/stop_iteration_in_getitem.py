@@ -1,0 +1,165 @@
+"""Iterators advanced while samples are made."""
+
+import csv
+import itertools
+
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data.dataloader import default_collate
+
+
+class Advancing(Dataset):
+    def __init__(self, path, extra):
+        self.stream = open(path)
+        self.extra = iter(extra)
+        self.numbers = itertools.count()
+        self.colours = itertools.cycle(["red", "green"])
+
+    def __getitem__(self, index):
+        line = next(self.stream)  # expect
+        other = self.another()
+        return line, other, next(self.numbers), next(self.colours)
+
+    def another(self):
+        return next(self.extra)  # expect
+
+    def first(self):
+        """Called by the main process alone."""
+        return next(self.extra)
+
+
+class Dunder(Dataset):
+    def __init__(self, path):
+        self.stream = open(path)
+
+    def __getitem__(self, index):
+        return self.stream.__next__()  # expect
+
+
+class Matching(Dataset):
+    def __init__(self, datasets, ends):
+        self.datasets = datasets
+        self.ends = ends
+
+    def __getitem__(self, index):
+        which = next(i for i, end in enumerate(self.ends) if index < end)  # expect
+        return self.datasets[which][index]
+
+
+class Headers(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __getitem__(self, index):
+        with open(self.paths[index]) as stream:
+            reader = csv.reader(stream)
+            next(reader)  # expect
+            return [row for row in reader]
+
+
+class Guarded(Dataset):
+    def __init__(self, path, datasets, ends):
+        self.path = path
+        self.stream = open(path)
+        self.datasets = datasets
+        self.ends = ends
+
+    def __getitem__(self, index):
+        try:
+            return next(self.stream)
+        except StopIteration:
+            self.stream = open(self.path)
+        line = next(self.stream, None)
+        which = next((i for i, end in enumerate(self.ends) if index < end), 0)
+        try:
+            return self.unguarded(), line, which
+        except (StopIteration, OSError):
+            raise IndexError(index) from None
+
+    def unguarded(self):
+        return next(self.stream)
+
+    def any_error(self):
+        try:
+            return next(self.stream)
+        except Exception:
+            return None
+
+
+class First(Dataset):
+    """An iterator made on the spot of something that is not empty."""
+
+    def __init__(self, model, rows):
+        self.model = model
+        self.rows = rows
+
+    def __getitem__(self, index):
+        device = next(self.model.parameters()).device
+        key = next(iter(self.rows[index]))
+        value = next(iter(self.rows[index].values()))
+        words = (word for word in self.rows[index])
+        return device, key, value, list(self.pairs(words))
+
+    def pairs(self, words):
+        """In a generator, StopIteration becomes RuntimeError: not silent."""
+        for word in words:
+            yield word, next(words)
+
+
+class Streamed(IterableDataset):
+    def __init__(self, source):
+        self.source = source
+
+    def __iter__(self):
+        source = iter(self.source)
+        while True:
+            try:
+                yield next(source)
+            except StopIteration:
+                return
+
+    def __next__(self):
+        return next(self.source)
+
+
+EXTRA = iter(range(100))
+
+
+def collate(samples):
+    number = next(EXTRA)  # expect
+    widest = next(iter(samples))
+    return default_collate(samples), number, widest
+
+
+def collate_elsewhere(samples):
+    """Not the collate function of a loader."""
+    return next(EXTRA), samples
+
+
+class Collate:
+    def __init__(self, noise):
+        self.noise = iter(noise)
+
+    def __call__(self, samples):
+        return default_collate(samples), next(self.noise)  # expect
+
+
+def loaders(dataset, noise):
+    yield DataLoader(dataset, collate_fn=collate, num_workers=2)
+    yield DataLoader(dataset, collate_fn=Collate(noise))
+
+
+def train(loader):
+    batches = iter(loader)
+    for _ in range(10):
+        print(torch.sum(next(batches)))
+
+
+class Counter:
+    """No dataset."""
+
+    def __init__(self, source):
+        self.source = iter(source)
+
+    def __getitem__(self, index):
+        return next(self.source)
