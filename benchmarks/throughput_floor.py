@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--loops", type=int, default=2)
+    parser.add_argument("--workers", type=int, nargs="*", default=[0, 2])
     parser.add_argument("--kinds", nargs="*", default=[kind.__name__ for kind in KINDS])
     asked = parser.parse_args()
     # Torch's threads, which spin for each other beside busy loops, made copying 100 times slower: no truth to hold to.
@@ -75,7 +76,7 @@ def main() -> None:
     setting = Setting(seconds=asked.seconds, bench=True)
     print(f"{'loader':10}  {'workers':>7}  {'machine':7}  {'figure / truth':>16}  others", *FLOORS, "s/run", sep="  ")
     wrong = 0
-    for workers in (0, 2):
+    for workers in asked.workers:
         for kind in (kind for kind in KINDS if kind.__name__ in asked.kinds):
             loader = make(kind, workers)
             truth, known = ability(loader, setting)
