@@ -37,7 +37,9 @@ def watch_iterators(copy: Any, made: Callable[[Any], None]) -> None:
     ``_get_iterator`` is what every ``DataLoader.__iter__`` calls for a new iterator, subclasses and
     StatefulDataLoader included; an attribute of the instance shadows it for this copy only.
     """
-    make = type(copy)._get_iterator
+    make = getattr(type(copy), "_get_iterator", None)
+    if make is None:
+        return
 
     def watched() -> Any:
         iterator = make(copy)

@@ -52,7 +52,8 @@ def _global_states() -> Iterator[Callable[[], None]]:
 
         legacy = np.random.get_state()
         yield lambda: np.random.set_state(legacy)
-    if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # torch's own
+    # Not is_available(): it initialises the driver, and workers forked afterwards could not use it.
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # torch's own
         devices = torch.cuda.get_rng_state_all()
         yield lambda: torch.cuda.set_rng_state_all(devices)
 
