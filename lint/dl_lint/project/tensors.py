@@ -149,11 +149,17 @@ def function(ev: Evaluator, name: str, expr: t.Call) -> Value | None:
     where = arguments.given(ev, expr, (), "device")
     if where.node is not expr:
         found = {_kind(one) for one in alternatives(where.symbolic)}
-        return Tensor(UNKNOWN, "cpu" if found == {"cpu"} else "unknown", expr)
+        return Tensor(UNKNOWN, found.pop() if found in ({"cpu"}, {"device"}) else "unknown", expr)
     pinned = arguments.given(ev, expr, (), "pin_memory")
-    if pinned.node is not expr:
+    if pinned.node is not expr and pinned.symbolic != Const(False, "bool"):
         return Tensor(UNKNOWN, "pinned", expr)
-    return _from_operands(ev, expr)
+    return Tensor(UNKNOWN, "pageable", expr) if last in _OF_THE_HOST else _from_operands(ev, expr)
+
+
+_OF_THE_HOST = frozenset(
+    {"from_numpy", "zeros", "ones", "rand", "randn", "randint", "arange", "full", "empty", "linspace"}
+)
+"""Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
 
 
 def _from_operands(ev: Evaluator, expr: t.Call) -> Value:

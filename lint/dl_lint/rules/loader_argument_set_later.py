@@ -88,9 +88,9 @@ def _assignments(project: Project) -> Iterator[tuple[t.Expr, str, t.Node]]:
                     yield store.target.value, name, store.node
     for call in project.calls("builtins.setattr"):
         if len(call.args) == 3:
-            name = project.value(call.args[1])
-            if isinstance(name, Const) and name.value in GUARDED:
-                yield call.args[0], str(name.value), call
+            named = project.value(call.args[1])
+            if isinstance(named, Const) and named.value in GUARDED:
+                yield call.args[0], str(named.value), call
 
 
 def _guards(project: Project, value: Value, node: t.Node) -> bool:

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from dl_lint.project.transfers import Transfer
 
 COPYING = frozenset(
-    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "float", "double", "half", "bfloat16", "clone",
-     "flip", "roll", "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
+    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "float", "double", "half", "bfloat16",
+     "clone", "flip", "roll", "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
 )  # fmt: skip
-"""What always returns new memory. ``long`` is not here: labels are int64 as a rule, and then it returns the same tensor."""
+"""What returns new memory. ``long`` is not here: labels are int64 as a rule, and then it returns the same tensor."""
 
 
 @rule("DL103", severity="slow")
@@ -112,8 +112,8 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node) -> Finding:
     made = project.place(copy)
     return Finding(
         project.place(transfer.call),
-        f"{_named(transfer)} was computed on the host ({made.path}:{made.span[0]}), so it is in pageable memory whether "
-        "its loader pins or not: the host waits for this copy in spite of `non_blocking=True`",
+        f"{_named(transfer)} was computed on the host ({made.path}:{made.span[0]}), so it is in pageable memory "
+        "whether its loader pins or not: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
     )

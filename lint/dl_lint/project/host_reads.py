@@ -1,0 +1,309 @@
+"""Copies to the host that the host does not wait for, and where it reads them too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import context, flow, reach, transfers
+from dl_lint.project.syntax import dotted
+from dl_lint.project.tensors import VIEWS
+from dl_lint.project.values import Batch, Bound, External, Function, Tensor, Value, alternatives
+
+if TYPE_CHECKING:
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import Binding, FileIndex, Scope, Site
+    from dl_lint.project.transfers import Transfer
+
+Kind = Literal["tensor", "array", "container"]
+"""What holds the copy: the tensor or a view of it, an array over its memory, or a list, tuple or dict of such."""
+
+Use = Literal["read", "handed on"]
+
+READING = frozenset(
+    {"item", "tolist", "float", "double", "half", "bfloat16", "long", "int", "bool", "clone", "sum", "mean", "std", "var",
+     "max", "min", "amax", "amin", "argmax", "argmin", "topk", "sort", "argsort", "any", "all", "nonzero", "unique", "add",
+     "sub", "mul", "div", "pow", "abs", "exp", "log", "round", "clamp", "softmax", "norm", "equal", "eq", "gt", "lt", "ge",
+     "le", "cumsum", "prod", "sigmoid", "add_", "sub_", "mul_", "div_", "__getitem__", "median", "byte", "short", "dot"}
+)  # fmt: skip
+"""Methods of a tensor that read its memory on the spot."""
+
+BUILTINS = frozenset(
+    {"print", "float", "int", "bool", "str", "repr", "sum", "max", "min", "sorted", "any", "all", "round"}
+)
+"""Builtin functions that read a tensor."""
+
+COMPUTING = frozenset({"torch", "torch.nn.functional", "torch.linalg", "torch.special", "numpy", "numpy.linalg"})
+"""Modules whose functions read what they are given."""
+
+UNREAD = frozenset(
+    {"is_tensor", "empty_like", "zeros_like", "ones_like", "is_floating_point", "numel", "from_numpy", "asarray"}
+)
+"""Functions of torch and numpy that look at a tensor's shape or share its memory."""
+
+BLOCKING = frozenset({"item", "cpu", "tolist", "numpy", "nonzero"})
+"""Methods of a tensor of the device that return once all work queued before is done."""
+
+WAITING = ("synchronize", "sync", "wait", "query", "barrier", "join", "result")
+"""Parts of the names of what waits for the device, or may."""
+
+FILE_MARKS = frozenset({"synchronize", "wait_stream", "wait_event", "Event", "query", "current_stream", "Stream"})
+"""Calls that show that a file knows of streams: what it hands on may be awaited by whoever reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyRead:
+    """``copy`` may still be under way when ``read`` looks at its result."""
+
+    copy: t.Call
+    read: t.Node
+
+
+def early_reads(ev: Evaluator) -> Iterator[EarlyRead]:
+    """Every asynchronous copy to the host that its own function reads without waiting."""
+    for move in transfers.transfers(ev):
+        if move.asynchronous is not True:
+            continue
+        if move.method == "to" and move.destination == "cpu" and not _on_host(move.receiver):
+            read = _Trail(ev, move.call).from_expression(move.call)
+        elif move.method == "copy_" and _is_pinned(move.receiver) and _from_device(ev, move):
+            read = _Trail(ev, move.call).from_buffer(move.receiver_expr)
+        else:
+            continue
+        if read is not None:
+            yield EarlyRead(move.call, read)
+
+
+def _on_host(value: Value) -> bool:
+    return any(
+        isinstance(one, Batch) or (isinstance(one, Tensor) and one.placement in ("pinned", "pageable", "cpu"))
+        for one in alternatives(value)
+    )
+
+
+def _is_pinned(value: Value) -> bool:
+    found = alternatives(value)
+    return bool(found) and all(isinstance(one, Tensor) and one.placement == "pinned" for one in found)
+
+
+def _from_device(ev: Evaluator, move: Transfer) -> bool:
+    """Whether ``host.copy_(source)`` may copy from the device. A plain copy within the host is done when it returns."""
+    return bool(move.call.args) and not _on_host(ev.value(move.call.args[0]))
+
+
+class _Trail:
+    """Where the result of one copy goes within its function."""
+
+    def __init__(self, ev: Evaluator, copy: t.Call) -> None:
+        self.ev = ev
+        self.copy = copy
+        self.site = ev.sites[copy]
+        self.scope = self.site.scope.function
+        self.chain = {copy, *context.ancestors(ev, copy)}
+        self.seen: set[tuple[str, Kind]] = set()
+
+    def from_expression(self, expr: t.Expr) -> t.Node | None:
+        return self._first(self._uses(expr, "tensor"))
+
+    def from_buffer(self, buffer: t.Expr) -> t.Node | None:
+        name = dotted(buffer)
+        return self._first(self._held(name, "tensor", self.site)) if name is not None else None
+
+    def _first(self, uses: Iterator[tuple[t.Node, Use]]) -> t.Node | None:
+        found = [node for node, use in uses if self._too_early(node, use)]
+        return min(found, key=lambda node: node.at, default=None)
+
+    # --- where it goes -----------------------------------------------------------------
+
+    def _uses(self, expr: t.Node, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        """What becomes of ``expr``, which holds the copy: follow the expressions around it, then the names."""
+        above = self.ev.parents.get(expr)
+        match above:
+            case t.Attribute(value=value) if value is expr:
+                yield from self._attribute(above, kind)
+            case t.Subscript(value=value) if value is expr:
+                yield from self._uses(above, "tensor" if kind == "container" else kind)
+            case t.BinOp() | t.AugAssign() | t.FString() if kind != "container":
+                yield above, "read"
+            case t.Compare() if kind != "container" and not {"is", "is not"} & set(above.ops):
+                yield above, "read"
+            case t.UnaryOp() | t.If() | t.While() | t.Assert() if kind != "container":
+                yield above, "read"
+            case t.Conditional() if above.test is not expr:
+                yield from self._uses(above, kind)
+            case t.Keyword() | t.Starred() | t.Walrus():
+                yield from self._uses(above, kind)
+            case t.Sequence() | t.Mapping() | t.Comprehension():
+                yield from self._gathered(above, expr, kind)
+            case t.Generator() | t.For() if above.iter is expr:
+                yield from self._targets(above.target, "tensor" if kind == "container" else kind)
+            case t.Call() if expr is not above.func:
+                yield from self._argument(above, kind)
+            case t.Assign():
+                yield from self._assigned(above, kind)
+            case t.Return() | t.Yield() if kind == "array":
+                yield above, "handed on"
+            case _:
+                return
+
+    def _attribute(self, node: t.Attribute, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        call = self.ev.parents.get(node)
+        if not isinstance(call, t.Call) or call.func is not node:
+            if node.attr in ("T", "mT", "data", "H") and kind != "container":
+                yield from self._uses(node, kind)
+        elif kind == "container":
+            if node.attr in ("values", "items", "copy", "get", "pop"):
+                yield from self._uses(call, "container" if node.attr != "get" else "tensor")
+        elif node.attr in VIEWS:
+            yield from self._uses(call, kind)
+        elif kind == "tensor" and node.attr == "numpy":
+            yield from self._uses(call, "array")
+        elif kind == "array" or node.attr in READING:
+            yield call, "read"
+
+    def _gathered(self, above: t.Node, expr: t.Node, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        """A display or comprehension around ``expr``; ``a, b = x, y`` binds the name that stands where ``expr`` does."""
+        outer = self.ev.parents.get(above)
+        if isinstance(above, t.Sequence) and isinstance(outer, t.Assign) and len(outer.targets) == 1:
+            target = outer.targets[0]
+            if isinstance(target, t.Sequence) and len(target.items) == len(above.items):
+                yield from self._targets(target.items[above.items.index(expr)], kind)  # type: ignore[arg-type]  # Expr
+                return
+        yield from self._uses(above, "container")
+
+    def _assigned(self, stmt: t.Assign, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        for target in stmt.targets:
+            if isinstance(target, t.Subscript) and kind != "container":
+                if _is_slice(target.index):
+                    yield stmt, "read"
+                elif kind == "array":
+                    yield stmt, "handed on"
+            else:
+                yield from self._targets(target, kind)
+
+    def _targets(self, target: t.Expr, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        if isinstance(target, t.Sequence):
+            for item in target.items if kind == "container" else ():
+                yield from self._targets(item, "tensor")
+            return
+        name = dotted(target)
+        if name is not None:
+            yield from self._held(name, kind, self.ev.sites[target], bound=True)
+
+    def _argument(self, call: t.Call, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+        """``expr`` is passed to a call."""
+        func = call.func
+        if isinstance(func, t.Attribute) and func.attr in ("append", "extend", "add", "insert", "appendleft"):
+            name = dotted(func.value)
+            if name is not None:
+                yield from self._held(name, "container", self.ev.sites[call])
+            return
+        for one in alternatives(self.ev.value(func)):
+            if isinstance(one, External):
+                package, _, last = one.name.rpartition(".")
+                if package == "builtins":
+                    if last in ("list", "tuple", "reversed", "enumerate", "zip", "iter", "dict"):
+                        yield from self._uses(call, "container")
+                    elif last in BUILTINS and kind != "container":
+                        yield call, "read"
+                    return
+                if package in COMPUTING and last not in UNREAD:
+                    yield call, "read"
+                    return
+        if kind == "array":
+            yield call, "handed on"
+
+    def _held(self, name: str, kind: Kind, since: Site, bound: bool = False) -> Iterator[tuple[t.Node, Use]]:
+        """The uses of a name that holds the copy since ``since``: it is ``bound`` to it there, or takes it in."""
+        if (name, kind) in self.seen:
+            return
+        self.seen.add((name, kind))
+        first, _, rest = name.partition(".")
+        holding = None if bound else frozenset(flow.reaching(since.scope, name, since).bindings)
+        for scope in _with_comprehensions(self.scope):
+            for load in scope.loads.get(first, ()):
+                node: t.Node | None = load
+                for attr in rest.split(".") if rest else ():
+                    node = self.ev.parents.get(node) if node is not None else None
+                    node = node if isinstance(node, t.Attribute) and node.attr == attr else None
+                if node is not None and self._still_holds(name, load, since, holding):
+                    yield from self._uses(node, kind)
+
+    def _still_holds(self, name: str, load: t.Name, since: Site, holding: frozenset[Binding] | None) -> bool:
+        """Whether ``name`` may hold at ``load`` what it was given at ``since``, in the same pass of every loop."""
+        at = self.ev.sites[load]
+        if at.scope is since.scope and at.scope.kind == "comprehension":
+            return True
+        while at.scope is not since.scope and at.scope.kind == "comprehension" and at.scope.site is not None:
+            at = at.scope.site
+        if at.scope is not since.scope or at.order <= since.order or flow.reached_by(since, at) == "never":
+            return False
+        now = flow.reaching(at.scope, name, at).bindings
+        if holding is None:
+            return any(one.site.order == since.order + 1 for one in now)
+        return not holding.isdisjoint(now) or not (holding or now)
+
+    # --- whether somebody waits ----------------------------------------------------------
+
+    def _too_early(self, node: t.Node, use: Use) -> bool:
+        if use == "handed on" and _knows_streams(self.scope.file):
+            return False
+        mine = self.chain | {node, *context.ancestors(self.ev, node)}
+        read = self.ev.sites[node]
+        for scope in _with_comprehensions(self.scope):
+            for call in scope.calls:
+                site = self.ev.sites[call]
+                if self.site.order <= site.order <= read.order and self._waits(call, call in mine):
+                    return False
+        return True
+
+    def _waits(self, call: t.Call, mine: bool) -> bool:
+        """Whether the host, once ``call`` returns, may have waited for the copy."""
+        func, last = call.func, _last(call)
+        if any(part in last.lower() for part in WAITING):
+            return True
+        if isinstance(func, t.Attribute):
+            return not mine and (self._blocks(call, func) or self._waits_inside(func))
+        if last in ("float", "int", "bool"):
+            return not mine and bool(call.args) and not isinstance(call.args[0], t.Constant)
+        return self._waits_inside(func)
+
+    def _blocks(self, call: t.Call, func: t.Attribute) -> bool:
+        """Whether ``call`` copies something else from the device and waits for that: the stream is in order."""
+        if func.attr != "to" and func.attr not in BLOCKING:
+            return False
+        move = transfers.transfer(self.ev, call, func)
+        back = func.attr != "to" or (move.destination == "cpu" and move.asynchronous is False)
+        return back and not _on_host(move.receiver)
+
+    def _waits_inside(self, func: t.Expr) -> bool:
+        """Whether a function of the project waits, or one that it calls."""
+        found = (one.function if isinstance(one, Bound) else one for one in alternatives(self.ev.value(func)))
+        roots = tuple(one.scope for one in found if isinstance(one, Function))
+        return any(
+            _last(inner) in WAITING or _last(inner) in BLOCKING
+            for scope in (reach.reachable(self.ev, roots) if roots else ())
+            for inner in scope.calls
+        )
+
+
+def _is_slice(index: t.Expr) -> bool:
+    return isinstance(index, t.Slice) or (isinstance(index, t.Sequence) and any(map(_is_slice, index.items)))
+
+
+def _last(call: t.Call) -> str:
+    func = call.func
+    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+
+
+def _with_comprehensions(scope: Scope) -> Iterator[Scope]:
+    yield scope
+    for inner in scope.children:
+        if inner.kind == "comprehension":
+            yield from _with_comprehensions(inner)
+
+
+def _knows_streams(file: FileIndex) -> bool:
+    return any(file.methods.get(name) for name in FILE_MARKS)
