@@ -172,7 +172,9 @@ class Reports:
             from pytest_dataloader.report import terminal
 
             terminalreporter.section("dataloader")
-            for line in terminal.lines(records, verbosity):
+            # What is no terminal is a log, and logs are searched for whole sentences.
+            width = self._config.get_terminal_writer().fullwidth if terminalreporter.isatty else None
+            for line in terminal.lines(records, verbosity, width):
                 for text, markup in line:
                     terminalreporter.write(text, **markup)
                 terminalreporter.write("\n")

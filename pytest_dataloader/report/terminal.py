@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,15 @@ MARKUP: Mapping[Outcome, dict[str, bool]] = {
     "not_measured": {"yellow": True},
 }
 
+_LEAST_COLUMNS = 30
+"""Narrower columns are harder to read than lines that the terminal breaks."""
 
-def lines(records: Iterable[Record], verbosity: int) -> Iterator[Line]:
+
+def lines(records: Iterable[Record], verbosity: int, width: int | None = None) -> Iterator[Line]:
     """A block for each loader: its name, then verdict and reason of each check, then advice.
 
-    Negative verbosity leaves the advice out; positive adds the figures.
+    Negative verbosity leaves the advice out; positive adds the details of reasons and the figures. Long texts are
+    wrapped to ``width`` columns, or not at all.
     """
     blocks: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -31,23 +36,36 @@ def lines(records: Iterable[Record], verbosity: int) -> Iterator[Line]:
     for block in blocks.values():
         description = next((record.description for record in block if record.description), "")
         yield [(block[0].id, {"bold": True}), (f"  {description}" if description else "", {})]
-        width = max(len(record.check) for record in block), max(len(record.verdict) for record in block)
+        columns = max(len(record.check) for record in block), max(len(record.verdict) for record in block)
         for record in block:
-            yield from _check(record, width, verbosity)
+            yield from _check(record, columns, verbosity, width)
 
 
-def _check(record: Record, width: tuple[int, int], verbosity: int) -> Iterator[Line]:
-    check, verdict = f"{record.check:<{width[0]}}", f"{record.verdict.replace('_', ' '):<{width[1]}}"
-    # Further lines of a reason are the frames of an error, which stand in the report of its test already.
-    reason = record.reason.partition("\n")[0]
-    yield [(f"  {check}  ", {}), (verdict, MARKUP[record.verdict]), (f"  {reason}", {})]
-    indent = " " * (width[0] + 4)
+def _check(record: Record, columns: tuple[int, int], verbosity: int, width: int | None) -> Iterator[Line]:
+    check, verdict = f"{record.check:<{columns[0]}}", f"{record.verdict.replace('_', ' '):<{columns[1]}}"
+    reason, *details = record.reason.splitlines() or [""]
+    indent = " " * (columns[0] + 4)
+    first, *more = _wrapped(reason, width, len(check) + len(verdict) + 6)
+    yield [(f"  {check}  ", {}), (verdict, MARKUP[record.verdict]), (f"  {first}", {})]
+    for text in more:
+        yield [(f"{indent}{text}", {})]
     if verbosity >= 0:
         for advice in record.advice:
-            yield [(indent, {}), (advice.code, {"bold": True}), (": " if advice.code else "", {}), (advice.text, {})]
+            code = f"{advice.code}: " if advice.code else ""
+            first, *more = _wrapped(advice.text, width, len(indent) + len(code))
+            yield [(indent, {}), (code, {"bold": True}), (first, {})]
+            for text in more:
+                yield [(f"{indent}{' ' * len(code)}{text}", {})]
     if verbosity > 0:
-        for name, value in record.evidence.items():
-            yield [(f"{indent}{name} = {_figure(value)}", {})]
+        for text in (*details, *(f"{name} = {_figure(value)}" for name, value in record.evidence.items())):
+            yield [(f"{indent}{text}", {})]
+
+
+def _wrapped(text: str, width: int | None, used: int) -> list[str]:
+    """A text in lines for what ``used`` columns leave of ``width``."""
+    if width is None or width - used < _LEAST_COLUMNS:
+        return [text]
+    return textwrap.wrap(text, width - used, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _figure(value: Any) -> str:

@@ -52,7 +52,7 @@ def test_a_terminal_shows_what_is_measured_and_keeps_the_lines_of_pytest(project
     project.path.joinpath("conftest.py").write_text(
         "import functools\nfrom pytest_dataloader.checks import throughput\n"
         "from pytest_dataloader.verdict import Verdict\n"
-        "def passed(evidence, **limits): return Verdict('passed', 'as it were')\n"
+        "def passed(evidence, **limits): return Verdict('passed', 'as it were ' * 30)\n"
         "throughput.judge = functools.wraps(throughput.judge)(passed)\n"
     )
     shown = run_on_a_terminal()
@@ -63,6 +63,9 @@ def test_a_terminal_shows_what_is_measured_and_keeps_the_lines_of_pytest(project
     left = re.sub(r"\x1b7[^\x1b]*\x1b\[K\x1b8", "", shown)
     assert re.search(r"\r\npyproject\.toml \. +\[100%\]\r\n", left), left
     assert "\x1b" not in left
+    summary = left.partition(" dataloader ")[2].splitlines()[1:]
+    assert len([line for line in summary if "as it were" in line]) > 1
+    assert max(map(len, summary)) <= 100
 
 
 def test_a_terminal_of_ci_shows_none(project: Project) -> None:

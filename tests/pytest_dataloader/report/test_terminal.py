@@ -16,7 +16,7 @@ def record(check: str, verdict: Outcome, reason: str, id_: str = "train", **figu
 
 RECORDS = [
     record("throughput", "failed", "812 samples/s (790 to 834), floor 2,000", rate=812.345, shape=[1, None], parts={}),
-    record("memory", "inconclusive", "too busy\nframe of an error"),
+    record("memory", "inconclusive", "too busy\nmore about it"),
     record("throughput", "not_measured", "run with --dataloader-bench", id_="val"),
 ]
 
@@ -44,7 +44,22 @@ def test_quiet_leaves_advice_out_and_verbose_adds_the_figures() -> None:
         "              rate = 812.3",
         "              shape = [1, -]",
         "              parts = {}",
+        "              more about it",
     ]
+
+
+def test_long_texts_are_wrapped_to_the_terminal() -> None:
+    long = record("throughput", "failed", " ".join(["word"] * 20))
+    wrapped = ["".join(piece for piece, _ in line) for line in terminal.lines([long], 0, 60)]
+    assert max(map(len, wrapped)) <= 60
+    assert wrapped[1].startswith("  throughput  failed  word word")
+    assert wrapped[2].startswith(" " * 14 + "word")
+    assert (
+        " ".join(" ".join(wrapped[1:]).split())
+        == f"throughput failed {long.reason} DL204: keep the workers use a faster disk"
+    )
+    narrow = ["".join(piece for piece, _ in line) for line in terminal.lines([long], 0, 40)]
+    assert narrow[1].endswith(long.reason)
 
 
 @pytest.mark.parametrize("verdict", ["passed", "failed", "inconclusive", "not_measured"])
