@@ -175,11 +175,9 @@ class _Watch:
                     self.found.partly += (f"the reader gave no answer to its {name} window in {patience:.0f} s",)
                     return
                 self.found.windows[name] = pickle.loads(answer)
+                if self.pages is not None and reader.has_children():
+                    self._give_up_on_pages("the dataset starts processes, which hide what was un-shared")
                 self._look(name, reader)
-                if reader.has_children():
-                    self.pages = None
-                    self.found.pages = False
-                    self.found.withheld += ("pagemap: the dataset starts processes, which hide what was un-shared",)
                 patience = ANSWER_SECONDS
                 reader.tell(b"go on")
             self._touch(reader)
@@ -212,24 +210,18 @@ class _Watch:
     def _look(self, name: str, reader: Child) -> None:
         found = self.found
         try:
-            if self.rollup is not None and name != reading.FIRST:
+            # With pagemap the totals tell the price of warming up and no more: they cost 20 ms per GB.
+            if self.rollup is not None and (name == reading.WARM or (self.pages is None and name != reading.FIRST)):
                 found.reader[name] = self.rollup(reader.pid)
-                if self._needs_control(name):
-                    found.control[name] = self.rollup(self.control.pid)
-            if self.pages is None:
-                return
-            if name == reading.SECOND:
+                found.control[name] = self.rollup(self.control.pid)
+            if self.pages is not None and name == reading.SECOND:
                 self._look_at_pages(reader)
         except OSError as error:
-            found.withheld += (f"{name} window: {error.strerror or error}",)
-            found.pages, self.pages = False, None
+            self._give_up_on_pages(f"{error.strerror or error} after the {name} window")
 
-    def _needs_control(self, name: str) -> bool:
-        """Whether to read the idle control as well, at 20 ms per GB: beside pagemap, only where much was lost."""
-        before, now = self.found.reader[reading.WARM].shared_bytes, self.found.reader[name].shared_bytes
-        if name == reading.WARM or self.pages is None or before is None or now is None:
-            return True
-        return name == reading.SECOND and before - now >= MIB
+    def _give_up_on_pages(self, why: str) -> None:
+        self.pages, self.found.pages = None, False
+        self.found.withheld += (f"pagemap: {why}",)
 
     def _look_at_pages(self, reader: Child) -> None:
         assert self.pages is not None
