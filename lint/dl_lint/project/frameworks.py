@@ -157,6 +157,13 @@ PREPARERS = frozenset(
 )
 """Methods of accelerate and Lightning Fabric that return their arguments, with loaders that shard and move batches."""
 
+LIGHTNING_MODULES = frozenset(
+    {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
+    | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
+)
+LOADER_HOOKS = ("train_dataloader", "val_dataloader")
+"""Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
+
 CPU_COUNTS = frozenset(
     {
         "os.cpu_count",

@@ -1,0 +1,134 @@
+"""A loader with workers is iterated again and again, and starts its workers anew each time.
+
+## What it does
+
+Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
+stand in another function or file, or belong to a Lightning Trainer.
+
+## Why is this bad?
+
+At the end of an epoch the workers exit; at the start of the next they are started again, import what they need and
+fill their queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the
+default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they were started
+with: where the dataset is changed between epochs they would not see it, so nothing is flagged there.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, persistent_workers=True)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+```
+
+## Fix safety
+
+The fix is safe where the number of workers is a literal. Where the user chooses it, the fix is
+`persistent_workers=n > 0`, and unsafe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import alternatives, hooks
+from dl_lint.project.frameworks import TORCH_LOADERS
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Instance, Made
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.values import Loader
+
+
+@rule("DL204", severity="slow")
+def missing_persistent_workers(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for loader, again in (*_repeated(project), *_given_to_trainers(project)):
+        if loader.call in seen or not _starts_workers_again(project, loader):
+            continue
+        if isinstance(again, t.For | t.While | t.Generator) and _changes_dataset(project, loader, again):
+            continue
+        seen.add(loader.call)
+        place = project.place(again)
+        by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {place.path}:{place.span[0]}"
+        yield Finding(
+            project.place(loader.call),
+            f"{by} iterates this loader again and again, and its workers are started anew for every pass",
+            "pass `persistent_workers=True`, so that the workers stay between epochs",
+            (Related(place, "iterated again by this"),),
+            _fix(project, loader),
+        )
+
+
+def _repeated(project: Project) -> Iterator[tuple[Loader, LoopNode]]:
+    for loop in project.loader_loops():
+        for loader in loop.loaders:
+            again = project.repeated_by(loop, loader)
+            if again is not None:
+                yield loader, again
+
+
+def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node]]:
+    """The loaders that a Lightning hook returns, which its Trainer iterates once an epoch."""
+    for hook in hooks.epoch_loader_hooks(project):
+        for statement in hook.returns:
+            for one in alternatives(project.value(statement.value)):
+                if isinstance(one, Made) and hook.node is not None:
+                    yield from ((loader, hook.node) for loader in project.loaders() if loader.call is one.call)
+
+
+def _starts_workers_again(project: Project, loader: Loader) -> bool:
+    """Whether a loader has workers that nobody asked to persist."""
+    if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
+        return False
+    persistent = project.argument(loader, "persistent_workers")
+    return not persistent.given and project.workers(loader) == "some"
+
+
+def _changes_dataset(project: Project, loader: Loader, loop: LoopNode) -> bool:
+    """Whether the dataset is changed inside the loop, by a method or by an assignment; persistent workers miss it."""
+    datasets = {
+        one.call for one in alternatives(project.argument(loader, "dataset").value) if isinstance(one, Instance | Made)
+    }
+    touched = hooks.touched_in(project, loop)
+    return any(
+        isinstance(one, Instance | Made) and one.call in datasets
+        for owner in touched
+        for one in alternatives(project.value(owner))
+    )
+
+
+def _fix(project: Project, loader: Loader) -> Fix | None:
+    workers = project.argument(loader, "num_workers")
+    node = workers.node
+    if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
+        return None
+    literal = isinstance(node.value, t.Constant)
+    name = dotted(node.value)
+    if not literal and name is None:
+        return None
+    text = "persistent_workers=True" if literal else f"persistent_workers={name} > 0"
+    return Fix("keep the workers between epochs", (project.with_argument(loader.call, text),), safe=literal)

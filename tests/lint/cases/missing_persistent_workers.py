@@ -1,0 +1,179 @@
+import argparse
+
+import lightning.pytorch as pl
+import pytorch_lightning
+from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
+
+
+class Images(Dataset):
+    def __getitem__(self, index):
+        return index
+
+    def __len__(self):
+        return 8
+
+    def shuffle(self, seed):
+        self.seed = seed
+
+
+def same_function(model, dataset, epochs):
+    loader = DataLoader(dataset, batch_size=4, num_workers=2)  # expect
+    for epoch in range(epochs):
+        for step, batch in enumerate(tqdm(loader)):
+            model(batch, step, epoch)
+
+
+def build(dataset, workers):
+    return DataLoader(dataset, batch_size=4, num_workers=workers)  # expect
+
+
+def one_epoch(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def several_functions(model, dataset, epochs):
+    loader = build(dataset, workers=4)
+    for _ in range(epochs):
+        one_epoch(model, loader)
+
+
+def both_loaders(model, train_set, val_set):
+    train_loader = DataLoader(train_set, num_workers=4, persistent_workers=True)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
+    for _ in range(10):
+        one_epoch(model, train_loader)
+        one_epoch(model, val_loader)
+
+
+def option(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=8)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=args.workers)  # expect
+    for _ in range(10):
+        one_epoch(model, loader)
+
+
+def keywords(model, dataset, cuda):
+    kwargs = {"num_workers": 1, "pin_memory": True} if cuda else {}
+    kwargs.update({"num_workers": 2})
+    loader = DataLoader(dataset, **kwargs)  # expect
+    for _ in range(10):
+        one_epoch(model, loader)
+
+
+def cycle(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+
+def endless(model, dataset):
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
+    for _ in range(10_000):
+        model(next(batches))
+
+
+class Data(pl.LightningDataModule):
+    def train_dataloader(self):
+        return DataLoader(Images(), num_workers=4)  # expect
+
+    def val_dataloader(self):
+        return DataLoader(Images(), num_workers=4, persistent_workers=True)
+
+    def test_dataloader(self):
+        return DataLoader(Images(), num_workers=4)
+
+
+class Assigned(pytorch_lightning.LightningDataModule):
+    def __init__(self, train):
+        if train:
+            self.train_dataloader = self._train
+
+    def _train(self):
+        return DataLoader(Images(), num_workers=4)  # expect
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+def persistent(model, dataset, workers):
+    a = DataLoader(dataset, num_workers=2, persistent_workers=True)
+    b = DataLoader(dataset, num_workers=workers, persistent_workers=workers > 0)
+    c = DataLoader(dataset, num_workers=2, persistent_workers=False)
+    kwargs = {"num_workers": 2}
+    if workers:
+        kwargs["persistent_workers"] = True
+    d = DataLoader(dataset, **kwargs)
+    for _ in range(10):
+        for loader in (a, b, c, d):
+            one_epoch(model, loader)
+
+
+def iterated_once(model, dataset):
+    loader = DataLoader(dataset, num_workers=2)
+    for batch in loader:
+        model(batch)
+
+
+def without_workers(model, dataset, epochs):
+    loader = DataLoader(dataset, batch_size=4)
+    none = DataLoader(dataset, batch_size=4, num_workers=0)
+    for _ in range(epochs):
+        one_epoch(model, loader)
+        one_epoch(model, none)
+
+
+def none_by_default(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=0)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=args.workers)
+    for _ in range(10):
+        one_epoch(model, loader)
+
+
+def unknown_workers(model, dataset, cfg):
+    loader = DataLoader(dataset, num_workers=cfg.workers)
+    for _ in range(10):
+        one_epoch(model, loader)
+
+
+def another_loader_each_time(model, folders):
+    for folder in folders:
+        loader = DataLoader(Images(folder), num_workers=2)
+        for batch in loader:
+            model(batch)
+
+
+def dataset_changes(model, epochs):
+    dataset = Images()
+    loader = DataLoader(dataset, num_workers=2)
+    for epoch in range(epochs):
+        dataset.shuffle(epoch)
+        for batch in loader:
+            model(batch)
+
+
+def dataset_attribute_changes(model, epochs):
+    dataset = Images()
+    loader = DataLoader(dataset, num_workers=2)
+    for epoch in range(epochs):
+        dataset.stage = epoch // 10
+        for batch in loader:
+            model(batch)
+
+
+def dataset_changes_through_the_loader(model, epochs):
+    loader = DataLoader(Images(), num_workers=2)
+    for epoch in range(epochs):
+        loader.dataset.shuffle(epoch)
+        for batch in loader:
+            model(batch)
+
+
+class Unrelated:
+    def train_dataloader(self):
+        return DataLoader(Images(), num_workers=4)
