@@ -128,8 +128,8 @@ class CheckItem(pytest.Item):
                 f"the loader of {node.target.name} was not built: see the error of {node.name}::{node.failed_by}"
             )
         fault = node.build()
+        node.failed_by = None if fault is None else self.name
         if fault is not None:
-            node.failed_by = self.name
             outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault))
             pytest.fail(fault, pytrace=False)
 

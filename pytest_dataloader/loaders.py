@@ -45,14 +45,24 @@ def what_instead(value: object) -> str:
 
 def describe(loader: Any) -> str:
     """Name a loader in a line: its class, its dataset's class and the settings that shape its speed."""
-    settings = [type(loader.dataset).__name__, f"batch_size={loader.batch_size}", f"num_workers={loader.num_workers}"]
-    settings += [f"{name}=True" for name in ("persistent_workers", "pin_memory") if getattr(loader, name, False)]
+    try:
+        return f"{type(loader).__name__}({', '.join(_settings(loader))})"
+    except Exception:  # a subclass may compute its settings, and a report is no place to fail
+        return type(loader).__name__
+
+
+def _settings(loader: Any) -> Iterator[str]:
+    yield type(loader.dataset).__name__
+    yield f"batch_size={loader.batch_size}"
+    yield f"num_workers={loader.num_workers}"
+    for name in ("persistent_workers", "pin_memory"):
+        if getattr(loader, name, False):
+            yield f"{name}=True"
     if loader.num_workers and getattr(loader, "prefetch_factor", None) not in (None, 2):
-        settings.append(f"prefetch_factor={loader.prefetch_factor}")
+        yield f"prefetch_factor={loader.prefetch_factor}"
     context = getattr(loader, "multiprocessing_context", None)
     if context is not None:
-        settings.append(f"start_method={context.get_start_method()}")
-    return f"{type(loader).__name__}({', '.join(settings)})"
+        yield f"start_method={context.get_start_method()}"
 
 
 @contextlib.contextmanager

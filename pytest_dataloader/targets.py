@@ -53,15 +53,25 @@ def find_file(start: Path, rootdir: Path) -> Path | None:
     """
     folders = [start, *start.parents] if start.is_relative_to(rootdir) else [rootdir]
     for folder in folders:
-        file = folder / "pyproject.toml"
-        try:
-            if f"{TABLE}".encode() in file.read_bytes():
-                return file
-        except OSError:
-            pass
+        if _has_table(folder / "pyproject.toml"):
+            return folder / "pyproject.toml"
         if folder == rootdir:
             break
     return None
+
+
+def _has_table(file: Path) -> bool:
+    """Whether a file declares targets; True for one that mentions us and cannot be read, so that the run says so."""
+    try:
+        content = file.read_bytes()
+        if b"pytest-dataloader" not in content:
+            return False
+        tool = tomllib.loads(content.decode()).get("tool")
+        return isinstance(tool, dict) and "pytest-dataloader" in tool
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return True
+    except OSError:
+        return False
 
 
 def roots_of(*folders: Path) -> tuple[Path, ...]:

@@ -45,7 +45,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
+            json.dump(content, file, indent=2, allow_nan=False)
             file.write("\n")
         # mkstemp makes the file readable for its owner only; the mode that the process asks for is what users expect.
         umask = os.umask(0)

@@ -101,22 +101,22 @@ def test_an_error_of_the_users_code_comes_with_their_frames_and_no_others(root: 
 
 def test_an_error_of_this_package_keeps_its_frames() -> None:
     with pytest.raises(AttributeError) as caught:
-        loaders.describe(None)
+        list(loaders._settings(None))
     assert "loaders.py" in loaders.explain(caught.value)
 
 
-def test_our_frames_are_cut_from_the_traceback_of_a_users_error() -> None:
-    class Loud:
-        @property
-        def dataset(self) -> None:
-            raise KeyError("theirs")
+class Loud:
+    @property
+    def dataset(self) -> None:
+        raise KeyError("theirs")
 
+
+def test_our_frames_are_cut_from_the_traceback_of_a_users_error() -> None:
     with pytest.raises(KeyError) as caught:
-        loaders.describe(Loud())
+        list(loaders._settings(Loud()))
     assert caught.value.__traceback__ is not None
-    inner = caught.value.__traceback__.tb_next  # the outer frame is this test's own
-    error = caught.value.with_traceback(inner)
-    left = loaders.without_our_frames(error)
+    below_this_test = caught.value.__traceback__.tb_next
+    left = loaders.without_our_frames(caught.value.with_traceback(below_this_test))
     assert left is not None
     assert left.tb_frame.f_code.co_name == "dataset"
 
@@ -156,3 +156,7 @@ def test_a_description_names_what_shapes_the_speed() -> None:
         "DataLoader(TensorDataset, batch_size=None, num_workers=2, persistent_workers=True, prefetch_factor=7, "
         "start_method=spawn)"
     )
+
+
+def test_a_loader_that_cannot_be_described_has_a_name() -> None:
+    assert loaders.describe(Loud()) == "Loud"

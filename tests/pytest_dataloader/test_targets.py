@@ -110,10 +110,14 @@ def test_the_nearest_file_with_a_table_counts_up_to_the_rootdir(tmp_path: Path) 
     deep.mkdir(parents=True)
     for folder in (tmp_path, root, inner):
         (folder / "pyproject.toml").write_text(f"{TRAIN}{LOADER}")
-    (deep / "pyproject.toml").write_text("[project]\nname = 'no-targets-here'\n")
+    (deep / "pyproject.toml").write_text("[project]\nname = 'tests'\ndependencies = ['pytest-dataloader']\n")
     assert targets.find_file(deep, root) == inner / "pyproject.toml"
     assert targets.find_file(root / "packages", root) == root / "pyproject.toml"
     assert targets.find_file(tmp_path / "elsewhere", root) == root / "pyproject.toml"
+    (root / "pyproject.toml").write_text('[tool]\n"pytest-dataloader" = {targets = {}}')
+    assert targets.find_file(root, root) == root / "pyproject.toml"
+    (root / "pyproject.toml").write_text("pytest-dataloader =")  # the run is to say that it cannot be read
+    assert targets.find_file(root, root) == root / "pyproject.toml"
     (root / "pyproject.toml").unlink()
     assert targets.find_file(root, root) is None
 

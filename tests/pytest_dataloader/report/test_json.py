@@ -64,7 +64,7 @@ def test_checks_of_a_loader_stand_together() -> None:
 
 def test_a_report_is_written_over_the_last_one_with_the_folders_it_needs(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "seen.json"
-    json.write(path, {"schema": 1, "loaders": ["ä"]})
+    json.write(path, {"schema": 1, "loaders": ["ä", "\udcff"]})
     json.write(path, {"schema": 1, "loaders": []})
     assert stdlib_json.loads(path.read_text(encoding="utf-8")) == {"schema": 1, "loaders": []}
     assert [file.name for file in path.parent.iterdir()] == ["seen.json"]  # no draft is left
