@@ -1,4 +1,4 @@
-"""Lowers statements: libcst nodes to ``tree`` nodes, in source order, along the tokens."""
+"""Lowers the statements that have no body."""
 
 from __future__ import annotations
 
@@ -7,70 +7,11 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from dl_lint.facts import tree
-from dl_lint.facts.cursor import Cursor, Misaligned
-from dl_lint.facts.expressions import arguments, expression, parameters
-from dl_lint.facts.patterns import bound_names
+from dl_lint.facts.blocks import SIMPLE, dotted_name
+from dl_lint.facts.expressions import by_kind, expression
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Body = tuple[tree.Stmt, ...]
-
-
-def block(c: Cursor, statements: Any) -> Body:
-    """The statements of a module or an indented block."""
-    lowered: list[tree.Stmt] = []
-    c.deeper()
-    for statement in statements:
-        if type(statement) is cst.SimpleStatementLine:
-            _line(c, statement, lowered)
-        else:
-            lowered.append(_COMPOUND[type(statement)](c, statement))
-    c.depth -= 1
-    return tuple(lowered)
-
-
-def _line(c: Cursor, node: cst.SimpleStatementLine | cst.SimpleStatementSuite, into: list[tree.Stmt]) -> None:
-    first = c.at
-    for small in node.body:
-        into += _SIMPLE[type(small)](c, small)
-        if type(small.semicolon) is cst.Semicolon:
-            c.expect(";")
-    _note_range(c, c.span(first))
-
-
-def _note_range(c: Cursor, span: tree.Span) -> None:
-    if span[0] != span[2]:
-        c.ranges.append((span[0], span[2]))
-
-
-def _body(c: Cursor, node: cst.BaseSuite) -> Body:
-    if isinstance(node, cst.IndentedBlock):
-        return block(c, node.body)
-    lowered: list[tree.Stmt] = []
-    c.deeper()
-    _line(c, node, lowered)  # type: ignore[arg-type]  # the only other suite is SimpleStatementSuite
-    c.depth -= 1
-    return tuple(lowered)
-
-
-def _header(c: Cursor, first: int) -> tree.Span:
-    """Pass the colon; the span of the header that began with the token ``first``."""
-    c.expect(":")
-    span = c.span(first)
-    _note_range(c, span)
-    return span
-
-
-def _else(c: Cursor, node: cst.Else | cst.Finally | None, keyword: str = "else") -> Body:
-    if node is None:
-        return ()
-    c.expect(keyword)
-    c.expect(":")
-    return _body(c, node.body)
-
-
-# --- simple statements -----------------------------------------------------------------
+    from dl_lint.facts.cursor import Cursor
 
 
 def _assign(c: Cursor, node: cst.Assign) -> list[tree.Stmt]:
@@ -181,27 +122,13 @@ def _type_alias(c: Cursor, node: cst.TypeAlias) -> list[tree.Stmt]:
 # --- imports ---------------------------------------------------------------------------
 
 
-def _dotted(c: Cursor, node: Any) -> str:
-    parts = []
-    while isinstance(node, cst.Attribute):
-        parts.append(node.attr.value)
-        node = node.value
-    parts.append(node.value)
-    parts.reverse()
-    for place, part in enumerate(parts):
-        if place:
-            c.expect(".")
-        c.expect(part)
-    return ".".join(parts)
-
-
 def _aliases(c: Cursor, nodes: Any) -> list[tuple[str, str | None]]:
     found = []
     for alias in nodes:
-        imported, name = _dotted(c, alias.name), None
+        imported, name = dotted_name(c, alias.name), None
         if alias.asname is not None:
             c.expect("as")
-            name = _dotted(c, alias.asname.name)
+            name = dotted_name(c, alias.asname.name)
         found.append((imported, name))
         if type(alias.comma) is cst.Comma:
             c.at += 1
@@ -225,7 +152,7 @@ def _import_from(c: Cursor, node: Any) -> list[tree.Stmt]:
     while dots < level:
         dots += len(c.texts[c.at])  # three dots are one token
         c.at += 1
-    module = _dotted(c, node.module) if node.module is not None else ""
+    module = dotted_name(c, node.module) if node.module is not None else ""
     c.expect("import")
     if isinstance(node.names, cst.ImportStar):
         c.expect("*")
@@ -239,177 +166,7 @@ def _import_from(c: Cursor, node: Any) -> list[tree.Stmt]:
     return [tree.ImportFrom(at, level, module, attr, name or attr) for attr, name in aliases]
 
 
-# --- compound statements ---------------------------------------------------------------
-
-
-def _if(c: Cursor, node: cst.If) -> tree.Stmt:
-    """``elif`` is an If in the orelse of the If before it; a chain is followed without recursion."""
-    base = c.depth
-    arms: list[tuple[tree.Span, tree.Expr, Body]] = []
-    rest: Any = node
-    keyword = "if"
-    while isinstance(rest, cst.If):
-        first = c.at
-        c.expect(keyword)
-        test = expression(c, rest.test)
-        arms.append((_header(c, first), test, _body(c, rest.body)))
-        c.deeper()
-        rest, keyword = rest.orelse, "elif"
-    orelse = _else(c, rest)
-    for at, test, body in reversed(arms):
-        orelse = (tree.If(at, test, body, orelse),)
-    c.depth = base
-    return orelse[0]
-
-
-def _for(c: Cursor, node: cst.For) -> tree.Stmt:
-    first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
-    c.expect("for")
-    target = expression(c, node.target)
-    c.expect("in")
-    iterated = expression(c, node.iter)
-    at = _header(c, first)
-    body = _body(c, node.body)
-    return tree.For(at, target, iterated, body, _else(c, node.orelse))
-
-
-def _while(c: Cursor, node: cst.While) -> tree.Stmt:
-    first = c.at
-    c.expect("while")
-    test = expression(c, node.test)
-    at = _header(c, first)
-    body = _body(c, node.body)
-    return tree.While(at, test, body, _else(c, node.orelse))
-
-
-def _with(c: Cursor, node: cst.With) -> tree.Stmt:
-    first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
-    c.expect("with")
-    bracketed = type(node.lpar) is cst.LeftParen
-    c.at += bracketed
-    items = []
-    for item in node.items:
-        start = c.at
-        value = expression(c, item.item)
-        target = None
-        if item.asname is not None:
-            c.expect("as")
-            target = expression(c, item.asname.name)
-        items.append(tree.WithItem(c.span(start), value, target))
-        if type(item.comma) is cst.Comma:
-            c.at += 1
-    c.at += bracketed
-    at = _header(c, first)
-    return tree.With(at, tuple(items), _body(c, node.body))
-
-
-def _try(c: Cursor, node: cst.Try | cst.TryStar) -> tree.Stmt:
-    first = c.at
-    c.expect("try")
-    at = _header(c, first)
-    body = _body(c, node.body)
-    handlers = tuple(_handler(c, handler) for handler in node.handlers)
-    orelse = _else(c, node.orelse)
-    return tree.Try(at, body, handlers, orelse, _else(c, node.finalbody, "finally"))
-
-
-def _handler(c: Cursor, node: cst.ExceptHandler | cst.ExceptStarHandler) -> tree.Handler:
-    first = c.at
-    c.expect("except")
-    if isinstance(node, cst.ExceptStarHandler):
-        c.expect("*")
-    kind = expression(c, node.type) if node.type is not None else None
-    name = None
-    if node.name is not None:
-        c.expect("as")
-        name = _dotted(c, node.name.name)
-    at = _header(c, first)
-    return tree.Handler(at, kind, name, _body(c, node.body))
-
-
-def _match(c: Cursor, node: cst.Match) -> tree.Stmt:
-    first = c.at
-    c.expect("match")
-    subject = expression(c, node.subject)
-    at = _header(c, first)
-    c.deeper()
-    cases = tuple(_case(c, case) for case in node.cases)
-    c.depth -= 1
-    return tree.Match(at, subject, cases)
-
-
-def _case(c: Cursor, node: cst.MatchCase) -> tree.Case:
-    """The pattern is passed by its brackets: it can hold no colon and no ``if`` outside of them."""
-    first = c.at
-    c.expect("case")
-    c.skip_to(":", "if")
-    guard = None
-    if node.guard is not None:
-        c.expect("if")
-        guard = expression(c, node.guard)
-    at = _header(c, first)
-    return tree.Case(at, bound_names(node.pattern), guard, _body(c, node.body))
-
-
-def _decorators(c: Cursor, nodes: Any) -> tuple[tree.Expr, ...]:
-    decorators = []
-    for node in nodes:
-        first = c.at
-        c.expect("@")
-        decorators.append(expression(c, node.decorator))
-        _note_range(c, c.span(first))
-    return tuple(decorators)
-
-
-def _function(c: Cursor, node: cst.FunctionDef) -> tree.Stmt:
-    decorators = _decorators(c, node.decorators)
-    first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
-    c.expect("def")
-    c.expect(node.name.value)
-    if node.type_parameters is not None:
-        c.skip_to("(")
-    c.expect("(")
-    params = parameters(c, node.params)
-    c.expect(")")
-    returns = None
-    if node.returns is not None:
-        c.expect("->")
-        returns = expression(c, node.returns.annotation)
-    at = _header(c, first)
-    body = _body(c, node.body)
-    return tree.FunctionDef(at, node.name.value, params, body, decorators, returns, c.spans[c.at - 1][2])
-
-
-def _class(c: Cursor, node: cst.ClassDef) -> tree.Stmt:
-    decorators = _decorators(c, node.decorators)
-    first = c.at
-    c.expect("class")
-    c.expect(node.name.value)
-    if node.type_parameters is not None:
-        c.skip_to("(", ":")
-    bases: tuple[tree.Expr, ...] = ()
-    keywords: tuple[tree.Keyword, ...] = ()
-    if type(node.lpar) is cst.LeftParen:
-        c.expect("(")
-        bases, keywords = arguments(c, (*node.bases, *node.keywords))
-        c.expect(")")
-    at = _header(c, first)
-    body = _body(c, node.body)
-    return tree.ClassDef(at, node.name.value, bases, keywords, body, decorators, c.spans[c.at - 1][2])
-
-
-def _present(by_name: dict[str, Any]) -> dict[type[cst.CSTNode], Any]:
-    """By type of node; the newest kinds of nodes are absent from older versions of libcst."""
-    return {getattr(cst, kind): lower for kind, lower in by_name.items() if hasattr(cst, kind)}
-
-
-_SIMPLE: dict[type[cst.CSTNode], Callable[[Cursor, Any], list[tree.Stmt]]] = _present(
+SIMPLE |= by_kind(
     {
         "Assign": _assign,
         "AnnAssign": _annotated,
@@ -431,22 +188,3 @@ _SIMPLE: dict[type[cst.CSTNode], Callable[[Cursor, Any], list[tree.Stmt]]] = _pr
         "LazyImportFrom": _import_from,
     }
 )
-_COMPOUND: dict[type[cst.CSTNode], Callable[[Cursor, Any], tree.Stmt]] = _present(
-    {
-        "If": _if,
-        "For": _for,
-        "While": _while,
-        "With": _with,
-        "Try": _try,
-        "TryStar": _try,
-        "Match": _match,
-        "FunctionDef": _function,
-        "ClassDef": _class,
-    }
-)
-
-
-def finished(c: Cursor) -> None:
-    """Every token must have been passed."""
-    if c.at != len(c.texts):
-        raise Misaligned
