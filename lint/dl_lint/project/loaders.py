@@ -73,6 +73,11 @@ def workers(ev: Evaluator, loader: Loader) -> Workers:
     return found.pop() if len(found) == 1 else "unknown"
 
 
+def may_have_workers(ev: Evaluator, loader: Loader) -> bool:
+    """Whether a loader has workers in some of the ways that lead to it."""
+    return any(_workers(one) == "some" for one in alternatives(argument(ev, loader, "num_workers").value))
+
+
 def _workers(value: Value) -> Workers:
     match value:
         case Absent() | Const(kind="none"):

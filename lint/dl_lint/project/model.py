@@ -121,6 +121,10 @@ class Project:
         """some, none, default-none (none unless the user asks for some) or unknown (possibly some)."""
         return loaders.workers(self.evaluator, loader)
 
+    def may_have_workers(self, loader: Loader) -> bool:
+        """Whether a loader has workers at least in some runs: a literal, an option's default, a branch says so."""
+        return loaders.may_have_workers(self.evaluator, loader)
+
     def pins(self, loader: Loader) -> Pins:
         """yes (where an accelerator is there), no or unknown."""
         return loaders.pins(self.evaluator, loader)

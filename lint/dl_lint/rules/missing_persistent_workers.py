@@ -105,7 +105,7 @@ def _starts_workers_again(project: Project, loader: Loader) -> bool:
     if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
         return False
     persistent = project.argument(loader, "persistent_workers")
-    return not persistent.given and project.workers(loader) == "some"
+    return not persistent.given and project.may_have_workers(loader)
 
 
 def _changes_dataset(project: Project, loader: Loader, loop: LoopNode) -> bool:
@@ -128,7 +128,7 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
         return None
     literal = isinstance(node.value, t.Constant)
     name = dotted(node.value)
-    if not literal and name is None:
+    edit = project.with_argument(loader.call, f"persistent_workers={'True' if literal else f'{name} > 0'}")
+    if edit is None or not (literal or name):
         return None
-    text = "persistent_workers=True" if literal else f"persistent_workers={name} > 0"
-    return Fix("keep the workers between epochs", (project.with_argument(loader.call, text),), safe=literal)
+    return Fix("keep the workers between epochs", (edit,), safe=literal)

@@ -64,6 +64,13 @@ def keywords(model, dataset, cuda):
         one_epoch(model, loader)
 
 
+def in_some_runs(model, dataset, cuda):
+    kwargs = {"num_workers": 1, "pin_memory": True} if cuda else {}
+    loader = DataLoader(dataset, **kwargs)  # expect
+    for _ in range(10):
+        one_epoch(model, loader)
+
+
 def cycle(loader):
     while True:
         for batch in loader:
