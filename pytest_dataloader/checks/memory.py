@@ -136,9 +136,11 @@ def judge(
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", remedies.screen(evidence), advice)
     seen = remedies.sentence(evidence)
+    if evidence.samples_read == 0 or evidence.reading_error:
+        return Verdict("inconclusive", seen, advice)
     if evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
-    if evidence.samples_read == 0 or evidence.reading_error or evidence.unclear:
+    if evidence.unclear:
         return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
 

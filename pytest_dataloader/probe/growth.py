@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.allocator import BLOCK
@@ -133,7 +133,9 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: Comparison, epoc
     most = max(paying, key=lambda exposure: exposure.exposed)
     share = found.shares.get(id(most), NOTHING)
     size = sum(exposure.exposed for exposure in paying)
-    share_of_pages = epoch_share(size / max(1, epoch.samples), epoch)
+    scattered_memory = path in found.walk.scattered
+    order = replace(epoch, shuffled=epoch.shuffled or scattered_memory)
+    share_of_pages = epoch_share(size / max(1, epoch.samples), order)
     # A direct look at the positions read says what a whole pass does; a scattered one says only that it happens.
     whole = sum(exposure.exposed * _seen_share(found.shares.get(id(exposure), NOTHING)) for exposure in copied)
     return Attribute(

@@ -71,7 +71,7 @@ class Walk:
 
     ``containers`` are what can grow and how many elements each has now (lists of None: how many are filled);
     ``bounds`` the most elements of an lru_cache; ``large`` the containers worth a larger sample; ``samples`` what was
-    looked at in each container, with ranks in the order read.
+    looked at in each container, with ranks in the order read; ``scattered`` those whose elements lie in another order.
     """
 
     exposures: list[Exposure]
@@ -79,6 +79,7 @@ class Walk:
     bounds: dict[str, int | None]
     large: dict[str, Any]
     samples: dict[str, list[_Member]]
+    scattered: set[str]
     complete: bool
     seconds: float
 
@@ -95,7 +96,7 @@ class _Group:
     @property
     def inner(self) -> Reach:
         """How far to look into each of many sampled elements."""
-        return Reach((), 0, _FANOUT, self.reach.dice, self.names)
+        return Reach((), 0, _FANOUT, self.reach.dice, names=self.names)
 
 
 def _references_of_the_loop() -> int:
@@ -118,7 +119,7 @@ class _Walker:
         self.slots: dict[tuple[str, str], Exposure] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
-        self.walk = Walk([], [], {}, {}, {}, True, 0.0)
+        self.walk = Walk([], [], {}, {}, {}, set(), True, 0.0)
         self.groups = 0
 
     def add(self, path: str, thing: Any) -> None:
@@ -152,7 +153,7 @@ class _Walker:
                     continue
                 self.seen.add(identity)
                 self.kept.append(thing)
-                self._note(group.path, thing)
+                self._note(group.path, thing, group.reach.scattered)
             else:
                 # An object that others refer to as well is counted in part at each place, once in all.
                 others = sys.getrefcount(thing) - _OWN_REFERENCES - (self.held[identity] - 1)
@@ -178,7 +179,7 @@ class _Walker:
         slot.ranks.append(rank)
         return slot
 
-    def _note(self, path: str, thing: Any) -> None:
+    def _note(self, path: str, thing: Any, scattered: bool) -> None:
         """Keep what can grow and what is worth a larger sample, calling no method that a subclass may redefine."""
         for kind in _GROWING:
             if isinstance(thing, kind):
@@ -191,6 +192,8 @@ class _Walker:
         plain = type(thing) in (list, tuple) or (is_object_array(thing) and thing.ndim == 1)
         if plain and len(thing) >= LARGE:
             self.walk.large[path] = thing
+        if plain and len(thing) > FEW and (scattered or _is_scattered(thing)):
+            self.walk.scattered.add(path)
 
     def _descend(self, group: _Group, members: list[_Member]) -> None:
         below: dict[str, _Group] = {}
@@ -243,6 +246,13 @@ def _into(below: dict[str, _Group], group: _Group, step: str, exact: bool, membe
         below[step] = _Group(group.path + step, [member], group.reach, group.depth + 1, exact)
     else:
         known.members.append(member)
+
+
+def _is_scattered(thing: Any) -> bool:
+    """Whether neighbours in a container mostly lie on pages apart: a list that was shuffled, or filled piecemeal."""
+    places = random.Random(0).sample(range(len(thing) - 1), min(64, len(thing) - 1))
+    apart = sum(abs(id(thing[at + 1]) - id(thing[at])) > 4 * PAGE for at in places)
+    return apart > len(places) / 2
 
 
 def _is_blank(thing: list[Any]) -> bool:

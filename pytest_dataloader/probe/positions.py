@@ -63,7 +63,9 @@ def _subset(dataset: Any, indices: Any, reach: Reach) -> Iterator[tuple[str, Any
         inner = [None if at is None or not 0 <= at < size else int(indices[at]) for at in reach.positions]
     except (TypeError, ValueError, KeyError, IndexError):
         return
-    yield ".dataset", dataset, replace(reach, positions=inner, universe=length_of(dataset))
+    steps = [abs(int(indices[at + 1]) - int(indices[at])) for at in draw(size - 1, 64)]
+    scattered = reach.scattered or sum(step > 8 for step in steps) > len(steps) / 2
+    yield ".dataset", dataset, replace(reach, positions=inner, universe=length_of(dataset), scattered=scattered)
 
 
 def _concatenated(datasets: Any, ends: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:

@@ -65,12 +65,16 @@ def is_foreign(name: str | None) -> bool:
 
 @dataclass(slots=True)
 class Reach:
-    """How far to look into containers: the dataset's positions in the order read (of ``universe``), and how many."""
+    """How far to look into containers: the dataset's positions in the order read (of ``universe``), and how many.
+
+    ``scattered``: what follows in the order of samples does not follow in this dataset's own.
+    """
 
     positions: Sequence[int | None]
     universe: int
     most: int
     dice: random.Random
+    scattered: bool = False
     names: dict[type, list[tuple[str, ...]]] = field(default_factory=dict)
 
     def names_of(self, thing: Any) -> Iterable[str]:

@@ -20,7 +20,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe import pagemap, smaps
+from pytest_dataloader.probe import copying, pagemap, smaps
 from pytest_dataloader.probe.copying import Sources
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
@@ -296,6 +296,28 @@ def test_datasets_that_raise_or_hang_end_the_check_in_time() -> None:
         return length(self, at)
 
     assert measured(load(Rows(sometimes, rows=names()))).kind == "copy_on_access"
+
+
+def test_a_dataset_that_hangs_ends_the_check_in_time_and_no_process_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "FIRST_ANSWER_SECONDS", 0.5)
+    before = {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+
+    def hangs(_self: Any, _at: int) -> int:
+        time.sleep(600)
+        return 0
+
+    verdict = memory.judge(measured(load(Rows(hangs))))
+    assert verdict.outcome == "inconclusive"
+    assert "no answer" in verdict.reason
+    mine = {name for name in {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()} - before}
+    assert not [pid for pid in mine if _parent(pid) == os.getpid()]
+
+
+def _parent(pid: str) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def test_a_dataset_that_starts_processes_is_judged_by_totals() -> None:

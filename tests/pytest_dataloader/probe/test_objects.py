@@ -194,3 +194,13 @@ def test_walking_leaves_no_dict_on_instances_that_had_none_and_no_random_state_m
     walked(Fields(rows=[Record(name(at), at) for at in range(SIZE)]))
     after = random.getstate(), torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()  # type: ignore[index]
     assert after == state
+
+
+def test_memory_in_another_order_than_the_samples_is_noticed() -> None:
+    rows = [name(at) for at in range(SIZE)]
+    shuffled = random.Random(5).sample(rows, SIZE)
+    order = random.Random(6).sample(range(SIZE), SIZE)
+    assert walked(Fields(rows=rows)).scattered == set()
+    assert walked(Fields(rows=shuffled)).scattered == {"dataset.rows"}
+    assert "dataset.dataset.rows" in walked(Subset(Fields(rows=rows), order)).scattered
+    assert walked(Subset(Fields(rows=rows), range(0, SIZE, 2))).scattered == set()
