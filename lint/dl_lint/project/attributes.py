@@ -216,11 +216,19 @@ def _in_lineage(ev: Evaluator, cls: Class, name: str) -> Value:
 
 def _stored(ev: Evaluator, cls: Class, name: str) -> Iterator[Value]:
     """What each method of a class last stores to ``self.name``."""
+    for method, key in ev.storing(cls).get(name, ()):
+        yield from names.seen(ev, method, key, visible_at_end(method, key), None)
+
+
+def storing(cls: Class) -> dict[str, list[tuple[Scope, str]]]:
+    """The methods of a class that store each attribute of self, the constructor first, with the name bound there."""
+    found: dict[str, list[tuple[Scope, str]]] = {}
     for method in methods(cls):
-        if method.params:
-            key = f"{method.params[0].name}.{name}"
-            reach = visible_at_end(method, key)
-            yield from names.seen(ev, method, key, reach, None)
+        prefix = method.params[0].name + "." if method.params else "."
+        for key in method.bindings:
+            if key.startswith(prefix):
+                found.setdefault(key[len(prefix) :], []).append((method, key))
+    return found
 
 
 def methods(cls: Class) -> Iterator[Scope]:

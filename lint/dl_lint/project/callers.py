@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -27,12 +28,12 @@ from dl_lint.project.values import (
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
-    from dl_lint.project.scopes import Scope
+    from dl_lint.project.scopes import Binding, Scope
 
 MOST_CALLS = 16
 """Calls of one function that its parameters are bound from; a function with more is taken for a general one."""
 
-MOST_CANDIDATES = 400
+MOST_CANDIDATES = 300
 """Calls by one name that are looked at; names such as ``get`` and ``forward`` tell nothing."""
 
 SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elastic_launch": 0}
@@ -74,7 +75,7 @@ class Callers:
             return []
         names |= {alias for name in names for alias in self._aliases().get(name, ())}
         names |= SPAWNERS.keys()
-        found = [call for file in self.ev.files.loaded() for name in names for call in file.methods.get(name, ())]
+        found = [call for name in names for call in self.ev.files.calls.get(name, ())]
         return found if len(found) <= MOST_CANDIDATES else []
 
     def _aliases(self) -> dict[str, set[str]]:
@@ -95,11 +96,33 @@ class Callers:
 
     def _calls(self, call: t.Call, scope: Scope) -> bool:
         func = call.func
-        last = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
-        if last in SPAWNERS:
+        if _last(func) in SPAWNERS and scope.name not in SPAWNERS:
             target = _target(call)
-            return target is not None and any(_is(one, scope) for one in self._values(target))
-        return any(_is(one, scope) or self._constructs(one, scope) for one in self._values(func))
+            if target is None or not self._may_be(target, scope):
+                return False
+            return any(_is(one, scope) for one in self._values(target))
+        return self._may_be(func, scope) and any(
+            _is(one, scope) or self._constructs(one, scope) for one in self._values(func)
+        )
+
+    def _may_be(self, func: t.Expr, scope: Scope) -> bool:
+        """Whether ``func`` is worth evaluating in search of ``scope``: often a file would have to be read for it."""
+        root = func
+        while isinstance(root, t.Attribute):
+            root = root.value
+        if not isinstance(root, t.Name):
+            return scope.is_method
+        at: Scope | None = self.ev.sites[root].scope
+        outer = scope.parent
+        if outer is not None and outer.kind == "function" and at is not None and at.file is not scope.file:
+            return False
+        bindings: list[Binding] = []
+        while at is not None:
+            bindings.extend(at.bindings.get(root.id, ()))
+            at = at.parent
+        if not bindings:
+            return "*" in self.ev.sites[root].scope.file.module.bindings
+        return scope.is_method or any(_may_bind(one, scope, isinstance(func, t.Name)) for one in bindings)
 
     def _values(self, expr: t.Expr) -> tuple[Value, ...]:
         return alternatives(self.ev.value(expr))
@@ -179,6 +202,24 @@ def _is(value: Value, scope: Scope) -> bool:
             return False
 
 
+def _last(func: t.Expr) -> str:
+    """The last part of the name of what is called."""
+    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+
+
+def _may_bind(binding: Binding, scope: Scope, plain: bool) -> bool:
+    """Whether a binding may give its name the function ``scope``, or (not ``plain``) a module that holds it."""
+    match binding.node:
+        case t.FunctionDef():
+            return plain and binding.node is scope.node
+        case t.ImportFrom() | t.Import() as node:
+            last = node.module.rpartition(".")[2]
+            folders = PurePath(scope.file.path).with_suffix("").parts
+            return not last or last in folders or (isinstance(node, t.ImportFrom) and node.attr in folders)
+        case _:
+            return True
+
+
 def _target(call: t.Call) -> t.Expr | None:
     for keyword in call.keywords:
         if keyword.name in ("target", "fn"):
@@ -188,8 +229,7 @@ def _target(call: t.Call) -> t.Expr | None:
 
 def argument(ev: Evaluator, frame: Frame, parameter: Parameter) -> Value:
     """What one call passes for a parameter."""
-    func = frame.call.func
-    last = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
+    last = _last(frame.call.func)
     if last in SPAWNERS and frame.scope.name != last:
         return _spawned(ev, frame, parameter, SPAWNERS[last])
     return arguments.bound(ev, frame, parameter.param)

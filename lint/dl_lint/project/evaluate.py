@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, callers, calls, expressions
+from dl_lint.project import apply, attributes, callers, calls, expressions
 from dl_lint.project.solver import Solver
 from dl_lint.project.values import (
     UNKNOWN,
     Batch,
     Bound,
+    Class,
     Collection,
     Derived,
     Frame,
@@ -63,6 +64,7 @@ class Evaluator:
         self.callers = callers.Callers(self)
         self._scopes: dict[t.Node, Scope] = {}
         self._scoped: set[FileIndex] = set()
+        self._storing: dict[Class, dict[str, list[tuple[Scope, str]]]] = {}
 
     def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
         """The scope that a definition opens."""
@@ -71,6 +73,12 @@ class Evaluator:
             self._scoped.add(file)
             self._scopes.update((scope.node, scope) for scope in file.scopes if scope.node is not None)
         return self._scopes[node]
+
+    def storing(self, cls: Class) -> dict[str, list[tuple[Scope, str]]]:
+        """Which methods of ``cls`` store each attribute of self."""
+        if cls not in self._storing:
+            self._storing[cls] = attributes.storing(cls)
+        return self._storing[cls]
 
     def site(self, node: t.Node) -> Site:
         return self.sites[node]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from dl_lint.project.index import index_file
 from dl_lint.project.values import External, Module, Package, Value
 
 if TYPE_CHECKING:
+    from dl_lint.facts import tree as t
     from dl_lint.project.scopes import FileIndex, Parents, Sites
 
 Read = Callable[[str], FileFacts | None]
@@ -35,6 +37,8 @@ class Files:
         self.by_path: dict[str, FileIndex | None] = {}
         self.keys: dict[FileIndex, str] = {}
         self.present: dict[str, bool] = {}
+        self.calls: defaultdict[str, list[t.Call]] = defaultdict(list)
+        """The calls of all files by the last part of what is called."""
 
     def add(self, paths: Iterable[str]) -> list[FileIndex]:
         """Index the files to lint."""
@@ -65,6 +69,8 @@ class Files:
         self.by_path[key] = file
         if file is not None:
             self.keys[file] = key
+            for name, calls in file.methods.items():
+                self.calls[name].extend(calls)
         return file
 
     def exists(self, key: str) -> bool:

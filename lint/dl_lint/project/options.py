@@ -54,9 +54,7 @@ def _option(ev: Evaluator, namespace: Namespace, name: str) -> Value:
 
 def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
     """The declarations of an option in the files of the project, those of this parser if they can be told apart."""
-    calls = [
-        call for file in ev.files.loaded() for call in file.methods.get("add_argument", ()) if destination(call) == name
-    ]
+    calls = [call for call in ev.files.calls.get("add_argument", ()) if destination(call) == name]
     mine = [call for call in calls if _belongs(ev, call, parser)]
     if not mine:
         here = ev.site(parser.call).scope.file if isinstance(parser, Made) else None
