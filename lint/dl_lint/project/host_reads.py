@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +12,8 @@ from dl_lint.project.tensors import VIEWS
 from dl_lint.project.values import Batch, Bound, External, Function, Tensor, Value, alternatives
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.scopes import Binding, FileIndex, Scope, Site
     from dl_lint.project.transfers import Transfer
@@ -23,10 +24,11 @@ Kind = Literal["tensor", "array", "container"]
 Use = Literal["read", "handed on"]
 
 READING = frozenset(
-    {"item", "tolist", "float", "double", "half", "bfloat16", "long", "int", "bool", "clone", "sum", "mean", "std", "var",
-     "max", "min", "amax", "amin", "argmax", "argmin", "topk", "sort", "argsort", "any", "all", "nonzero", "unique", "add",
-     "sub", "mul", "div", "pow", "abs", "exp", "log", "round", "clamp", "softmax", "norm", "equal", "eq", "gt", "lt", "ge",
-     "le", "cumsum", "prod", "sigmoid", "add_", "sub_", "mul_", "div_", "__getitem__", "median", "byte", "short", "dot"}
+    {"item", "tolist", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte", "short", "clone",
+     "sum", "mean", "std", "var", "prod", "cumsum", "median", "norm", "dot", "max", "min", "amax", "amin", "argmax",
+     "argmin", "topk", "sort", "argsort", "any", "all", "nonzero", "unique", "add", "sub", "mul", "div", "pow", "abs",
+     "exp", "log", "round", "clamp", "softmax", "sigmoid", "equal", "eq", "gt", "lt", "ge", "le",
+     "add_", "sub_", "mul_", "div_", "__getitem__"}
 )  # fmt: skip
 """Methods of a tensor that read its memory on the spot."""
 
@@ -164,12 +166,12 @@ class _Trail:
             yield call, "read"
 
     def _gathered(self, above: t.Node, expr: t.Node, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
-        """A display or comprehension around ``expr``; ``a, b = x, y`` binds the name that stands where ``expr`` does."""
+        """A display or comprehension around ``expr``; ``a, b = x, y`` binds the name that stands where it does."""
         outer = self.ev.parents.get(above)
         if isinstance(above, t.Sequence) and isinstance(outer, t.Assign) and len(outer.targets) == 1:
             target = outer.targets[0]
             if isinstance(target, t.Sequence) and len(target.items) == len(above.items):
-                yield from self._targets(target.items[above.items.index(expr)], kind)  # type: ignore[arg-type]  # Expr
+                yield from self._targets(target.items[above.items.index(expr)], kind)
                 return
         yield from self._uses(above, "container")
 

@@ -44,7 +44,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.host_reads import early_reads
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -52,6 +51,7 @@ from dl_lint.rule import Finding, Fix, Related, rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.facts import tree as t
     from dl_lint.project import Project
 
 

@@ -1,0 +1,127 @@
+"""`torch.cuda.empty_cache()` is called for every batch.
+
+## What it does
+
+Finds `empty_cache()` of `torch.cuda`, `torch.xpu`, `torch.npu` and `torch.accelerator` that runs in every pass of a
+loop over batches, images or decoding steps, also inside a function called from one or a step of a Lightning module.
+
+## Why is this bad?
+
+The caching allocator keeps freed blocks so that the next batch gets its memory without asking the driver. Emptying it
+gives them back: the call waits until the device has finished, and the next batch pays for `cudaMalloc` again. Training
+runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
+cached blocks back by itself before it runs out of memory.
+
+Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry,
+profile, or go over chunks, models or epochs.
+
+## Example
+
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        model(batch).backward()
+        torch.cuda.empty_cache()
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        model(batch).backward()
+```
+
+Where memory is fragmented, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.passes import passes
+from dl_lint.project.repetition import repetition, usual, words
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import NONE, Class, Const
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.passes import Pass
+
+EMPTYING = tuple(f"torch.{kind}.empty_cache" for kind in ("cuda", "xpu", "npu", "accelerator"))
+
+HOOKS = frozenset({"training_step", "validation_step", "test_step", "on_train_batch_end", "on_validation_batch_end"})
+"""Methods that Lightning calls for every batch."""
+
+MODELS = frozenset(
+    {"model", "models", "net", "network", "pipeline", "pipe", "unet", "vae", "encoder", "decoder", "transformer",
+     "teacher", "student", "generator", "discriminator", "optimizer", "trainer", "llm", "ema"}
+)  # fmt: skip
+
+
+@rule("DL105", severity="slow")
+def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
+    for call in project.calls(*EMPTYING):
+        found = _every_batch(project, call)
+        if found is None or _after_model(project, call):
+            continue
+        loop = project.place(found.loop)
+        yield Finding(
+            project.place(call),
+            f"this runs for every batch, sample or step ({loop.path}:{loop.span[0]}): it waits for the device each "
+            "time, and the next batch has to ask the driver for its memory again",
+            "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
+            (Related(loop, "repeated here"),),
+        )
+
+
+def _every_batch(project: Project, call: t.Call) -> Pass | None:
+    """The loop over batches (or samples, or steps) that runs ``call`` in every pass, if there is one."""
+    given_up: list[tuple[t.Call, ...]] = []
+    for one in passes(project.evaluator, call):
+        if any(one.through[: len(path)] == path for path in given_up):
+            continue
+        if isinstance(one.loop, t.FunctionDef):
+            kind = "step" if _is_hook(project, one.loop) else "other"
+        else:
+            kind = repetition(project, one.loop)
+        if kind == "few" or not all(usual(project, test, outcome) for test, outcome in one.guards):
+            given_up.append(one.through)
+        elif kind == "step":
+            return one
+    return None
+
+
+def _is_hook(project: Project, function: t.FunctionDef) -> bool:
+    cls = project.scope_of(function).parent
+    if function.name not in HOOKS or cls is None or cls.kind != "class":
+        return False
+    return any("lightning" in base for base in project.external_bases(Class(cls)))
+
+
+def _after_model(project: Project, call: t.Call) -> bool:
+    """Whether a model was deleted, dropped or moved to the host before ``call`` in the same block."""
+    site = project.site(call)
+    for name, bindings in site.scope.bindings.items():
+        for one in bindings if MODELS & set(words(name)) else ():
+            gone = one.kind == "delete" or (one.kind == "assign" and project.bound_value(one) == NONE)
+            if gone and one.site.block is site.block and one.site.order < site.order:
+                return True
+    for other in site.scope.calls:
+        func = other.func
+        if isinstance(func, t.Attribute) and func.attr in ("to", "cpu") and project.site(other).block is site.block:
+            to_host = func.attr == "cpu" or (bool(other.args) and project.value(other.args[0]) == Const("cpu", "str"))
+            if to_host and MODELS & set(words(dotted(func.value) or "")) and project.site(other).order < site.order:
+                return True
+    return False

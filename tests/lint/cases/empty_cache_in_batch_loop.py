@@ -1,0 +1,303 @@
+import gc
+
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
+
+from shapes import Engine, load, make_pipeline, parameters, read_wave, test, validate
+
+
+# --- once a batch ---------------------------------------------------------------------------
+
+
+def every_step(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(10):
+        for step, batch in enumerate(loader):
+            model(batch, step, epoch)
+            torch.cuda.empty_cache()  # expect
+
+
+def where_there_is_a_gpu(model, dataset):
+    for batch in tqdm(DataLoader(dataset, num_workers=4)):
+        loss = model(batch)
+        del loss, batch
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # expect
+
+
+def inside_with(model, dataset):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(dataset, num_workers=4))
+    for batch in loader:
+        with accelerator.accumulate(model):
+            latents = model.encode(batch["video"].to(dtype=torch.float16))
+            torch.cuda.empty_cache()  # expect
+            model(latents)
+
+
+def other_accelerators(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        model(batch)
+        torch.accelerator.empty_cache()  # expect
+        torch.xpu.empty_cache()  # expect
+
+
+def drawn_by_hand(model, dataset, steps):
+    batches = iter(DataLoader(dataset, num_workers=4))
+    for step in range(steps):
+        model(next(batches), step)
+        torch.cuda.empty_cache()  # expect
+
+
+def unknown_but_called_a_loader(model, val_loader):
+    for images, _ in val_loader:
+        model(images)
+        torch.cuda.empty_cache()  # expect
+
+
+def per_image(model, image_paths):
+    for path in image_paths:
+        model(load(path))
+        torch.cuda.empty_cache()  # expect
+
+
+def per_sample_of_a_batch(model, outputs, labels):
+    counts = (labels.sum(2) > 0).sum(1)
+    for sample in range(outputs.shape[0]):
+        count = int(counts[sample])
+        if count == 0:
+            target = outputs.new_zeros(0)
+        else:
+            try:
+                target = model.assign(outputs[sample], count)
+            except RuntimeError:
+                torch.cuda.empty_cache()
+                target = model.assign(outputs[sample].cpu(), count)
+            torch.cuda.empty_cache()  # expect
+        model.add(target)
+
+
+def per_chunk_of_every_sample(model, dataset, limit):
+    for waves, labels in DataLoader(dataset, num_workers=4):
+        for wave in waves:
+            pieces = wave.cuda().chunk(wave.numel() // limit + 1)
+            for piece in pieces:
+                torch.cuda.empty_cache()  # expect
+                model(piece, labels)
+
+
+def per_decoding_step(model, tokens, max_length):
+    for _ in range(max_length):
+        tokens = torch.cat([tokens, model(tokens)], dim=1)
+        torch.cuda.empty_cache()  # expect
+    return tokens
+
+
+def train_step(model, batch):
+    loss = model(batch).sum()
+    loss.backward()
+    torch.cuda.empty_cache()  # expect
+
+
+def calls_a_step(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        train_step(model, batch)
+
+
+class Numbers(Dataset):
+    def __getitem__(self, index):
+        return index
+
+    def __len__(self):
+        return 10
+
+
+def over_the_dataset(model):
+    numbers = Numbers()
+    for number in numbers:
+        model(number)
+        torch.cuda.empty_cache()  # expect
+
+
+# --- traps: now and then --------------------------------------------------------------------
+
+
+def every_so_often(model, dataset, args):
+    for step, batch in enumerate(DataLoader(dataset, num_workers=4)):
+        model(batch)
+        if step % 100 == 0:
+            torch.cuda.empty_cache()
+        if args.empty_cache_freq > 0 and (step + args.empty_cache_freq - 1) % args.empty_cache_freq == 0:
+            torch.cuda.empty_cache()
+        if step == 0:
+            torch.cuda.empty_cache()
+        if not step:
+            torch.cuda.empty_cache()
+        if (step + 1) == args.total_steps:
+            torch.cuda.empty_cache()
+        if args.clear_cache:
+            torch.cuda.empty_cache()
+        if not (step + 1) % args.every:
+            torch.cuda.empty_cache()
+        if torch.cuda.memory_reserved() > args.most:
+            torch.cuda.empty_cache()
+        if args.every and step > 0 and step % args.every == 0:
+            validate(model)
+            torch.cuda.empty_cache()
+        if step % args.every:
+            continue
+        torch.cuda.empty_cache()
+
+
+def out_of_memory(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        failed = False
+        try:
+            model(batch)
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            failed = True
+        except RuntimeError as error:
+            if "out of memory" not in str(error):
+                raise
+            torch.cuda.empty_cache()
+            continue
+        if failed:
+            torch.cuda.empty_cache()
+
+
+def after_a_model_is_gone(model, dataset, args):
+    for step, batch in enumerate(DataLoader(dataset, num_workers=4)):
+        model(batch)
+        if args.validation_prompt is not None and step in args.validation_steps:
+            pipeline = make_pipeline(model)
+            pipeline(args.validation_prompt)
+            del pipeline
+            torch.cuda.empty_cache()
+
+
+def a_model_for_each(dataset, names):
+    for batch in DataLoader(dataset, num_workers=4):
+        for name in names:
+            model = load(name)
+            model(batch)
+            del model
+            torch.cuda.empty_cache()
+
+
+# --- traps: other loops ---------------------------------------------------------------------
+
+
+def epochs(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+        torch.cuda.empty_cache()
+
+
+def retried(args):
+    batch_size = args.batch_size
+    while batch_size >= 1:
+        args.batch_size = batch_size
+        torch.cuda.empty_cache()
+        try:
+            return validate(args)
+        except RuntimeError:
+            batch_size //= 2
+    return None
+
+
+def retried_a_few_times(model, batch):
+    for attempt in range(3):
+        try:
+            return model(batch)
+        except RuntimeError:
+            print(attempt)
+        torch.cuda.empty_cache()
+    return None
+
+
+def profiled(ops, inputs):
+    for op in ops:
+        for _ in range(10):
+            op(inputs)
+        torch.cuda.empty_cache()
+
+
+def trackers(accelerator, pipeline):
+    for tracker in accelerator.trackers:
+        tracker.log(pipeline)
+        del pipeline
+        torch.cuda.empty_cache()
+
+
+def in_chunks(model, waves, size):
+    for start in range(0, len(waves), size):
+        model(waves[start : start + size])
+        torch.cuda.empty_cache()
+
+
+def engines(models):
+    for name, model in models.items():
+        Engine(name).build(model)
+        torch.cuda.empty_cache()
+
+
+def folds(model, dataset, folds):
+    for fold in range(folds):
+        loader = DataLoader(dataset, num_workers=4)
+        for batch in loader:
+            model(batch, fold)
+        torch.cuda.empty_cache()
+        test(model)
+
+
+def asked_for(reader):
+    count = 0
+    while True:
+        wave = read_wave(input("file: "))
+        count += 1
+        reader(wave)
+        if count == 1000:
+            torch.cuda.empty_cache()
+
+
+def language_models(decoder, lm, emissions):
+    for emission in emissions:
+        decoder.decode(emission)
+        lm.empty_cache()
+
+
+def once(model, dataset):
+    torch.cuda.empty_cache()
+    for batch in DataLoader(dataset, num_workers=4):
+        model(batch)
+        if model.done:
+            torch.cuda.empty_cache()
+            break
+    torch.cuda.empty_cache()
+
+
+def layers(model):
+    for parameter in parameters(model):
+        parameter.data = parameter.data.to("cpu")
+        torch.cuda.empty_cache()
+
+
+def release():
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def releases_after_each_epoch(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(3):
+        for batch in loader:
+            model(batch, epoch)
+            if epoch % 2 and batch.sum() > 0:
+                release()
+        release()
