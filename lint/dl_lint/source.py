@@ -12,7 +12,7 @@ NEWLINE = re.compile(r"\r\n|\r|\n")
 
 # PEP 263: a comment on the first line, or on the second below a line that is blank or a comment.
 _COOKIE = re.compile(
-    rb"\A(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII
+    rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII
 )
 
 

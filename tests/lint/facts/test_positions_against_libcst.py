@@ -1,4 +1,4 @@
-"""The places of names, attributes, calls and keywords against libcst's own position providers, which are 40 times slower."""
+"""The places of names, attributes, calls and keywords against those that libcst computes, 40 times slower."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 import pytest
-from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
-
 from dl_lint.facts import read, tree
 from dl_lint.source import Source
+from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,7 @@ LARGEST_BYTES = 20_000
 Seen = tuple[str, str, tree.Span]
 
 # What the tree leaves out, and names that are not expressions. An f-string is one place for all that is in it.
-LEFT_OUT = {
+LEFT_OUT: dict[type[Any], tuple[str, ...]] = {
     cst.FormattedString: ("parts",),
     cst.Attribute: ("attr", "dot"),
     cst.Arg: ("keyword",),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from dl_lint.facts import read, tree
 from dl_lint.source import Source
 
@@ -279,7 +278,7 @@ class Oracle:
         plain = [*((arg, "positional") for arg in theirs.posonlyargs), *((arg, "plain") for arg in theirs.args)]
         missing: list[ast.expr | None] = [None] * (len(plain) - len(theirs.defaults))
         wanted: list[tuple[ast.arg, str, ast.expr | None]] = [
-            (arg, kind, default) for (arg, kind), default in zip(plain, missing + theirs.defaults, strict=True)
+            (arg, kind, default) for (arg, kind), default in zip(plain, [*missing, *theirs.defaults], strict=True)
         ]
         wanted += [(theirs.vararg, "args", None)] if theirs.vararg else []
         wanted += [(arg, "keyword", d) for arg, d in zip(theirs.kwonlyargs, theirs.kw_defaults, strict=True)]
