@@ -142,3 +142,26 @@ def _inside(ev: Evaluator, site: Site, loop: LoopNode) -> bool:
             return True
         block = block.parent
     return False
+
+
+def is_left_by_break(loop: LoopNode) -> bool:
+    """Whether a ``break`` of its own, not one of a loop inside it, can leave a loop."""
+    waiting: list[t.Stmt] = [] if isinstance(loop, t.Generator) else list(loop.body)
+    while waiting:
+        stmt = waiting.pop()
+        match stmt:
+            case t.Jump(kind="break"):
+                return True
+            case t.If():
+                waiting += (*stmt.body, *stmt.orelse)
+            case t.With():
+                waiting += stmt.body
+            case t.For() | t.While():
+                waiting += stmt.orelse
+            case t.Try():
+                waiting += (*stmt.body, *stmt.orelse, *stmt.final, *(one for arm in stmt.handlers for one in arm.body))
+            case t.Match():
+                waiting += (one for case in stmt.cases for one in case.body)
+            case _:
+                continue
+    return False

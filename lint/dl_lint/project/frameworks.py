@@ -120,6 +120,40 @@ ITERABLE_DATASETS = frozenset(
 MAP_DATASET_MODULES = ("torchvision.datasets.", "torchaudio.datasets.")
 """Every class in these modules is a map-style dataset."""
 
+IN_MEMORY_DATASETS = frozenset(
+    f"torchvision.datasets.{name}" for name in ("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "QMNIST", "FakeData")
+)
+"""Those of ``MAP_DATASET_MODULES`` whose samples are small and in memory: workers cost more than they save."""
+
+FILE_READERS = frozenset(
+    {
+        "PIL.Image.open",
+        "cv2.imread",
+        "builtins.open",
+        "imageio.imread",
+        "imageio.v2.imread",
+        "skimage.io.imread",
+        "numpy.load",
+        "numpy.fromfile",
+        "torch.load",
+        "torchvision.io.read_image",
+        "torchvision.io.decode_image",
+        "torchvision.io.read_video",
+        "torchvision.datasets.folder.default_loader",
+        "torchaudio.load",
+        "librosa.load",
+        "librosa.core.load",
+        "soundfile.read",
+        "scipy.io.wavfile.read",
+        "nibabel.load",
+        "h5py.File",
+        "pandas.read_csv",
+        "json.load",
+        "pickle.load",
+    }
+)
+"""Functions that open, read or decode a file."""
+
 PROGRESS = frozenset(
     {
         "tqdm.tqdm",

@@ -228,6 +228,9 @@ class Project:
         """The ``if`` tests that a node depends on, innermost first, with the outcome that it needs."""
         return context.tests_around(self.evaluator, node)
 
+    def is_left_by_break(self, loop: LoopNode) -> bool:
+        return context.is_left_by_break(loop)
+
     def in_handler(self, node: t.Node) -> bool:
         return context.in_handler(self.evaluator, node)
 

@@ -1,0 +1,130 @@
+"""A training loader without workers reads and decodes every sample on the thread that trains.
+
+## What it does
+
+Finds loaders that a training loop iterates (one that calls `backward()`), with `num_workers` absent or 0, whose dataset
+opens, reads or decodes a file for every sample. Advice: off unless selected.
+
+## Why is this bad?
+
+Without workers `next()` reads, decodes, transforms and collates the batch while the model waits. Workers do it beside
+the model. They do not pay for every loader: a batch of tiny samples costs 0.06 ms in the main process and 0.8 ms
+through a worker, so datasets that are in memory are not flagged. `dataloader_throughput` says which it is.
+
+## Example
+
+```python
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self, paths, transform):
+        self.paths = paths
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]))
+
+
+def train(model, paths, transform):
+    for images in DataLoader(Photos(paths, transform), batch_size=32, shuffle=True):
+        model(images).mean().backward()
+```
+
+## Use instead
+
+```python
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self, paths, transform):
+        self.paths = paths
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]))
+
+
+def train(model, paths, transform):
+    for images in DataLoader(Photos(paths, transform), batch_size=32, shuffle=True, num_workers=4):
+        model(images).mean().backward()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import alternatives
+from dl_lint.project.frameworks import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
+from dl_lint.project.values import Class, Const, External, Instance, Made, Value
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import LoaderLoop, Project
+    from dl_lint.project.values import Loader
+
+
+@rule("DL207", severity="advice")
+def zero_workers(project: Project) -> Iterator[Finding]:
+    steps = tuple(project.method_calls("backward"))
+    seen: set[t.Call] = set()
+    for loop in project.loader_loops():
+        for loader in loop.loaders:
+            if loader.call in seen or not _has_none(project, loader) or not _trains(project, loop, steps):
+                continue
+            reading = _reading(project, project.argument(loader, "dataset").value)
+            if reading is None:
+                continue
+            seen.add(loader.call)
+            place = project.place(loop.node)
+            yield Finding(
+                project.place(loader.call),
+                f"no workers: the loop at {place.path}:{place.span[0]} waits while each sample is read and decoded "
+                f"({reading})",
+                "try `num_workers=4`, and measure it with `dataloader_throughput`",
+                (Related(place, "the training loop that waits"),),
+            )
+
+
+def _has_none(project: Project, loader: Loader) -> bool:
+    """Whether a loader has no workers, and not because of a condition that somebody thought of."""
+    if loader.name not in TORCH_LOADERS or loader.prepared or project.workers(loader) != "none":
+        return False
+    size = project.argument(loader, "batch_size").value
+    if any(isinstance(one, Const) and one.kind == "none" for one in alternatives(size)):
+        return False  # the dataset yields ready batches
+    return not project.argument(loader, "num_workers").given or not any(project.tests_around(loader.call))
+
+
+def _trains(project: Project, loop: LoaderLoop, steps: tuple[t.Call, ...]) -> bool:
+    return any(loop.node in project.repeating(step) for step in steps)
+
+
+def _reading(project: Project, dataset: Value) -> str | None:
+    """What a dataset does for every sample that a worker had better do; None where nothing is known of."""
+    for one in alternatives(dataset):
+        if isinstance(one, Instance) or (isinstance(one, Made) and one.cls is not None):
+            found = _reader(project, one.cls) if one.cls is not None else None
+        elif isinstance(one, Made) and one.name.startswith(MAP_DATASET_MODULES) and one.name not in IN_MEMORY_DATASETS:
+            found = one.name.rpartition(".")[2]
+        else:
+            found = None
+        if found is None:
+            return None
+    return found if alternatives(dataset) else None
+
+
+def _reader(project: Project, cls: Class) -> str | None:
+    for function in project.fetching(cls):
+        for call in function.calls:
+            for one in alternatives(project.value(call.func)):
+                if isinstance(one, External) and one.name in FILE_READERS:
+                    return one.name
+    return None
