@@ -26,7 +26,7 @@ from pytest_dataloader.probe import smaps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIZE = 200_000
+SIZE = 100_000
 
 
 def _shuffled() -> list[str]:
@@ -42,7 +42,6 @@ DATASETS: dict[str, tuple[Callable[[], Any], Callable[[Any, int], Any]]] = {
         lambda: [{"path": path_of(at), "label": at} for at in range(SIZE)],
         lambda self, at: len(self.rows[at]["path"]) + self.rows[at]["label"],
     ),
-    "tuples": (lambda: [(path_of(at), at) for at in range(SIZE)], lambda self, at: len(self.rows[at][0])),
     "lists of integers": (
         lambda: [[at, at + 1, at + 2, at + 3] for at in range(SIZE)],
         lambda self, at: sum(self.rows[at]),

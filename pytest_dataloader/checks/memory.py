@@ -74,18 +74,16 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)
     found = diagnose(loader, sources=sources)
-    replacement = try_replacement(loader, found, sources)
+    tried = try_replacement(loader, found, sources)
     watched = NOT_WATCHED
     if setting.bench:
         setting.progress("watching workers through an epoch", 0.4)
         left = setting.seconds - (time.monotonic() - started)
         watched = watch(loader, found, seconds=left, readers=sources.readings)
-    return _evidence(loader, found, replacement, watched, time.monotonic() - started)
+    return _evidence(loader, found, tried, watched, time.monotonic() - started)
 
 
-def _evidence(
-    loader: Any, found: Diagnosis, replacement: Replacement | None, watched: Watched, seconds: float
-) -> Memory:
+def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched: Watched, seconds: float) -> Memory:
     kinds, growth = watched.confirm(found)
     culprit = found.culprit if {"copy_on_access", "duplicated"} & set(kinds) else None
     return Memory(
@@ -106,7 +104,7 @@ def _evidence(
         kept_bytes_per_batch=round(found.kept_bytes_per_batch, 1),
         warm_up_bytes=found.warm_up_bytes,
         attributes=found.attributes,
-        replacement=replacement,
+        replacement=tried,
         workers=loader.num_workers,
         start_method=found.start_method,
         source=watched.source or found.source,
@@ -129,18 +127,16 @@ def judge(
     """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit."""
     advice = remedies.advice(evidence)
     if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
-        first, *rest = remedies.screen(evidence).split("\n")
-        return Verdict("failed", "\n".join([f"{first}; allowed: {exceeded}", *rest]), advice)
+        return Verdict("failed", remedies.screen(evidence, f"; allowed: {exceeded}"), advice)
     limited = (max_worker_growth, max_total_memory) != (None, None)
     small_cache = evidence.kinds == ("cache",) and evidence.growth_bytes_per_worker < MATTERS
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", remedies.screen(evidence), advice)
     seen = remedies.sentence(evidence)
-    if evidence.samples_read == 0 or evidence.reading_error:
-        return Verdict("inconclusive", seen, advice)
-    if evidence.source == "none" and evidence.start_method == "fork":
+    readable = evidence.samples_read > 0 and not evidence.reading_error
+    if readable and evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
-    if evidence.unclear:
+    if not readable or evidence.unclear:
         return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
 

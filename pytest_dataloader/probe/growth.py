@@ -132,12 +132,11 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: Comparison, epoc
     paying = copied or exposures
     most = max(paying, key=lambda exposure: exposure.exposed)
     share = found.shares.get(id(most), NOTHING)
-    size = sum(exposure.exposed for exposure in paying)
-    scattered_memory = path in found.walk.scattered
-    order = replace(epoch, shuffled=epoch.shuffled or scattered_memory)
-    share_of_pages = epoch_share(size / max(1, epoch.samples), order)
     # A direct look at the positions read says what a whole pass does; a scattered one says only that it happens.
-    whole = sum(exposure.exposed * _seen_share(found.shares.get(id(exposure), NOTHING)) for exposure in copied)
+    whole = {id(slot): slot.exposed * _seen_share(found.shares.get(id(slot), NOTHING)) for slot in copied}
+    order = replace(epoch, shuffled=epoch.shuffled or path in found.walk.scattered)
+    # Objects of a type lie together, so each type has its own number of samples to a page.
+    part = {id(slot): epoch_share(slot.exposed / max(1, epoch.samples), order) for slot in paying}
     return Attribute(
         path=path,
         finest=finest_path(path, paying),
@@ -149,9 +148,9 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: Comparison, epoc
         share_at_least=round(max(0.0, share.low), 4),
         sampled=share.count,
         copied=bool(copied),
-        copied_bytes=round(whole),
-        growth_bytes=round(whole * share_of_pages),
-        growth_if_copied_bytes=round(size * share_of_pages),
+        copied_bytes=round(sum(whole.values())),
+        growth_bytes=round(sum(size * part[slot] for slot, size in whole.items())),
+        growth_if_copied_bytes=round(sum(slot.exposed * part[id(slot)] for slot in paying)),
     )
 
 

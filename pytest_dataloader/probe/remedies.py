@@ -37,9 +37,9 @@ def sentence(seen: Memory) -> str:
     return "; ".join([text, *_notes(seen)])
 
 
-def screen(seen: Memory) -> str:
-    """The sentence, and below it a line for each attribute and for each worker watched."""
-    lines = [sentence(seen)]
+def screen(seen: Memory, allowed: str = "") -> str:
+    """The sentence with what was allowed, and below it a line for each attribute and for each worker watched."""
+    lines = [sentence(seen) + allowed]
     for line in seen.attributes[:8]:
         share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
