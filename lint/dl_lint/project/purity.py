@@ -1,0 +1,49 @@
+"""Expressions that give the same value whenever their names do: they draw nothing and change nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import children
+from dl_lint.project.tensors import VIEWS
+from dl_lint.project.values import External, alternatives
+
+if TYPE_CHECKING:
+    from dl_lint.project.model import Project
+
+ON_DEVICE = frozenset({"zeros", "ones", "full", "arange", "linspace", "eye"})
+"""Functions of torch that can build their result on the device, from nothing that is on the host."""
+
+FUNCTIONS: dict[str, frozenset[str]] = {
+    "torch": ON_DEVICE | {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "LongTensor"},
+    "numpy": ON_DEVICE | {"array", "asarray", "sqrt", "log", "exp"},
+    "math": frozenset({"sqrt", "log", "exp", "floor", "ceil", "pow"}),
+    "builtins": frozenset(
+        {"float", "int", "bool", "len", "list", "tuple", "range", "min", "max", "sum", "sorted", "round"}
+    ),
+}
+METHODS = VIEWS | {"float", "double", "half", "long", "int", "bool", "repeat", "to", "mul", "div", "clone", "astype"}
+
+
+def is_pure(project: Project, expr: t.Node) -> bool:
+    """Whether an expression calls nothing but what builds the same value each time."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        waiting += children(node)
+        if isinstance(node, t.Call) and not _is_pure_call(project, node):
+            return False
+    return True
+
+
+def _is_pure_call(project: Project, call: t.Call) -> bool:
+    found = alternatives(project.value(call.func))
+    if found and all(isinstance(one, External) for one in found):
+        return all(isinstance(one, External) and _builds(one.name) for one in found)
+    return isinstance(call.func, t.Attribute) and call.func.attr in METHODS
+
+
+def _builds(name: str) -> bool:
+    package, _, last = name.rpartition(".")
+    return last in FUNCTIONS.get(package, ())

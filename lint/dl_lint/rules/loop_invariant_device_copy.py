@@ -1,0 +1,126 @@
+"""The same values are copied from the host to the device for every batch.
+
+## What it does
+
+Finds, in a loop over the batches of a loader, copies to the device of a tensor that was made on the host before the
+loop, and of one that is built in each pass from values that do not change in it.
+
+## Why is this bad?
+
+The copy comes from pageable memory, so the host stops queueing work for it, in every step, to move what the device had
+in the step before.
+
+Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
+tensors whose place is not known.
+
+## Example
+
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    weights = torch.tensor([1.0, 2.0, 0.5])
+    for images, labels in DataLoader(dataset, num_workers=4):
+        model(images, labels, weights.to(device))
+```
+
+## Use instead
+
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    weights = torch.tensor([1.0, 2.0, 0.5]).to(device)
+    for images, labels in DataLoader(dataset, num_workers=4):
+        model(images, labels, weights)
+```
+
+Zeros and ones that are written to later can be made on the device: `torch.zeros(8, device=device)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.passes import passes
+from dl_lint.project.purity import ON_DEVICE, is_pure
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Tensor, alternatives
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.context import LoopNode
+
+
+@rule("DL106", severity="slow")
+def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
+    over_batches = {loop.node for loop in project.loader_loops()}
+    for copy, source in _copies(project):
+        loop = _repeated(project, copy, source, over_batches)
+        if loop is None:
+            continue
+        place = project.place(loop)
+        built = isinstance(source, t.Call)
+        yield Finding(
+            project.place(copy),
+            ("this builds the same tensor on the host" if built else f"`{dotted(source)}` stays the same")
+            + f", but is copied to the device for every batch ({place.path}:{place.span[0]})",
+            "make it on the device: give the function that builds it `device=`"
+            if built and _last(source) in ON_DEVICE
+            else "copy it once, before the loop",
+            (Related(place, "the loop over batches"),),
+        )
+
+
+def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
+    """Copies of host tensors to the device, each with the name or the expression that it copies."""
+    for transfer in project.transfers():
+        sources = alternatives(transfer.receiver)
+        on_host = all(isinstance(one, Tensor) and one.placement in ("pageable", "pinned") for one in sources)
+        if transfer.destination == "device" and sources and on_host and not project.batches_in(transfer.receiver):
+            yield transfer.call, transfer.receiver_expr
+    for call in project.calls("torch.tensor", "torch.as_tensor"):
+        target = project.passed(call, "device")
+        copies = call.args and (_last(call) == "tensor" or isinstance(call.args[0], t.Sequence))
+        if target.given and copies and project.placement(project.value(call)) != "cpu":
+            yield call, call
+
+
+def _repeated(project: Project, copy: t.Call, source: t.Expr, over_batches: set[LoopNode]) -> LoopNode | None:
+    """The loop over batches that makes the same copy in every pass, if there is one in the function."""
+    for one in passes(project.evaluator, copy):
+        if isinstance(one.loop, t.FunctionDef):
+            return None
+        if one.loop in over_batches:
+            same = not any(project.changes_in(test, one.loop) for test, _ in one.guards)
+            return one.loop if same and _invariant(project, source, one.loop) else None
+    return None
+
+
+def _invariant(project: Project, source: t.Expr, loop: LoopNode) -> bool:
+    """Whether ``source`` is the same tensor, or has the same values, in each pass of ``loop``."""
+    if project.changes_in(source, loop):
+        return False
+    name = dotted(source)
+    if name is None:
+        return is_pure(project, source)
+    if "." in name:
+        stores = project.attribute_stores(name.rpartition(".")[2])
+        return all(project.function_of(store.node).name == "__init__" for store in stores)
+    return not any(
+        isinstance(call.func, t.Attribute) and call.func.attr.endswith("_") and dotted(call.func.value) == name
+        for call in project.function_of(source).calls
+    )
+
+
+def _last(call: t.Expr) -> str:
+    func = call.func if isinstance(call, t.Call) else None
+    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""

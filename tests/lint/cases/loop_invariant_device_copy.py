@@ -1,0 +1,207 @@
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader
+
+from shapes import anchors_for, load_weights
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+batch_size = 64
+MEAN = torch.tensor([0.485, 0.456, 0.406])
+
+
+def the_same_tensor(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    weights = torch.tensor([1.0, 2.0, 0.5])
+    for images, labels in loader:
+        loss = model(images.to(device), labels, weights.to(device))  # expect
+        loss.backward()
+
+
+def of_the_module(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        images = images.to(device, non_blocking=True)
+        model(images - MEAN.cuda())  # expect
+
+
+def from_numpy(model, dataset):
+    table = torch.from_numpy(np.ones((100, 100)))
+    for images in DataLoader(dataset, num_workers=4):
+        lookup = table.to(device, torch.float32)  # expect
+        model(images, lookup)
+
+
+def built_each_time(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1).to(device)  # expect
+        scale = torch.tensor([255.0], device=device)  # expect
+        model((images.to(device) / scale) - mean, labels)
+
+
+def built_from_options(model, dataset, args):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(dataset, num_workers=4))
+    for batch in loader:
+        guidance = torch.tensor([args.guidance_scale], device=accelerator.device)  # expect
+        guidance = guidance.expand(batch.shape[0])
+        model(batch, guidance)
+
+
+def built_if_asked_for(model, dataset, args):
+    for batch in DataLoader(dataset, num_workers=4):
+        if args.guided:
+            guidance = torch.tensor([args.guidance_scale], device="cuda")  # expect
+        else:
+            guidance = None
+        model(batch, guidance)
+
+
+def labels_of_a_gan(generator, dataset):
+    loader = DataLoader(dataset, batch_size=batch_size, num_workers=4, drop_last=True)
+    for images, _ in loader:
+        real = torch.ones(batch_size, 1).to(device)  # expect
+        fake = torch.zeros(batch_size, 1).cuda()  # expect
+        generator(images, real, fake)
+
+
+def drawn_by_hand(model, dataset, steps):
+    weights = torch.tensor([1.0, 2.0])
+    batches = iter(DataLoader(dataset, num_workers=4))
+    for _ in range(steps):
+        model(next(batches), weights.cuda())  # expect
+
+
+class Trainer:
+    def __init__(self, model, dataset):
+        self.model = model
+        self.loader = DataLoader(dataset, num_workers=4)
+        self.weights = torch.tensor([1.0, 2.0])
+        self.anchors = torch.ones(9, 2).to(device)
+
+    def train(self):
+        for images, labels in self.loader:
+            self.model(images, labels, self.weights.to(device))  # expect
+            self.model(images, labels, self.anchors.to(device))
+
+
+# --- traps ----------------------------------------------------------------------------------
+
+
+def copied_once(model, dataset):
+    weights = torch.tensor([1.0, 2.0]).to(device)
+    for images, labels in DataLoader(dataset, num_workers=4):
+        model(images.to(device), labels.cuda(), weights)
+
+
+def depends_on_the_batch(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        real = torch.ones(images.size(0), 1).to(device)
+        sizes = torch.tensor([image.shape[-1] for image in images]).to(device)
+        count = len(labels)
+        index = torch.arange(count).cuda()
+        first = torch.tensor([count], device=device)
+        model(images, real, sizes, index, first)
+
+
+def depends_on_the_step(model, dataset, schedule):
+    for step, images in enumerate(DataLoader(dataset, num_workers=4)):
+        t = torch.tensor([step]).to(device)
+        rate = torch.tensor(schedule[step], device=device)
+        model(images, t, rate)
+
+
+def drawn_anew(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        noise = torch.randn(batch_size, 100).to(device)
+        mask = torch.bernoulli(torch.full((10,), 0.5)).to(device)
+        order = torch.randperm(10).cuda()
+        choice = torch.tensor([np.random.randint(10)]).to(device)
+        weight = torch.tensor(np.random.uniform(0.0, 1.0), device=device)
+        model(images, noise, mask, order, choice, weight)
+
+
+def changed_in_the_loop(model, dataset):
+    history = torch.zeros(10)
+    total = torch.zeros(10)
+    for images in DataLoader(dataset, num_workers=4):
+        score = model(images, history.to(device))
+        history = torch.roll(history, 1)
+        total += score.cpu()
+        model(images, total.to(device))
+
+
+def moved_for_good(model, dataset):
+    weights = torch.tensor([1.0, 2.0])
+    for images in DataLoader(dataset, num_workers=4):
+        weights = weights.to(images.device)
+        model(images, weights)
+
+
+def filled_in_the_loop(model, dataset):
+    buffer = torch.zeros(10, 3)
+    for step, images in enumerate(DataLoader(dataset, num_workers=4)):
+        buffer[step] = images.mean()
+        model(images, buffer.to(device))
+    staging = torch.zeros(10, 3)
+    for images in DataLoader(dataset, num_workers=4):
+        staging.copy_(images)
+        model(staging.to(device))
+
+
+def made_on_the_device(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        zeros = torch.zeros(batch_size, 1, device=device)
+        steps = torch.arange(10, device="cuda")
+        model(images, zeros.to(device), steps)
+
+
+def on_the_host(model, dataset):
+    weights = torch.tensor([1.0, 2.0])
+    for images in DataLoader(dataset, num_workers=4):
+        model(images, weights.to(torch.float64), weights.to("cpu"), torch.tensor([1.0]))
+
+
+def modules(model, teacher, dataset):
+    layer = nn.Linear(3, 3)
+    for images in DataLoader(dataset, num_workers=4):
+        model(images, teacher.to(device), layer.to(device))
+
+
+def unknown_things(model, dataset, weights):
+    loaded = load_weights()
+    for images in DataLoader(dataset, num_workers=4):
+        model(images, weights.to(device), loaded.to(device), anchors_for(3).to(device))
+
+
+def every_epoch(model, dataset):
+    weights = torch.tensor([1.0, 2.0])
+    loader = DataLoader(dataset, num_workers=4)
+    for _ in range(10):
+        on_device = weights.to(device)
+        for images in loader:
+            model(images, on_device)
+
+
+def now_and_then(model, dataset):
+    for step, images in enumerate(DataLoader(dataset, num_workers=4)):
+        model(images)
+        if step % 100 == 0:
+            model(images, torch.tensor([1.0]).to(device))
+        if step == 0:
+            model(MEAN.to(device))
+
+
+def not_a_batch_loop(model, names):
+    for name in names:
+        model(name, torch.tensor([1.0]).to(device))
+    while model.training:
+        model(torch.tensor([1.0], device=device))
+
+
+def per_batch_device(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        try:
+            model(images)
+        except RuntimeError:
+            model(images, torch.tensor([0.0]).to(device))
