@@ -35,7 +35,13 @@ def declared(project: Project) -> Project:
         ((), [*TRAIN, *VAL, *TEST]),
         ((".",), [*TRAIN, *VAL, *TEST]),
         (("pyproject.toml",), [*TRAIN, *VAL]),
-        (("pyproject.toml", "checks", "pyproject.toml::train"), [*TRAIN, *VAL, *TEST]),
+        pytest.param(
+            ("pyproject.toml", "checks", "pyproject.toml::train"),
+            [*TRAIN, *VAL, *TEST],
+            marks=pytest.mark.skipif(
+                pytest.version_tuple < (9, 0), reason="pytest 8 runs the narrower of two arguments, for tests as well"
+            ),
+        ),
         (("pyproject.toml::val",), VAL),
         (("pyproject.toml::train::memory",), TRAIN[1:]),
         (("-k", "train and memory"), TRAIN[1:]),
