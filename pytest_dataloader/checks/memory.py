@@ -133,7 +133,7 @@ def judge(
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", remedies.screen(evidence), advice)
     seen = remedies.sentence(evidence)
-    readable = evidence.samples_read > 0 and not evidence.reading_error
+    readable = bool(evidence.curve) or (evidence.samples_read > 0 and not evidence.reading_error)
     if readable and evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
     if not readable or evidence.unclear:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import time
 from dataclasses import dataclass, field
@@ -151,6 +152,9 @@ def compare(loader: Any, *, sources: Sources) -> Comparison:
     # Whatever looks at an object comes before the first fork: a look is a write, and would give the control a page of
     # its own that the parent no longer shares.
     large = {path: pages_of(container, LARGE_SAMPLE) for path, container in seen.large.items()} if found.pages else {}
+    if not hasattr(os, "fork"):
+        found.withheld += ("this system cannot fork, so nothing is copied on access",)
+        return found
     with Child.fork(lambda child: child.sleep()) as control:
         _Watch(found, sources, control, large).read(loader)
     found.seconds = time.monotonic() - started

@@ -75,7 +75,7 @@ class Watched:
         growth = found.growth_bytes
         if self.kept_segments_per_batch >= KEPT_SEGMENTS and "retained" not in kinds:
             kinds.append("retained")
-        if found.samples_read == 0 or found.source == "none":
+        if is_blind(found):
             kind, more = self._by_itself(found.start_method)
             if kind is not None and kind not in kinds:
                 kinds.append(kind)
@@ -97,6 +97,11 @@ class Watched:
 
 
 NOT_WATCHED = Watched()
+
+
+def is_blind(found: Diagnosis) -> bool:
+    """Whether the direct test saw nothing that an epoch could be checked against."""
+    return found.samples_read == 0 or found.source == "none" or bool(found.reading_error)
 
 
 def watch(loader: Any, found: Diagnosis, *, seconds: float, readers: Sequence[smaps.Reader]) -> Watched:
@@ -157,7 +162,7 @@ class _Watcher:
         curve = tuple(self.curve)
         return Watched(
             workers, curve, self._growth(PARENT).private_growth_bytes, max(0.0, kept), share,
-            None if found.samples_read and found.source != "none" else source, partly,
+            source if is_blind(found) else None, partly,
         )  # fmt: skip
 
     def _pull(self, borrowed: Borrowed, most: int) -> bool:

@@ -128,6 +128,9 @@ class Child:
 def ask(function: Callable[[], Any], seconds: float) -> Any:
     """Call ``function`` in a forked child and return what it returned (pickled); None if it failed or took longer."""
 
+    if not hasattr(os, "fork"):
+        return None
+
     def run(child: Child) -> None:
         child.tell(pickle.dumps(function()))
 

@@ -28,7 +28,9 @@ def size(count: float) -> str:
 
 def sentence(seen: Memory) -> str:
     """What was seen, how sure that is, and what of it was seen only in part."""
-    if seen.reading_error:
+    if seen.curve and (seen.reading_error or not seen.samples_read or seen.source == "none"):
+        text = _watched(seen)
+    elif seen.reading_error:
         text = f"reading samples raised {seen.reading_error}, so little was seen"
     elif seen.samples_read == 0:
         text = "no sample could be read"
@@ -52,6 +54,16 @@ def screen(seen: Memory, allowed: str = "") -> str:
         for worker in seen.worker_growth[:8]
     ]
     return "\n".join(lines)
+
+
+def _watched(seen: Memory) -> str:
+    """What totals over an epoch say, where the direct test saw nothing."""
+    worst = max(seen.worker_growth, key=lambda worker: worker.private_growth_bytes)
+    return (
+        f"the direct test saw nothing ({seen.reading_error or 'no answer, or no source'}); workers watched over "
+        f"{seen.epoch_seen:.0%} of an epoch: {seen.kind.replace('_', ' ')}, the worst grew by "
+        f"{size(worst.private_growth_bytes)}, of it {size(worst.copied_bytes)} copied from the parent"
+    )
 
 
 def _notes(seen: Memory) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import random
 import subprocess
@@ -402,9 +403,20 @@ def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
 
 
 def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
-    sources = Sources(None, ())
-    blind = memory.measure(load(Rows(length, rows=names())), setting=Setting(seconds=1.0, bench=True), sources=sources)
-    assert memory.judge(blind).outcome == "not_measured"
+    def in_workers_only(self: Any, at: int) -> int:
+        if multiprocessing.parent_process() is None:
+            raise RuntimeError("this is no child of multiprocessing")
+        return length(self, at)
+
+    def judged(get: Callable[[Any, int], Any], rows: Any) -> tuple[str, str]:
+        loader = load(Rows(get, size=120_000, rows=rows), shuffle=True)
+        assert memory.judge(measured(loader)).outcome == "inconclusive"
+        seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+        assert seen.source == "smaps_rollup"
+        return seen.kind, memory.judge(seen).outcome
+
+    assert judged(in_workers_only, names(120_000)) == ("copy_on_access", "failed")
+    assert judged(in_workers_only, np.array(names(120_000))) == ("clean", "passed")
 
 
 def test_limits_are_sizes() -> None:
