@@ -108,6 +108,8 @@ def _conditional(ev: Evaluator, expr: t.Conditional) -> Value:
 
 def _bool_op(ev: Evaluator, expr: t.BoolOp) -> Value:
     """``a or b`` is the first true operand; what cannot be decided is a union."""
+    if expr.op == "and" and _asks_for_accelerator(ev, expr):
+        return WhenAccelerated()
     found: list[Value] = []
     stop = expr.op == "or"
     for at, operand in enumerate(expr.values):
@@ -119,6 +121,21 @@ def _bool_op(ev: Evaluator, expr: t.BoolOp) -> Value:
         if decided is stop:
             break
     return union(found)
+
+
+def _asks_for_accelerator(ev: Evaluator, expr: t.BoolOp) -> bool:
+    """Whether an accelerator is used unless an option says otherwise: ``available and not args.no_cuda``."""
+    available = [isinstance(ev.symbolic(operand), WhenAccelerated) for operand in expr.values]
+    return any(available) and all(
+        known or _names_device(one) for known, one in zip(available, expr.values, strict=True)
+    )
+
+
+def _names_device(operand: t.Expr) -> bool:
+    while isinstance(operand, t.UnaryOp):
+        operand = operand.operand
+    name = (dotted(operand) or "").rpartition(".")[2].lower()
+    return any(part in name for part in ("cuda", "gpu", "cpu", "accel", "device"))
 
 
 def _unary(ev: Evaluator, expr: t.UnaryOp) -> Value:

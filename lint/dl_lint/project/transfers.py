@@ -23,7 +23,11 @@ _DESTINATIONS: dict[str, Destination] = {
     "cpu": "cpu",
     "pin_memory": "pinned",
 }
-_POSITIONS = {"cuda": ("device", "non_blocking"), "copy_": ("src", "non_blocking")}
+_POSITIONS = {
+    "to": ("device", "dtype", "non_blocking"),
+    "cuda": ("device", "non_blocking"),
+    "copy_": ("src", "non_blocking"),
+}
 
 
 @dataclass(frozen=True, slots=True)

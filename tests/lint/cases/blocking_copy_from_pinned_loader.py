@@ -114,6 +114,15 @@ def pinned_when_it_matters(model, dataset):
         model(images)
 
 
+def pinned_unless_told(model, dataset, args):
+    use_gpu = torch.cuda.is_available() and not args.use_cpu
+    loader = DataLoader(dataset, num_workers=4, pin_memory=use_gpu)
+    for images, _ in loader:
+        if use_gpu:
+            images = images.cuda()  # expect
+        model(images)
+
+
 def pinned_in_a_dict(model, dataset):
     kwargs = {"num_workers": 1, "pin_memory": True} if torch.cuda.is_available() else {}
     loader = DataLoader(dataset, batch_size=64, **kwargs)
@@ -177,7 +186,7 @@ def already_overlapped(model, dataset, wait):
     for images, labels in loader:
         images = images.to(device, non_blocking=True)
         labels = labels.cuda(non_blocking=not wait)
-        model(images, labels)
+        model(images.to(device, torch.float16, True), labels.to(device, torch.int64, not wait))
 
 
 def not_pinned(model, dataset):
@@ -200,6 +209,12 @@ def pinning_is_an_option(model, dataset):
     parser.add_argument("--pin-mem", action="store_true", default=False)
     args = parser.parse_args()
     loader = DataLoader(dataset, num_workers=4, pin_memory=args.pin_mem)
+    for images, labels in loader:
+        model(images.to(device), labels.cuda())
+
+
+def pinning_is_a_setting(model, dataset, args):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=torch.cuda.is_available() and args.pin)
     for images, labels in loader:
         model(images.to(device), labels.cuda())
 
