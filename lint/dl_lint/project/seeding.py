@@ -1,0 +1,235 @@
+"""Random numbers as rules ask about them: what is seeded, from what, and who draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import reach, workers
+from dl_lint.project.syntax import children
+from dl_lint.project.values import Const, External, Option, Partial, Value, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Loader
+
+SEEDERS = ("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.random.manual_seed")
+"""Functions that seed a global generator, which torch has seeded differently in each worker and epoch."""
+
+GENERATORS = frozenset(
+    {
+        "random.Random",
+        "numpy.random.default_rng",
+        "numpy.random.RandomState",
+        "numpy.random.Generator",
+        "torch.Generator",
+    }
+)
+"""Classes and functions that make a generator of one's own."""
+
+_DRAWING_MODULES = ("random.", "numpy.random.")
+_NO_DRAWS = frozenset(
+    {"seed", "get_state", "set_state", "getstate", "setstate", "Random", "default_rng", "RandomState"}
+)
+
+Origin = Literal["constant", "id", "base", "state", "other"]
+"""What a seed is worked out from: constants and options; the worker's id; torch's own seed of the worker, which differs
+by worker and epoch; the first word of numpy's state, which is the same in every worker; or something else."""
+
+_OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
+_WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
+_NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
+_DEEPEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """A call that seeds a global generator from ``expr``; ``origins`` are all that it depends on."""
+
+    call: t.Call
+    seeder: str
+    expr: t.Expr
+    origins: frozenset[Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """``function`` is the ``worker_init_fn`` of ``loader``, perhaps with arguments bound by ``partial``.
+
+    ``identity`` is the parameter that gets the worker's id, ``bound`` what the others get.
+    """
+
+    function: Scope
+    loader: Loader
+    identity: str | None
+    bound: tuple[tuple[str, t.Expr], ...] = ()
+
+
+def worker_starts(project: Project) -> Iterator[WorkerStart]:
+    """The functions that loaders have their workers call when they start."""
+    for loader in project.loaders():
+        for one in alternatives(project.argument(loader, "worker_init_fn").value):
+            for function in workers.functions(project, one):
+                names = [param.name for param in function.params if param.kind in ("plain", "positional")]
+                names = names[1:] if function.is_method else names
+                bound = _bound(one.call, names) if isinstance(one, Partial) else {}
+                identity = next((name for name in names if name not in bound), None)
+                yield WorkerStart(function, loader, identity, tuple(bound.items()))
+
+
+def _bound(call: t.Call, names: list[str]) -> dict[str, t.Expr]:
+    """What a ``partial`` passes by parameter."""
+    found = dict(zip(names, call.args[1:], strict=False))
+    found.update((one.name, one.value) for one in call.keywords if one.name is not None)
+    return found
+
+
+def seedings(project: Project, function: Scope, start: WorkerStart | None = None) -> Iterator[Seeding]:
+    """The calls in a function that seed a global generator; ``start`` says what its parameters are."""
+    known = dict(start.bound) if start is not None else {}
+    identity = start.identity if start is not None else None
+    for call in function.calls:
+        name = _called(project, call)
+        if name not in SEEDERS:
+            continue
+        given = project.passed(call, "seed", "seed") if call.args else project.passed(call, "a", "a")
+        expr = call.args[0] if call.args else given.expr if given.given else None
+        if isinstance(expr, t.Expr):
+            yield Seeding(call, name, expr, frozenset(_Origins(project, identity, known).of(expr)))
+
+
+def draws(project: Project, functions: tuple[Scope, ...]) -> t.Call | None:
+    """A call that draws from the global generator of random or numpy, if one of ``functions`` has one."""
+    for function in functions:
+        for scope in reach.with_inner(function):
+            for call in scope.calls:
+                name = _called(project, call) or ""
+                if name.startswith(_DRAWING_MODULES) and name.rpartition(".")[2] not in _NO_DRAWS:
+                    return call
+    return None
+
+
+def _called(project: Project, call: t.Call) -> str | None:
+    found = {one.name if isinstance(one, External) else None for one in alternatives(project.value(call.func))}
+    return found.pop() if len(found) == 1 else None
+
+
+# --- where a seed comes from ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """Follows a seed to what it is worked out from, in a function whose parameters are ``identity`` and ``bound``."""
+
+    project: Project
+    identity: str | None
+    bound: Mapping[str, t.Expr]
+
+    def of(self, expr: t.Expr, depth: int = _DEEPEST) -> Iterator[Origin]:
+        match expr:
+            case t.Constant(kind=kind):
+                yield "other" if kind == "none" else "constant"  # None asks the system for a fresh seed
+            case t.Name():
+                yield from self._of_name(expr, depth)
+            case t.Attribute(value=inner, attr=attr) if _is_worker_info(self.project, inner):
+                yield _OF_WORKER_INFO.get(attr, "other")
+            case t.Subscript() if _is_state_word(self.project, expr):
+                yield "state"
+            case t.Call():
+                yield from self._of_call(expr, depth)
+            case t.BinOp() | t.UnaryOp():
+                for child in children(expr):
+                    if isinstance(child, t.Expr):
+                        yield from self.of(child, depth)
+            case _:
+                yield _of_value(self.project.value(expr))
+
+    def _of_name(self, name: t.Name, depth: int) -> Iterator[Origin]:
+        bindings = self.project.function_of(name).bindings.get(name.id, [])
+        if name.id == self.identity:
+            yield "id"
+        elif name.id in self.bound:
+            yield _of_value(self.project.value(self.bound[name.id]))
+        elif bindings and depth and all(one.kind == "assign" and not one.path for one in bindings):
+            for binding in bindings:
+                if binding.value is not None:
+                    yield from self.of(binding.value, depth - 1)
+        else:
+            yield _of_value(self.project.value(name))
+
+    def _of_call(self, call: t.Call, depth: int) -> Iterator[Origin]:
+        name = _called(self.project, call)
+        if name in _WHOLE_SEEDS:
+            yield "base"
+        elif name in _NUMBERS and len(call.args) == 1:
+            yield from self.of(call.args[0], depth)
+        else:
+            yield "other"
+
+
+def _of_value(value: Value) -> Origin:
+    found = alternatives(value)
+    fixed = bool(found) and all(isinstance(one, Const | Option) and not _is_missing(one) for one in found)
+    return "constant" if fixed else "other"
+
+
+def _is_missing(value: Value) -> bool:
+    """None as a seed asks the system for a fresh one."""
+    value = value.default if isinstance(value, Option) else value
+    return not isinstance(value, Const) or value.value is None
+
+
+def _is_worker_info(project: Project, expr: t.Expr) -> bool:
+    """Whether an expression is what ``get_worker_info()`` returns."""
+    if isinstance(expr, t.Name):
+        bindings = project.function_of(expr).bindings.get(expr.id, [])
+        return any(isinstance(one.value, t.Call) and _asks_worker(project, one.value) for one in bindings)
+    return isinstance(expr, t.Call) and _asks_worker(project, expr)
+
+
+def _asks_worker(project: Project, call: t.Call) -> bool:
+    return _called(project, call) == "torch.utils.data.get_worker_info"
+
+
+def _is_state_word(project: Project, expr: t.Subscript) -> bool:
+    """``numpy.random.get_state()[1][0]``."""
+    match expr:
+        case t.Subscript(
+            value=t.Subscript(value=t.Call() as call, index=t.Constant(value=1)), index=t.Constant(value=0)
+        ):
+            return _called(project, call) == "numpy.random.get_state"
+        case _:
+            return False
+
+
+def is_whole_seed(project: Project, expr: t.Expr, depth: int = _DEEPEST) -> bool:
+    """Whether an expression is torch's 64-bit seed of a worker, plus or minus something perhaps, but not cut down."""
+    match expr:
+        case t.Call():
+            return _called(project, expr) in _WHOLE_SEEDS
+        case t.Attribute(value=inner, attr="seed"):
+            return _is_worker_info(project, inner)
+        case t.BinOp(left=left, op="+" | "-", right=right):
+            return is_whole_seed(project, left, depth) or is_whole_seed(project, right, depth)
+        case t.Name(id=name):
+            bindings = project.function_of(expr).bindings.get(name, [])
+            return bool(depth and bindings) and all(
+                one.kind == "assign" and one.value is not None and not one.path
+                and is_whole_seed(project, one.value, depth - 1)
+                for one in bindings
+            )  # fmt: skip
+        case _:
+            return False
+
+
+def asks_for_worker(project: Project, test: t.Expr) -> bool:
+    """Whether a test only asks if this is a worker: ``get_worker_info()``, ``info is not None``."""
+    match test:
+        case t.Compare(left=left, ops=("is not" | "!=",), comparators=(t.Constant(kind="none"),)):
+            return _is_worker_info(project, left)
+        case _:
+            return _is_worker_info(project, test)

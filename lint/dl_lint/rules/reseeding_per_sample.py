@@ -1,0 +1,80 @@
+"""A dataset seeds the worker's generator anew for every sample.
+
+## What it does
+
+Finds code that runs for every sample and seeds `random`, numpy or torch from the worker's seed or id, with nothing that
+depends on the sample.
+
+## Why is this bad?
+
+The seed of a worker does not change within an epoch, so every sample that the worker fetches starts from the same state
+and draws the same numbers: the augmentation is one and the same for all of them.
+
+## Example
+
+```python
+import random
+
+from torch.utils.data import Dataset, get_worker_info
+
+
+class Clips(Dataset):
+    def __getitem__(self, index):
+        random.seed(get_worker_info().seed)
+        return index, random.random()
+```
+
+## Use instead
+
+```python
+import random
+
+from torch.utils.data import Dataset
+
+
+class Clips(Dataset):
+    def __getitem__(self, index):
+        return index, random.random()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import seeding
+from dl_lint.rule import Finding, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import Project
+
+
+@rule("DL407", severity="bug")
+def reseeding_per_sample(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for dataset in project.dataset_classes():
+        if dataset.kind != "map":
+            continue  # __iter__ runs once an epoch, so seeding there is as good as in worker_init_fn
+        for function in project.fetching(dataset.cls):
+            for seeded in seeding.seedings(project, function):
+                if seeded.call in seen or not _is_the_workers(seeded) or _is_conditional(project, seeded.call):
+                    continue
+                seen.add(seeded.call)
+                yield Finding(
+                    project.place(seeded.call),
+                    f"`{seeded.seeder}` runs for every sample of `{dataset.name}` with a seed that is the same for all "
+                    "samples of a worker, so all of them draw the same numbers",
+                    "leave it out: torch seeds each worker once; or seed from the index",
+                )
+
+
+def _is_the_workers(seeded: seeding.Seeding) -> bool:
+    return bool(seeded.origins & {"base", "id", "state"}) and "other" not in seeded.origins
+
+
+def _is_conditional(project: Project, call: t.Call) -> bool:
+    """Whether the seeding depends on something that the first sample may change, such as a flag on self."""
+    return any(not seeding.asks_for_worker(project, test) for test, _ in project.tests_around(call))

@@ -1,0 +1,106 @@
+import argparse
+import random
+from functools import partial
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+
+class Noisy(Dataset):
+    def __getitem__(self, index):
+        return self.shift(index)
+
+    def shift(self, index):
+        return index + np.random.rand()
+
+
+class Quiet(Dataset):
+    def __getitem__(self, index):
+        return index
+
+
+class Lazy(Dataset):
+    def __init__(self):
+        self.seeded = False
+
+    def __getitem__(self, index):
+        if not self.seeded:
+            info = get_worker_info()
+            if info is not None:
+                torch.manual_seed(info.id)  # expect
+                np.random.seed(info.id)  # expect
+                self.seeded = True
+        return np.random.rand()
+
+
+def by_state(worker_id):
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
+
+
+def by_state_through_a_name(worker_id):
+    base = np.random.get_state()[1][0]
+    random.seed(base + worker_id)  # expect
+
+
+def by_id(worker_id):
+    np.random.seed(1234 + worker_id)  # expect
+
+
+def by_id_alone(worker_id):
+    random.seed(worker_id)  # expect
+
+
+def with_base(worker_id, base):
+    np.random.seed(base + worker_id)  # expect
+
+
+def loaders(make_dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    yield DataLoader(make_dataset(), num_workers=4, worker_init_fn=by_state)
+    yield DataLoader(make_dataset(), num_workers=4, worker_init_fn=by_state_through_a_name)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_alone)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(with_base, base=args.seed))
+    yield DataLoader(Lazy(), num_workers=4)
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+def by_torch(worker_id):
+    np.random.seed(torch.initial_seed() % 2**32)
+    random.seed(torch.initial_seed() + worker_id)
+
+
+def by_worker_info(worker_id):
+    np.random.seed((get_worker_info().seed + worker_id) % 2**32)
+
+
+def by_a_random_word(worker_id):
+    state = np.random.get_state()[1]
+    np.random.seed(state[np.random.randint(len(state))] + worker_id)
+
+
+def by_id_for_quiet(worker_id):
+    np.random.seed(99 + worker_id)
+
+
+def by_id_of_persistent(worker_id):
+    np.random.seed(77 + worker_id)
+
+
+def by_epoch(worker_id, epoch):
+    np.random.seed(epoch * 1000 + worker_id)
+
+
+def good_loaders(epochs):
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_torch)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_worker_info)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_a_random_word)
+    yield DataLoader(Quiet(), num_workers=4, worker_init_fn=by_id_for_quiet)
+    yield DataLoader(Noisy(), num_workers=4, persistent_workers=True, worker_init_fn=by_id_of_persistent)
+    for epoch in range(epochs):
+        yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_epoch, epoch=epoch))

@@ -1,0 +1,76 @@
+import random
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
+
+
+class EverySample(Dataset):
+    def __getitem__(self, index):
+        random.seed(get_worker_info().seed)  # expect
+        return random.random()
+
+
+class ThroughAMethod(Dataset):
+    def __getitem__(self, index):
+        self.reseed()
+        return np.random.rand()
+
+    def reseed(self):
+        info = get_worker_info()
+        if info is not None:
+            np.random.seed(info.seed % 2**32)  # expect
+
+
+class FromTorch(Dataset):
+    def __getitem__(self, index):
+        torch.manual_seed(torch.initial_seed())  # expect
+        return torch.rand(())
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+class Once(Dataset):
+    def __init__(self):
+        self.seeded = False
+
+    def __getitem__(self, index):
+        if not self.seeded:
+            random.seed(get_worker_info().seed)
+            self.seeded = True
+        return random.random()
+
+
+class FromTheIndex(Dataset):
+    def __getitem__(self, index):
+        random.seed(index)
+        np.random.seed((get_worker_info().seed + index) % 2**32)
+        return random.random()
+
+
+class SameForImageAndMask(Dataset):
+    def __getitem__(self, index):
+        seed = np.random.randint(2**31)
+        random.seed(seed)
+        image = random.random()
+        random.seed(seed)
+        return image, random.random()
+
+
+class PerEpoch(IterableDataset):
+    def __iter__(self):
+        random.seed(get_worker_info().seed)
+        yield random.random()
+
+
+class Plain:
+    def __getitem__(self, index):
+        random.seed(get_worker_info().seed)
+        return random.random()
+
+
+class Own(Dataset):
+    def __getitem__(self, index):
+        rng = random.Random(get_worker_info().seed + index)
+        return rng.random()
