@@ -59,7 +59,10 @@ class WorkerGrowth:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What watching saw: ``share`` of an epoch, 0 where its length is unknown."""
+    """What watching saw: ``share`` of an epoch, 0 where its length is unknown.
+
+    The parent's growth is resident memory: its pages turn private as its workers end, without being copied.
+    """
 
     workers: tuple[WorkerGrowth, ...] = ()
     curve: tuple[Point, ...] = ()
@@ -109,7 +112,10 @@ def watch(loader: Any, found: Diagnosis, *, seconds: float, readers: Sequence[sm
     if loader.num_workers == 0:
         return NOT_WATCHED
     with borrow(loader) as borrowed:
-        borrowed.begin_epoch()
+        try:
+            borrowed.begin_epoch()
+        except Exception as error:  # whatever the user's code raises as workers start
+            return Watched(partly=(f"no epoch could be watched: {_first_line(error)}",))
         workers = borrowed.workers
         pids = {PARENT: os.getpid()} | {number: int(worker.pid or 0) for number, worker in enumerate(workers)}
         reader, withheld = smaps.first_that_reads(pids.get(0, os.getpid()), tuple(readers))
@@ -136,6 +142,7 @@ class _Watcher:
         self.curve: list[Point] = []
         self.spent = 0.0
         self.batches = 0
+        self.error = ""
 
     def run(self, borrowed: Borrowed, total: int, found: Diagnosis) -> Watched:
         """Pull until the deadline or the epoch's last batch; the workers are still alive then."""
@@ -156,17 +163,24 @@ class _Watcher:
         self._look()
         kept = (_segments() - segments) / (self.batches - begun) if self.batches - begun >= 8 else 0.0
         share = min(1.0, self.batches / total) if total else 0.0
-        partly = () if not total or self.batches >= total else (f"{share:.0%} of an epoch was watched",)
+        partly: tuple[str, ...] = (
+            () if not total or self.batches >= total else (f"{share:.0%} of an epoch was watched",)
+        )
+        partly += (self.error,) if self.error else ()
         source: Source = "smaps_rollup" if self.curve and self.curve[0].shared_bytes is not None else "uss"
         workers = tuple(self._growth(number) for number in self.pids if number != PARENT)
         curve = tuple(self.curve)
         return Watched(
-            workers, curve, self._growth(PARENT).private_growth_bytes, max(0.0, kept), share,
+            workers, curve, self._growth(PARENT).rss_growth_bytes, max(0.0, kept), share,
             source if is_blind(found) else None, partly,
         )  # fmt: skip
 
     def _pull(self, borrowed: Borrowed, most: int) -> bool:
-        came, _ = borrowed.pull(most)
+        try:
+            came, _ = borrowed.pull(most)
+        except Exception as error:  # what the user's dataset raises ends the epoch for their own loop as well
+            self.error = f"the epoch ended with {_first_line(error)}"
+            return False
         self.batches += came
         return came == most
 
@@ -196,6 +210,11 @@ class _Watcher:
         return WorkerGrowth(
             number, self.pids[number], last.private_bytes, gained, lost, last.rss_bytes - first.rss_bytes, copied
         )
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1].strip() if lines else ''}"
 
 
 def _segments() -> int:

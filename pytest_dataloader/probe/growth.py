@@ -137,6 +137,8 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: Comparison, epoc
     order = replace(epoch, shuffled=epoch.shuffled or path in found.walk.scattered)
     # Objects of a type lie together, so each type has its own number of samples to a page.
     part = {id(slot): epoch_share(slot.exposed / max(1, epoch.samples), order) for slot in paying}
+    if found.plan.iterable:  # a worker that takes every Nth row has every page; only contiguous shards are less
+        part = dict.fromkeys(part, 1.0)
     return Attribute(
         path=path,
         finest=finest_path(path, paying),
