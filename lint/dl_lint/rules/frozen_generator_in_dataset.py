@@ -1,0 +1,145 @@
+"""A random generator that was made before the workers started, and is drawn from in all of them.
+
+## What it does
+
+Finds generators (`numpy.random.default_rng`, `RandomState`, `random.Random`, `torch.Generator`) that a dataset, or an
+object that it holds, makes in its constructor or that a module makes when it is imported, and that are drawn from while
+samples are fetched.
+
+## Why is this bad?
+
+Every worker starts with a copy of the same generator in the same state, whatever the start method: the workers draw
+the same numbers for different samples, and where workers are not persistent every epoch draws them again. (A generator
+that a module makes without a seed is fresh in spawned workers and copied in forked ones.) A `torch.Generator` on the
+dataset also makes spawned workers die. The global `random`, `numpy.random` and torch generators have no such fault:
+torch seeds them in each worker, differently by worker and epoch. Linters that ask for `default_rng` in place of
+`numpy.random` (ruff's NPY002) lead here.
+
+## Example
+
+```python
+import numpy as np
+from torch.utils.data import Dataset
+
+
+class Noisy(Dataset):
+    def __init__(self, values):
+        self.values = values
+        self.rng = np.random.default_rng()
+
+    def __getitem__(self, index):
+        return self.values[index] + self.rng.normal()
+```
+
+## Use instead
+
+```python
+import numpy as np
+from torch.utils.data import Dataset
+
+
+class Noisy(Dataset):
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, index):
+        return self.values[index] + np.random.normal()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import alternatives, workers
+from dl_lint.project.reach import with_inner
+from dl_lint.project.seeding import GENERATORS
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Class, Made
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import DatasetClass, Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Value
+
+_NO_DRAWS = frozenset({"seed", "manual_seed", "get_state", "set_state", "getstate", "setstate", "bit_generator"})
+_RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
+
+
+@rule("DL402", severity="bug")
+def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for dataset in project.dataset_classes():
+        if workers.idle(project, dataset.cls):
+            continue
+        for made, drawn, name in (*_kept(project, dataset), *_of_modules(project, dataset)):
+            if made.call in seen or _is_reseeded(project, name.rpartition(".")[2], drawn):
+                continue
+            seen.add(made.call)
+            place = project.place(drawn)
+            yield Finding(
+                project.place(made.call),
+                f"`{name}` is made once, in the main process, and drawn from for every sample ({place.path}:"
+                f"{place.span[0]}): each worker has a copy in the same state, so they draw the same numbers, and draw "
+                "them again whenever workers start",
+                "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
+                "the generator in the worker, from `torch.initial_seed()`",
+                (Related(place, "drawn from here, in every worker"),),
+            )
+
+
+def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Node, str]]:
+    """Generators that constructors keep on self, of the dataset and of the objects that it holds."""
+    building = set(workers.building(project, dataset.cls))
+    held = workers.held(project, dataset.cls)
+    for read in project.reads(dataset.cls):
+        owner = read.function.parent
+        if not _draws(project, read.node) or owner is None or owner.kind != "class":
+            continue
+        for one in (dataset.cls, *held, Class(owner)):
+            for kept in project.kept(one):
+                if kept.attribute == read.attribute and kept.binding is not None and kept.method.name == "__init__":
+                    for made in _generators(project.bound_value(kept.binding)):
+                        if project.function_of(made.call) in building or one in held:
+                            yield made, read.node, f"self.{read.attribute}"
+
+
+def _of_modules(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Node, str]]:
+    """Generators that a module makes when it is imported."""
+    for function in project.fetching(dataset.cls):
+        for scope in with_inner(function):
+            for name, loads in scope.loads.items():
+                for load in loads:
+                    if _draws(project, load):
+                        for made in _generators(project.value(load)):
+                            if project.function_of(made.call).kind == "module":
+                                yield made, load, name
+
+
+def _generators(value: Value) -> Iterator[Made]:
+    return (one for one in alternatives(value) if isinstance(one, Made) and one.name in GENERATORS)
+
+
+def _draws(project: Project, node: t.Expr) -> bool:
+    """Whether a read takes numbers from what it reads, or hands it on; not where it is only asked or stored."""
+    above = project.parent(node)
+    if isinstance(above, t.Attribute):
+        return above.attr not in _NO_DRAWS
+    return not isinstance(above, t.Compare)
+
+
+def _is_reseeded(project: Project, name: str, drawn: t.Node) -> bool:
+    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
+    for store in project.attribute_stores(name):
+        if project.function_of(store.node).name != "__init__":
+            return True
+    for call in project.method_calls(*_RESEEDING):
+        receiver = dotted(call.func.value) if isinstance(call.func, t.Attribute) else None
+        if receiver is not None and receiver.rpartition(".")[2] == name:
+            return True
+    function: Scope = project.function_of(drawn)
+    return name in function.outer

@@ -1,0 +1,178 @@
+import random
+from random import Random
+
+import numpy as np
+import torch
+from numpy.random import RandomState, default_rng
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+RNG = np.random.default_rng(0)  # expect
+UNUSED = np.random.default_rng(0)
+
+
+class OnSelf(Dataset):
+    def __init__(self, size):
+        self.size = size
+        self.rng = default_rng(7)  # expect
+
+    def __getitem__(self, index):
+        return index + self.rng.integers(self.size)
+
+
+class Legacy(Dataset):
+    def __init__(self):
+        self.state = RandomState()  # expect
+
+    def __getitem__(self, index):
+        return self.crop(index)
+
+    def crop(self, index):
+        return index + self.state.randint(3)
+
+
+class Python(Dataset):
+    def __init__(self, rng=None):
+        self.random = Random(1) if rng is None else rng  # expect
+
+    def __getitem__(self, index):
+        return index if self.random.random() < 0.5 else -index
+
+
+class Aliased(Dataset):
+    def __init__(self, deterministic):
+        self.deterministic = deterministic
+        self.generator = np.random.default_rng()  # expect
+
+    def __getitem__(self, index):
+        rng = np.random.default_rng(index) if self.deterministic else self.generator
+        return rng.normal()
+
+
+class OfTorch(Dataset):
+    def __init__(self):
+        self.gen = torch.Generator()  # expect
+
+    def __getitem__(self, index):
+        return torch.rand(2, generator=self.gen)
+
+
+class OfModule(Dataset):
+    def __getitem__(self, index):
+        return RNG.normal()
+
+
+class Flip:
+    def __init__(self, p):
+        self.p = p
+        self._coin = random.Random()  # expect
+
+    def __call__(self, image):
+        return -image if self._coin.random() < self.p else image
+
+
+class WithTransform(Dataset):
+    def __init__(self):
+        self.flip = Flip(0.5)
+
+    def __getitem__(self, index):
+        return self.flip(index)
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+class Global(Dataset):
+    def __getitem__(self, index):
+        return np.random.rand() + random.random() + torch.rand(()).item()
+
+
+class InTheConstructor(Dataset):
+    def __init__(self, size):
+        rng = np.random.default_rng(0)
+        self.order = rng.permutation(size)
+        self.split_rng = np.random.default_rng(1)
+        self.split = self.split_rng.permutation(size)
+
+    def __getitem__(self, index):
+        return self.order[index]
+
+
+class FromTheIndex(Dataset):
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __getitem__(self, index):
+        rng = np.random.default_rng((self.seed, index))
+        return rng.normal()
+
+
+class ReseededPerSample(Dataset):
+    def __init__(self):
+        self.mask_rng = np.random.RandomState()
+
+    def __getitem__(self, index):
+        self.mask_rng.seed(index)
+        return self.mask_rng.rand()
+
+
+class RenewedPerEpoch(Dataset):
+    def __init__(self):
+        self.epoch_rng = np.random.default_rng(0)
+
+    def set_epoch(self, epoch):
+        self.epoch_rng = np.random.default_rng(epoch)
+
+    def __getitem__(self, index):
+        return self.epoch_rng.normal()
+
+
+class RenewedByWorker(Dataset):
+    def __init__(self):
+        self.worker_rng = np.random.default_rng(0)
+
+    def __getitem__(self, index):
+        return self.worker_rng.normal()
+
+
+def start(worker_id):
+    info = get_worker_info()
+    info.dataset.worker_rng = np.random.default_rng(info.seed)
+
+
+class Lazy(Dataset):
+    def __init__(self):
+        self.lazy = None
+
+    def __getitem__(self, index):
+        if self.lazy is None:
+            self.lazy = np.random.default_rng(torch.initial_seed())
+        return self.lazy.normal()
+
+
+class PerIteration(IterableDataset):
+    def __iter__(self):
+        rng = random.Random(get_worker_info().seed)
+        yield rng.random()
+
+
+class WithoutWorkers(Dataset):
+    def __init__(self):
+        self.alone = np.random.default_rng(0)
+
+    def __getitem__(self, index):
+        return self.alone.normal()
+
+
+class Sampler:
+    def __init__(self):
+        self.order_rng = np.random.default_rng(0)
+
+    def __iter__(self):
+        yield from self.order_rng.permutation(8)
+
+
+def loaders():
+    yield DataLoader(RenewedByWorker(), num_workers=2, worker_init_fn=start)
+    yield DataLoader(WithoutWorkers(), num_workers=0)
+    yield DataLoader(OnSelf(3), num_workers=2)
+    yield DataLoader(WithTransform(), num_workers=2)
