@@ -42,9 +42,7 @@ MEMOS = frozenset({"functools.lru_cache", "functools.cache"})
 FEW = 1000
 """Entries of a cache that counts as bounded: at 150 kB, a decoded photo of 224 pixels square, they take 150 MB."""
 
-_PER_WORKER = frozenset(
-    {"numpy.memmap", "numpy.load", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"}
-)
+_PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
 """What a worker rightly makes once for itself."""
 
 _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
@@ -177,6 +175,8 @@ def _is_own(project: Project, value: t.Expr | None) -> bool:
     """Whether what is stored belongs to the worker: an open file, a random number generator, an object of a class."""
     for one in alternatives(project.value(value)):
         if isinstance(one, Instance) or (isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER)):
+            return True
+        if isinstance(one, Made) and any(keyword.name == "mmap_mode" for keyword in one.call.keywords):
             return True
     return False
 

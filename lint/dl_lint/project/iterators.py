@@ -46,23 +46,24 @@ def _source(project: Project, call: t.Call) -> t.Expr | None:
 
 
 def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
-    match source:
-        case t.Comprehension():
-            return any(clause.ifs for clause in source.generators)
-        case t.Name():
-            made = [binding.value for binding in function.bindings.get(source.id, ())]
-            if made and all(_is_fresh(one) for one in made) and not any(project.loops_around(source)):
-                return False
-        case t.Attribute() | t.Subscript():
-            pass
-        case _:
-            return False
+    if isinstance(source, t.Comprehension):
+        return any(clause.ifs for clause in source.generators)
+    if not isinstance(source, t.Name | t.Attribute | t.Subscript):
+        return False
+    if _is_fresh(project, source, function) and not any(project.loops_around(source)):
+        return False
     return not any(_is_endless(one) for one in alternatives(project.value(source)))
 
 
-def _is_fresh(made: t.Expr | None) -> bool:
-    """``iter(samples)`` of this call: its first item is there unless the samples are not."""
-    return isinstance(made, t.Call) and dotted(made.func) == "iter"
+def _is_fresh(project: Project, source: t.Expr, function: Scope) -> bool:
+    """Whether an iterator was made in this call: its first item is there, unless samples or files are empty."""
+    made = [binding.value for binding in function.bindings.get(source.id, ())] if isinstance(source, t.Name) else []
+    if made and all(isinstance(one, t.Call) and dotted(one.func) == "iter" for one in made):
+        return True
+    return all(
+        isinstance(one, Made) and project.function_of(one.call) is function
+        for one in alternatives(project.value(source))
+    )
 
 
 def _is_endless(value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.project import arguments, attributes, reach
@@ -17,6 +17,7 @@ from dl_lint.project.values import (
     Instance,
     Loader,
     Made,
+    Parameter,
     Partial,
     Value,
     alternatives,
@@ -69,13 +70,25 @@ def _inside(project: Project, made: Made, depth: int) -> Iterator[Instance]:
 
 
 def users(project: Project, cls: Class) -> tuple[Loader, ...]:
-    """The loaders that are given an object of ``cls`` or of a class that derives from it."""
+    """The loaders that are given an object of ``cls`` or of a class that derives from it, by call chain."""
     found: dict[Loader, None] = {}
-    for loader in project.loaders():
+    for loader in (variant for made in project.loaders() for variant in variants(project, made)):
         for dataset in given(project, loader):
             if cls in attributes.lineage(project.evaluator, dataset.cls):
                 found[loader] = None
     return tuple(found)
+
+
+def variants(project: Project, loader: Loader, argument: str = "dataset", depth: int = 2) -> Iterator[Loader]:
+    """A loader once for each chain of calls that gives its builder another ``argument``: ``make_loader(train, 4)`` and
+    ``make_loader(test, 0)`` are two loaders, of which one has workers."""
+    found = arguments.argument(project.evaluator, loader, argument)
+    open_ = [one.scope for one in alternatives(found.symbolic) if isinstance(one, Parameter)] if found else []
+    frames = project.callers(open_[0]) if open_ and depth else ()
+    if not frames:
+        yield loader
+    for frame in frames:
+        yield from variants(project, replace(loader, frames=(*loader.frames, frame)), argument, depth - 1)
 
 
 def idle(project: Project, cls: Class) -> bool:
@@ -150,7 +163,7 @@ class Collator:
 
 def collators(project: Project) -> Iterator[Collator]:
     """The collate functions of all loaders."""
-    for loader in project.loaders():
+    for loader in (variant for made in project.loaders() for variant in variants(project, made, "collate_fn")):
         argument = project.argument(loader, "collate_fn")
         for one in alternatives(argument.value):
             partial = one.call if isinstance(one, Partial) else None

@@ -82,7 +82,7 @@ REMEDY = {
 }
 
 
-@rule("DL302", "slow")
+@rule("DL302", severity="slow")
 def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():

@@ -77,7 +77,7 @@ REMEDY = (
 )
 
 
-@rule("DL303", "bug")
+@rule("DL303", severity="bug")
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():

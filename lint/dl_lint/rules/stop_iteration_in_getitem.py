@@ -61,7 +61,7 @@ REMEDY = (
 )
 
 
-@rule("DL309", "bug")
+@rule("DL309", severity="bug")
 def stop_iteration_in_getitem(project: Project) -> Iterator[Finding]:
     seen = set()
     for user, functions in _running(project):

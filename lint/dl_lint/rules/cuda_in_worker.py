@@ -1,0 +1,142 @@
+"""Samples or batches that are put on the accelerator by a worker.
+
+## What it does
+Finds `.cuda()`, `.to("cuda")` and `device="cuda"` in what `__getitem__` of a dataset or the `collate_fn` of a loader
+runs, unless the loader is known to have no workers. A device that is not known is left alone.
+
+## Why is this bad?
+CUDA cannot be used in a forked process once the main process has used it: the worker fails with `Cannot re-initialize
+CUDA in forked subprocess`. Under spawn each worker opens a context of its own, which takes device memory, and every
+tensor must stay alive in the worker until the main process is done with it. Workers should prepare on the CPU; the
+main process moves whole batches, from pinned memory and while the model computes.
+
+## Example
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return torch.from_numpy(self.rows[index]).cuda()
+
+
+def train(rows, model):
+    for batch in DataLoader(Rows(rows), batch_size=32, num_workers=4):
+        model(batch)
+```
+
+## Use instead
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return torch.from_numpy(self.rows[index])
+
+
+def train(rows, model):
+    for batch in DataLoader(Rows(rows), batch_size=32, num_workers=4, pin_memory=True):
+        model(batch.to("cuda", non_blocking=True))
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import alternatives, devices, workers
+from dl_lint.project.reach import with_inner
+from dl_lint.project.values import Const, External
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Value
+    from dl_lint.project.workers import Collator
+
+REMEDY = (
+    "leave it on the CPU, give the loader pin_memory=True, and move the whole batch in the loop: "
+    "`batch.to(device, non_blocking=True)`"
+)
+STARTS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start_method")
+
+
+@rule("DL304", severity="bug")
+def cuda_in_worker(project: Project) -> Iterator[Finding]:
+    if any(_spawns(project.passed(call, "method", "method").value) for call in project.calls(*STARTS)):
+        return
+    seen = set()
+    for function, collator, why in _running(project):
+        for call in _moves(project, function, collator):
+            if call in seen:
+                continue
+            seen.add(call)
+            message = (
+                "a tensor is put on the accelerator where workers run: a forked worker cannot use CUDA once the main "
+                "process has, and under spawn each worker takes a context's worth of device memory"
+            )
+            yield Finding(
+                project.place(call), message, REMEDY, (Related(project.place(why), "workers run it for this"),)
+            )
+
+
+def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
+    """The functions that workers run, with what makes them."""
+    for dataset in project.dataset_classes():
+        if not workers.idle(project, dataset.cls):
+            yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
+    for collator in workers.collators(project):
+        if project.workers(collator.loader) != "none":
+            yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
+
+
+def _spawns(value: Value) -> bool:
+    """Who starts workers by spawn has chosen to use CUDA there."""
+    return isinstance(value, Const) and value.value in ("spawn", "forkserver")
+
+
+def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[t.Call]:
+    """The calls of a function that put something on an accelerator."""
+    for scope in with_inner(function):
+        for call in scope.calls:
+            method = call.func.attr if isinstance(call.func, t.Attribute) else ""
+            named = [keyword.value for keyword in call.keywords if keyword.name == "device"]
+            if method == "to":
+                named.extend(call.args[:1])
+            elif not any(
+                isinstance(one, External) and one.name.startswith("torch.") for one in _callees(project, call)
+            ):
+                named = []
+            if method == "cuda" or any(_is_device(project, one, collator) for one in named):
+                yield call
+
+
+def _callees(project: Project, call: t.Call) -> tuple[Value, ...]:
+    return alternatives(project.value(call.func))
+
+
+def _is_device(project: Project, expr: t.Expr, collator: Collator | None) -> bool:
+    if collator is not None and collator.partial is not None and isinstance(expr, t.Name):
+        names = [param.name for param in collator.function.params]
+        if expr.id in names and project.function_of(expr) is collator.function:
+            return devices.names_accelerator(project, project.passed(collator.partial, expr.id, "", *names).value)
+    return devices.is_accelerator(project, expr)
