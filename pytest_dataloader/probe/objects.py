@@ -39,6 +39,7 @@ _FANOUT = 4
 _DEPTH = 14
 _MOST_GROUPS = 3000
 LARGE = 50_000
+_LOCATED = 8192
 _GROWING: tuple[Any, ...] = (list, dict, set, deque)
 _MOST_COUNTED = 2_000_000
 _LEAVES = frozenset({str, bytes, bytearray, int, float, complex, bool})
@@ -181,7 +182,8 @@ class _Walker:
 
     def _note(self, path: str, thing: Any, scattered: bool) -> None:
         """Keep what can grow and what is worth a larger sample, calling no method that a subclass may redefine."""
-        for kind in _GROWING:
+        for kind in _LOCATED = 8192
+_GROWING:
             if isinstance(thing, kind):
                 self.walk.containers.append((path, functools.partial(kind.__len__, thing)))
         if type(thing) is list and FEW < len(thing) < _MOST_COUNTED and _is_blank(thing):
@@ -249,10 +251,13 @@ def _into(below: dict[str, _Group], group: _Group, step: str, exact: bool, membe
 
 
 def _is_scattered(thing: Any) -> bool:
-    """Whether neighbours in a container mostly lie on pages apart: a list that was shuffled, or filled piecemeal."""
-    places = random.Random(0).sample(range(len(thing) - 1), min(64, len(thing) - 1))
-    apart = sum(abs(id(thing[at + 1]) - id(thing[at])) > 4 * PAGE for at in places)
-    return apart > len(places) / 2
+    """Whether elements that share a page are far apart in a container: one shuffled, filled piecemeal or into holes."""
+    pages: dict[int, list[int]] = {}
+    for at in random.Random(0).sample(range(len(thing)), min(_LOCATED, len(thing))):
+        pages.setdefault(id(thing[at]) // PAGE, []).append(at)
+    shared = [max(places) - min(places) for places in pages.values() if len(places) > 1]
+    near = 4 * PAGE / max(1, exposed_bytes(thing[0]))
+    return len(shared) >= 16 and sum(distance > near for distance in shared) > 0.3 * len(shared)
 
 
 def _is_blank(thing: list[Any]) -> bool:
