@@ -182,8 +182,7 @@ class _Walker:
 
     def _note(self, path: str, thing: Any, scattered: bool) -> None:
         """Keep what can grow and what is worth a larger sample, calling no method that a subclass may redefine."""
-        for kind in _LOCATED = 8192
-_GROWING:
+        for kind in _GROWING:
             if isinstance(thing, kind):
                 self.walk.containers.append((path, functools.partial(kind.__len__, thing)))
         if type(thing) is list and FEW < len(thing) < _MOST_COUNTED and _is_blank(thing):
