@@ -103,6 +103,10 @@ class Project:
         """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
         return self._tokens.mentions(self.evaluator.sites[near].scope.file, word)
 
+    def are_near(self, one: t.Node, other: t.Node) -> bool:
+        """Whether two nodes stand in the same sub-project."""
+        return self._tokens.are_near(self.evaluator.sites[one].scope.file, self.evaluator.sites[other].scope.file)
+
     # --- loaders -----------------------------------------------------------------------
 
     @cached_property
@@ -138,6 +142,10 @@ class Project:
     def loader_loops(self) -> tuple[LoaderLoop, ...]:
         """Every loop over the batches of a loader: for, comprehension, and ``next(iterator)`` in any loop."""
         return self._loops
+
+    def iterated_loaders(self, expr: t.Expr) -> tuple[tuple[Loader, ...], bool]:
+        """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""
+        return loops.iterated_loaders(self.evaluator, self.value(expr))
 
     def repeated_by(self, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
         """The loop (an epoch loop, as a rule) that iterates the same ``loader`` again; it may stand in a caller."""
@@ -230,6 +238,10 @@ class Project:
 
     def is_left_by_break(self, loop: LoopNode) -> bool:
         return context.is_left_by_break(loop)
+
+    def uses(self, near: t.Node, name: str) -> Iterator[t.Expr]:
+        """Where the dotted ``name`` is read in the file of ``near``."""
+        return context.uses(self.evaluator, near, name)
 
     def in_handler(self, node: t.Node) -> bool:
         return context.in_handler(self.evaluator, node)

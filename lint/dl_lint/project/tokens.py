@@ -1,4 +1,4 @@
-"""Words that may stand anywhere in a sub-project: a search over its files' bytes, without parsing."""
+"""Which sub-project a file belongs to, and which words stand in its files: a search over bytes, without parsing."""
 
 # Importing pathlib would cost a warm run 3 ms of its 50.
 
@@ -25,13 +25,22 @@ class Tokens:
     def __init__(self, files: Files) -> None:
         self.files = files
         self._found: dict[tuple[str, bytes], bool] = {}
+        self._tops: dict[FileIndex, str] = {}
 
     def mentions(self, file: FileIndex, word: str) -> bool:
         """Whether a Python file of the sub-project around ``file`` holds ``word``."""
-        key = (self.sub_project(self.files.keys[file]), word.encode())
+        key = (self._top(file), word.encode())
         if key not in self._found:
             self._found[key] = self._search(*key)
         return self._found[key]
+
+    def are_near(self, one: FileIndex, other: FileIndex) -> bool:
+        return one is other or self._top(one) == self._top(other)
+
+    def _top(self, file: FileIndex) -> str:
+        if file not in self._tops:
+            self._tops[file] = self.sub_project(self.files.keys[file])
+        return self._tops[file]
 
     def sub_project(self, path: str) -> str:
         """The nearest folder above ``path`` that looks like the top of a project, else the root."""

@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
+from dl_lint.project.values import Batch, Loader, Tensor, Unknown, Value, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
@@ -73,13 +73,22 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
         sources = alternatives(transfer.receiver)
         unpinned = [one.loader for one in sources if isinstance(one, Batch) and _never_pins(project, one.loader)]
         computed = [one.node for one in sources if isinstance(one, Tensor) and _computed_on_host(project, one)]
-        if not sources or len(unpinned) + len(computed) < len(sources):
+        unknown = [one for one in sources if isinstance(one, Unknown)]
+        if len(unpinned) + len(computed) + len(unknown) < len(sources) or not unpinned + computed:
+            continue
+        if unknown and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
         yield _of_loader(project, transfer, unpinned[0]) if unpinned else _of_copy(project, transfer, computed[0])
 
 
 def _never_pins(project: Project, loader: Loader) -> bool:
     return not loader.prepared and project.pins(loader) == "no"
+
+
+def _nobody_pins(project: Project, near: t.Node) -> bool:
+    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
+    around = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
+    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in around)
 
 
 def _computed_on_host(project: Project, value: Tensor) -> bool:

@@ -1,0 +1,2 @@
+def collate(samples):
+    return [sample.pin_memory() for sample in samples]
