@@ -59,6 +59,7 @@ class Analysis:
                 findings += self._accepted(file, found.get(file.path, []), ran)
             else:
                 self._say_why_not(file, is_relevant=file.path in relevant)
+        self.repeatable &= self._extraction.repeatable
         return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked))
 
     # --- rules -------------------------------------------------------------------------
@@ -89,7 +90,7 @@ class Analysis:
     def _broke_down(self, what: str, error: Exception, paths: Mapping[str, str]) -> None:
         path = _looked_at(error, paths)
         said = " ".join(f"{type(error).__name__}: {error}".split())
-        self._failures.append(Failure(path or "dl-lint", f"{what} broke down, please report it: {said}"))
+        self._failures.append(Failure(path, f"{what} broke down, please report it: {said}"))
         self.repeatable = False
 
     def _name(self, file: File) -> str:

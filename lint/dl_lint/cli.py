@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from dl_lint import __version__
-from dl_lint.output import FORMATS, TALKING, Look, plain, renderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,11 @@ if TYPE_CHECKING:
     from dl_lint.output import Paint, Render
     from dl_lint.report import Entry, Failure
     from dl_lint.session import Outcome, Session
+
+FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif")
+
+# For people; the others are for programs and say nothing beside their records.
+TALKING = ("full", "concise")
 
 CLEAN, FINDINGS, UNCHECKED, INTERRUPTED = 0, 1, 2, 130
 
@@ -70,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Finds the mistakes in PyTorch data pipelines by reading the code; never imports or runs it.",
         epilog="Exit status: 0 clean, 1 findings, 2 something could not be checked.",
         allow_abbrev=False,
+        formatter_class=_help,
     )
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads standard input")
@@ -100,6 +105,15 @@ def _parser() -> argparse.ArgumentParser:
     tune("--no-cache", action="store_true", help="neither read nor write .dl_lint_cache")
     tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
     return parser
+
+
+def _help(prog: str) -> argparse.HelpFormatter:
+    """argparse would import shutil and three compression libraries, 5 ms, to ask how wide the terminal is."""
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = 120
+    return argparse.HelpFormatter(prog, width=width - 2)
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -193,6 +207,8 @@ def _write_baseline(session: Session) -> int:
 
 
 def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
+    from dl_lint.output import Look, plain
+
     talking = options.output_format in TALKING
     look = Look(outcome.lines, _paint(stream) if talking else plain, unsafe=options.unsafe_fixes)
     if not options.diff:
@@ -204,6 +220,8 @@ def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None
 
 
 def _renderer(options: argparse.Namespace) -> Render:
+    from dl_lint.output import renderer
+
     if not options.statistics:
         return renderer(options.output_format)
     from dl_lint.output import statistics
@@ -222,6 +240,8 @@ def _print(chunks: Iterable[str], stream: TextIO) -> None:
 
 def _paint(stream: TextIO) -> Paint:
     """Colours where rich would use them: on a terminal, as NO_COLOR, FORCE_COLOR and TERM have it."""
+    from dl_lint.output import plain
+
     if os.environ.get("NO_COLOR") or not (stream.isatty() or os.environ.get("FORCE_COLOR")):
         return plain
     from rich.console import Console

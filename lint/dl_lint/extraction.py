@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ DEEPEST_BRACKETS = 500
 LONGEST_EXPRESSION_BYTES = 8_000
 MOST_ELIFS = 4_000
 
+Record = dict[str, Any]
+"""The facts of a file as stored, why there are none, or what broke; the last is not kept."""
+
 BRACKET = re.compile(rb"[()\[\]{}]")
 
 
@@ -43,6 +47,8 @@ class Extraction:
         self._cache = cache
         self._version = tool_version("__init__.py", "source.py", "facts")
         self._known: dict[str, FileFacts | Failure] = {}
+        self.repeatable = True
+        """Whether the same files would fare the same again, as far as we know."""
 
     def add(self, path: str, data: bytes) -> str:
         """Take one more file in; returns its digest."""
@@ -57,18 +63,14 @@ class Extraction:
         if jobs < 2 or sum(len(self._data[path]) for path in missing) < WORTH_PROCESSES_BYTES:
             apart = [path for path in missing if monstrous(self._data[path])]
         for path in set(missing).difference(apart):
-            self._keep(path, _extract(path, self._data[path]))
+            self._keep(path, *_extract(path, self._data[path]))
         if apart:
             import_module("dl_lint.facts.lower")  # once, not in every process
         sizes = [len(self._data[path]) for path in apart]
         for number, answer in spread(lambda number: self._answer(apart[number]), sizes, jobs):
             path = apart[number]
-            if isinstance(answer, Died):
-                self._known[path] = Failure(path, f"not analysed: {answer}")
-            else:
-                record = json.loads(answer)
-                self._known[path] = _from_record(path, record)
-                self._cache.write("facts", self._key(path), record)
+            record = _obituary(answer) if isinstance(answer, Died) else json.loads(answer)
+            self._keep(path, _from_record(path, record), record)
 
     def of(self, path: str) -> FileFacts | Failure:
         if path not in self._known:
@@ -87,33 +89,41 @@ class Extraction:
                 return False
         return record is not None
 
-    def _keep(self, path: str, found: FileFacts | Failure) -> None:
+    def _keep(self, path: str, found: FileFacts | Failure, record: Record) -> None:
         self._known[path] = found
-        self._cache.write("facts", self._key(path), _to_record(found))
+        if "broken" in record:
+            self.repeatable = False
+        else:
+            self._cache.write("facts", self._key(path), record)
 
     def _answer(self, path: str) -> bytes:
-        return json.dumps(_to_record(_extract(path, self._data[path]))).encode("ascii")
+        return json.dumps(_extract(path, self._data[path])[1]).encode("ascii")
 
 
-def _extract(path: str, data: bytes) -> FileFacts | Failure:
-    if len(data) > LARGEST_BYTES:
-        return Failure(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB")
+def _extract(path: str, data: bytes) -> tuple[FileFacts | Failure, Record]:
     try:
-        return read(Source.of(path, data))
+        if len(data) > LARGEST_BYTES:
+            raise SourceError(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB")
+        facts = read(Source.of(path, data))
+        return facts, {"facts": store.encode(facts)}
     except SourceError as error:
-        return Failure(path, error.message, error.line)
+        record: Record = {"failure": [error.message, error.line]}
+    except Exception as error:  # a fault of ours in reading one file must not hide what others hold
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        record = {"broken": f"reading it broke down, please report it: {said}"}
+    return _from_record(path, record), record
 
 
-def _to_record(found: FileFacts | Failure) -> dict[str, Any]:
-    if isinstance(found, Failure):
-        return {"failure": [found.message, found.line]}
-    return {"facts": store.encode(found)}
+def _obituary(died: Died) -> Record:
+    """A process killed from outside, perhaps for want of memory, may do better next time."""
+    message = f"not analysed: {died}"
+    return {"broken": message} if died.signal == signal.SIGKILL else {"failure": [message, None]}
 
 
-def _from_record(path: str, record: dict[str, Any]) -> FileFacts | Failure:
+def _from_record(path: str, record: Record) -> FileFacts | Failure:
     if "facts" in record:
         return store.decode(record["facts"])
-    message, line = record["failure"]
+    message, line = (record["broken"], None) if "broken" in record else record["failure"]
     return Failure(path, message, line)
 
 
@@ -127,12 +137,11 @@ def monstrous(data: bytes) -> bool:
         return True
     depth = start = 0
     for bracket in BRACKET.finditer(data):
-        if bracket[0] in b"([{":
-            if depth == 0:
-                start = bracket.start()
-            depth += 1
-        elif depth > 0:
-            depth -= 1
-        if depth > DEEPEST_BRACKETS or (depth and bracket.start() - start > LONGEST_EXPRESSION_BYTES):
+        if depth == 0:
+            start = bracket.start()
+        elif bracket.start() - start > LONGEST_EXPRESSION_BYTES:
+            return True
+        depth = depth + 1 if bracket[0] in b"([{" else max(0, depth - 1)
+        if depth > DEEPEST_BRACKETS:
             return True
     return False

@@ -86,6 +86,8 @@ class _Walk:
             self._add_links()
         elif not stat.S_ISREG(mode):
             self.failures.append(Failure(shown, "not a regular file"))
+        elif path.endswith(".ipynb"):  # JSON is a Python expression, and would be found clean
+            self.failures.append(Failure(shown, "notebooks cannot be linted yet"))
         elif not self._exclude.matching(absolute):
             known = self.files.get(absolute)
             self.files[absolute] = File(known.path if known else shown, absolute, by_name=True)

@@ -51,7 +51,10 @@ class Patterns:
 
 
 def _compile(text: str) -> GitIgnoreSpec:
-    """A line that git would not understand is passed over, as git does."""
+    """A line that git would not understand is passed over, as git does.
+
+    ``data/**`` is read as ``data/*``: to git they are the same, but pathspec takes the first to name ``data/`` itself.
+    """
     from pathspec import GitIgnoreSpec
 
     def understood(line: str) -> bool:
@@ -61,7 +64,7 @@ def _compile(text: str) -> GitIgnoreSpec:
             return False
         return True
 
-    lines = text.splitlines()
+    lines = [line.rstrip()[:-1] if line.rstrip().endswith("/**") else line for line in text.splitlines()]
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:

@@ -42,12 +42,13 @@ class Failure:
     """A file, folder or rule that could not do its part, in one line."""
 
     path: str
+    """Empty if no file is to blame."""
     message: str
     line: int | None = None
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.message}"
+        return f"{where}: {self.message}" if where else self.message
 
 
 @dataclass(frozen=True, slots=True)

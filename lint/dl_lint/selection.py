@@ -80,9 +80,9 @@ def near(written: str, rules: Mapping[str, Entry]) -> str:
 
 
 def did_you_mean(written: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?``, or nothing where no known name is near."""
+    """`` (did you mean "x"?)``, or nothing where no known name is near."""
     from difflib import get_close_matches
 
     names = list(known)
     found = get_close_matches(written, names, 1) or get_close_matches(written.upper(), names, 1)
-    return f'; did you mean "{found[0]}"?' if found else ""
+    return f' (did you mean "{found[0]}"?)' if found else ""

@@ -11,9 +11,7 @@ BOM = codecs.BOM_UTF8
 NEWLINE = re.compile(r"\r\n|\r|\n")
 
 # PEP 263: a comment on the first line, or on the second below a line that is blank or a comment.
-_COOKIE = re.compile(
-    rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII
-)
+_COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 
 
 class SourceError(Exception):

@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from dl_lint.report import Report
 
-FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif")
-
-# For people; the others are for programs and say nothing beside their records.
-TALKING = ("full", "concise")
-
 Lines = Callable[[str], "tuple[str, ...]"]
 """The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""
 

@@ -102,10 +102,13 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _notification(failure: Failure) -> dict[str, Any]:
+    notice: dict[str, Any] = {"level": "error", "message": {"text": failure.message}}
+    if not failure.path:
+        return notice
     location: dict[str, Any] = {"artifactLocation": {"uri": _uri(failure.path)}}
     if failure.line is not None:
         location["region"] = {"startLine": failure.line}
-    return {"level": "error", "message": {"text": failure.message}, "locations": [{"physicalLocation": location}]}
+    return notice | {"locations": [{"physicalLocation": location}]}
 
 
 def _location(place: Place) -> dict[str, Any]:

@@ -1,0 +1,257 @@
+"""The command's surface: options, exit status, streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from dl_lint import __version__
+
+if TYPE_CHECKING:
+    from tests.lint.conftest import Project
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_clean_project_exits_0_and_says_how_many_files_it_saw(project: Project, mended: str) -> None:
+    project.write({"data.py": mended, "pkg/other.py": "x = 1\n"})
+    ran = project.lint()
+    assert (ran.status, ran.out, ran.err) == (0, "No findings in 2 files.\n", "")
+
+
+def test_findings_exit_1_with_frame_reason_and_remedy(project: Project, faulty: str) -> None:
+    project.write({"data.py": faulty})
+    ran = project.lint()
+    assert ran.status == 1
+    assert ran.out.startswith("DL209 ignored-pin-memory-device [*] ")
+    assert "--> data.py:5:64\n" in ran.out
+    assert '5 |     return DataLoader(dataset, num_workers=4, pin_memory=True, pin_memory_device="cuda")' in ran.out
+    assert "help: " in ran.out
+    assert ran.out.endswith("\nFound 1 finding in 1 file of 1.\n[*] 1 can be fixed with --fix.\n")
+
+
+def test_exit_zero_hides_findings_but_not_what_could_not_be_checked(project: Project, faulty: str) -> None:
+    project.write({"data.py": faulty})
+    assert project.lint("--exit-zero").status == 0
+    project.write({"broken.py": "import torch\nnum_workers = (\n"})
+    assert project.lint("--exit-zero").status == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"from torch.utils.data import DataLoader\ndef f(:\n", "broken.py:2: syntax error"),
+        (b"name = '\xff'\n", "broken.py:1: is not utf-8: byte 0xff cannot be decoded"),
+        (b"# coding: klingon\nname = '\xff'\n", "broken.py:1: declares the unknown encoding 'klingon'"),
+        (b"DataLoader = '\0'\n", "broken.py:1: holds a NUL byte"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line_and_the_rest_is_linted(
+    project: Project, faulty: str, content: bytes, said: str
+) -> None:
+    project.write({"broken.py": content, "data.py": faulty})
+    for _ in ("cold", "warm"):
+        ran = project.lint_json()
+        assert ran.status == 2
+        assert ran.places == [("data.py", 5, "DL209")]
+        [line] = ran.err.splitlines()
+        assert line.startswith(f"dl-lint: {said}")
+
+
+def test_a_file_that_no_rule_is_about_must_be_python_only_if_it_is_named(project: Project) -> None:
+    project.write({"snippet.py": "def f(:\n"})
+    assert project.lint().status == 0
+    ran = project.lint("snippet.py")
+    assert ran.status == 2
+    assert ran.err.startswith("dl-lint: snippet.py:1: syntax error")
+
+
+@pytest.mark.parametrize("arguments", [["--selct", "DL1"], ["--jobs", "0"], ["--output-format", "xml"]])
+def test_a_wrong_option_exits_2_and_names_it(project: Project, arguments: list[str]) -> None:
+    ran = project.lint(*arguments)
+    assert ran.status == 2
+    assert arguments[0] in ran.err
+
+
+def test_writing_a_baseline_excludes_fixing(project: Project) -> None:
+    ran = project.lint("--fix", "--write-baseline", "--baseline", "accepted.json")
+    assert ran.status == 2
+    assert "choose one" in ran.err
+
+
+def test_version_is_the_packages() -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert __version__ == pyproject["project"]["version"]
+
+
+def test_start_up_loads_neither_parser_nor_rules_nor_terminal_library(project: Project) -> None:
+    for arguments in (["--version"], ["--help"]):
+        loaded = _modules(project, *arguments)
+        assert "dl_lint.cli" in loaded
+        assert not _top(loaded) & {"libcst", "rich", "pathspec", "dataclasses"}
+        assert not {name for name in loaded if name.startswith(("dl_lint.rules", "dl_lint.project", "dl_lint.facts"))}
+
+
+def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty: str) -> None:
+    project.write({"data.py": faulty, ".gitignore": "build/\n", "tool/pyproject.toml": "", "pyproject.toml": _SETTINGS})
+    cold = _modules(project)
+    assert "libcst" in _top(cold)
+    warm = _modules(project)
+    assert not _top(warm) & {"libcst", "rich", "pathspec", "concurrent", "multiprocessing"}
+    assert not {name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.facts"))}
+    assert project.lint().out == project.command().out
+
+
+_SETTINGS = '[tool.dl-lint]\nexclude = ["vendored/"]\nper-file-ignores = {"tests/*" = ["DL2"]}\n'
+
+
+def _modules(project: Project, *arguments: str) -> set[str]:
+    """Names of the modules that a run of the command has loaded at its end."""
+    code = "import sys; from dl_lint.cli import main; main(sys.argv[1:]); print('\\n' + '\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=project.root, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines())
+
+
+def _top(names: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}
+
+
+# --- the catalogue ---------------------------------------------------------------------
+
+
+def test_rules_are_listed_as_a_table_and_as_json(project: Project) -> None:
+    table = project.lint("--list-rules")
+    assert table.status == 0
+    assert "DL001  unused-suppression" in table.out
+    records = project.lint("--list-rules", "--output-format", "json").records
+    assert [record["code"] for record in records] == [line.split()[0] for line in table.out.splitlines()]
+    assert all(record["explanation"].startswith(record["summary"]) for record in records)
+
+
+@pytest.mark.parametrize("wanted", ["DL209", "ignored-pin-memory-device"])
+def test_explain_prints_the_page_of_a_rule(project: Project, wanted: str) -> None:
+    ran = project.lint("--explain", wanted)
+    assert ran.status == 0
+    assert ran.out.startswith("# DL209 ignored-pin-memory-device (slow)\n")
+    assert "## Use instead" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--explain", "DL2090"], 'no rule "DL2090" (did you mean "DL209"?)'),
+        (["--explain", "ignored-pin-memory"], 'did you mean "ignored-pin-memory-device"?'),
+        (["--select", "DL20,DL9"], '--select: no rule "DL9"'),
+        (["--ignore", "dl209"], '--ignore: no rule "dl209" (did you mean "DL209"?)'),
+        (["--extend-select", "al"], "--extend-select: no rule"),
+    ],
+)
+def test_an_unknown_rule_is_an_error_with_the_likely_one(project: Project, arguments: list[str], said: str) -> None:
+    ran = project.lint(*arguments)
+    assert ran.status == 2
+    assert said in ran.err
+
+
+# --- standard input --------------------------------------------------------------------
+
+
+def test_standard_input_is_linted_under_the_name_given(project: Project, faulty: str) -> None:
+    ran = project.command("-", "--stdin-filename", "pkg/data.py", "--output-format", "json", stdin=faulty.encode())
+    assert (ran.status, ran.places) == (1, [("pkg/data.py", 5, "DL209")])
+    nameless = project.command("-", "--output-format", "concise", stdin=faulty.encode())
+    assert nameless.out.startswith("-:5:64: DL209 [*] ")
+
+
+def test_standard_input_stands_for_the_file_on_disk_and_sees_its_neighbours(project: Project) -> None:
+    train = "import torch\nfrom loaders import train_loader\n\ntrain_loader.dataset = None\n"
+    loaders = "from torch.utils.data import DataLoader\n\ntrain_loader = DataLoader([1], num_workers=1)\n"
+    project.write({"pkg/train.py": "import torch\n", "pkg/loaders.py": loaders})
+    ran = project.command("--stdin-filename", "pkg/train.py", "--output-format", "json", stdin=train.encode())
+    assert ran.places == [("pkg/train.py", 4, "DL211")]
+
+
+def test_fixing_standard_input_prints_the_code_and_speaks_on_stderr(project: Project, faulty: str, mended: str) -> None:
+    ran = project.command("-", "--fix", stdin=faulty.replace("\n", "\r\n").encode())
+    assert ran.status == 0
+    assert ran.out == mended.replace("\n", "\r\n")
+    assert "Fixed 1 finding; 0 left." in ran.err
+
+
+# --- streams and signals ---------------------------------------------------------------
+
+
+def test_a_reader_that_leaves_early_is_no_error(project: Project, faulty: str) -> None:
+    project.write({f"data{number}.py": faulty for number in range(200)})
+    shell = f"{sys.executable} -m dl_lint | head -1"
+    done = subprocess.run(shell, cwd=project.root, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("DL209")
+    assert done.stderr == ""
+
+
+def test_ctrl_c_exits_130_without_a_traceback_or_a_worker_left(project: Project, faulty: str) -> None:
+    filler = "\n".join(f"VALUE_{number} = make(dataset, {number})" for number in range(400))
+    project.write({f"data{number}.py": f"{faulty}\n{filler}\n# {number}\n" for number in range(100)})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dl_lint", "--jobs", "2", "--fix"],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while len(_session(process.pid)) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)  # until its workers run
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert _session(process.pid) == []
+    assert all(project.read(f"data{number}.py").startswith(faulty) for number in range(100))
+
+
+def _session(leader: int) -> list[int]:
+    """Processes of the session that ``leader`` opened, zombies aside."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colours_follow_the_environment_where_there_is_no_terminal(
+    project: Project, faulty: str, environment: dict[str, str], coloured: bool
+) -> None:
+    project.write({"data.py": faulty})
+    ran = project.command(TERM="xterm-256color", **environment)
+    assert ("\x1b[" in ran.out) is coloured
+
+
+def test_what_the_terminal_cannot_show_is_escaped(project: Project, faulty: str) -> None:
+    project.write({"daten_\N{LATIN SMALL LETTER U WITH DIAERESIS}.py": faulty})
+    ran = project.command("--output-format", "concise", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.out.startswith("daten_\\xfc.py:5:64: DL209")
+
+
+def test_statistics_count_findings_by_rule(project: Project, faulty: str) -> None:
+    project.write({"one.py": faulty, "two.py": faulty})
+    ran = project.lint("--statistics")
+    assert ran.out.startswith("2  DL209  [*] ignored-pin-memory-device\n")
+    [row] = json.loads(project.lint("--statistics", "--output-format", "json").out)
+    assert (row["code"], row["count"], row["fixable_count"]) == ("DL209", 2, 2)
