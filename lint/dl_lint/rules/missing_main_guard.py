@@ -1,0 +1,97 @@
+"""A script that starts workers as soon as it is imported.
+
+## What it does
+Finds scripts whose module level iterates a loader with workers, in a loop of its own or in a function that it calls,
+outside `if __name__ == "__main__"`. Modules that other files of the project import, and notebooks, are left alone.
+
+## Why is this bad?
+Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
+the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
+unexpectedly`.
+
+## Example
+```python
+from torch.utils.data import DataLoader
+
+loader = DataLoader(range(1000), batch_size=10, num_workers=2)
+for batch in loader:
+    print(batch.sum())
+```
+
+## Use instead
+```python
+from torch.utils.data import DataLoader
+
+
+def main():
+    loader = DataLoader(range(1000), batch_size=10, num_workers=2)
+    for batch in loader:
+        print(batch.sum())
+
+
+if __name__ == "__main__":
+    main()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import alternatives, scripts, workers
+from dl_lint.project.values import Loader
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import Project
+    from dl_lint.project.scopes import FileIndex, Scope
+
+REMEDY = 'put it into a function, and call that under `if __name__ == "__main__":`'
+
+
+@rule("DL307", severity="bug")
+def missing_main_guard(project: Project) -> Iterator[Finding]:
+    imported = scripts.imported(project)
+    starting = _starting(project)
+    for file in project.files:
+        if file in imported or not file.path.endswith(".py"):
+            continue
+        found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
+        if found:
+            node, loader = min(found, key=lambda one: one[0].at)
+            message = (
+                "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
+                "Python 3.14) each worker imports it again, starts workers in turn and dies"
+            )
+            related = (Related(project.place(loader.call), "this loader has workers"),)
+            yield Finding(project.place(node), message, REMEDY, related)
+
+
+def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
+    """Where workers are started, by the function that does it."""
+    found: dict[Scope, list[tuple[t.Node, Loader]]] = {}
+    for loop in project.loader_loops():
+        for loader in loop.loaders:
+            if project.workers(loader) in ("some", "unknown"):
+                found.setdefault(loop.function, []).append((loop.node, loader))
+    for file in project.files:
+        for call in file.methods.get("iter", ()):
+            for loader in alternatives(project.value(call.args[0] if call.args else None)):
+                if isinstance(loader, Loader) and project.workers(loader) in ("some", "unknown"):
+                    found.setdefault(project.function_of(call), []).append((call, loader))
+    return found
+
+
+def _run_on_import(
+    project: Project, file: FileIndex, starting: dict[Scope, list[tuple[t.Node, Loader]]]
+) -> Iterator[tuple[t.Node, Loader]]:
+    """What module level runs that starts workers: loops of its own, and calls of functions that have one."""
+    yield from starting.get(file.module, ())
+    for scope in scripts.module_level(file):
+        for call in scope.calls:
+            for function in project.reachable(*workers.functions(project, project.value(call.func))):
+                if function in starting:
+                    yield call, starting[function][0][1]
