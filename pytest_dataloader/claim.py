@@ -26,16 +26,16 @@ class Claim:
     """In the best stretch: neighbours only ever make a loader slower."""
     floor: bool = True
 
-    def standing(self, margin: float) -> Standing:
-        """Kept where what was seen reaches the limit; missed where even the best and the end of the interval, with
-        ``margin`` (1.1 is 10 %) to their favour, do not; close otherwise.
+    def standing(self, margin: float, best: float = 1.0) -> Standing:
+        """Kept where what was seen reaches the limit; missed where even the end of the interval, ``margin`` times
+        better (1.1 is 10 %), and the best stretch, ``best`` times better, do not; close otherwise.
         """
         if self.seen <= 0:
             return "close"
         if self.floor:
-            missed = max(self.best, self.high * margin) < self.allowed
+            missed = max(self.best * best, self.high * margin) < self.allowed
             return "kept" if self.seen >= self.allowed else "missed" if missed else "close"
-        missed = min(self.best, self.low / margin) > self.allowed
+        missed = min(self.best / best, self.low / margin) > self.allowed
         return "kept" if self.seen <= self.allowed else "missed" if missed else "close"
 
     @property
@@ -59,6 +59,7 @@ def conclude(
     claims: Sequence[Claim],
     *,
     margin: float,
+    hopeless: float,
     disturbances: Sequence[str],
     quiet: str,
     close: str = "",
@@ -66,13 +67,17 @@ def conclude(
 ) -> Verdict:
     """Passed where every claim is kept, failed where one is missed on a quiet machine, otherwise inconclusive.
 
-    ``disturbances`` says what the neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may
+    A claim that would be missed ``hopeless`` times better fails on any machine. ``disturbances`` says what the neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may
     explain a claim that is neither kept nor clearly missed. ``advice`` is for loaders that miss.
     """
     standings = [claim.standing(margin) for claim in claims]
     if all(standing == "kept" for standing in standings):
         return Verdict("passed", "; ".join(claim.sentence for claim in claims))
     short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
+    lost = [claim.sentence for claim in claims if claim.standing(hopeless, best=hopeless) == "missed"]
+    if disturbances and lost:
+        even = f"the machine was busy ({', '.join(disturbances)}), but {hopeless:g} times better would still miss"
+        return Verdict("failed", f"{'; '.join(lost)}; {even}", tuple(advice))
     if disturbances:
         return Verdict(
             "inconclusive", f"{short}; the machine was too busy to say: {', '.join(disturbances)}", tuple(advice)

@@ -24,6 +24,9 @@ _MARGIN_WITH_WORKERS = 1.15
 """By how much a loader must miss its limit before it fails. On 2 CPUs, figures beside two busy loops over those of the
 idle machine: without workers 0.91 (JPEG) to 1.07 (Python), by the wall clock 0.33 to 0.97; with 2 workers 1.01 (sleep),
 0.92 (JPEG), 0.87 (Python), 0.85 (memory), 0.80 (dicts), 0.45 (tiny). Idle runs differed by up to 1.1 and 1.3 times."""
+_HOPELESS = 10.0
+"""A loader that would miss this many times better fails on a busy machine too. Two busy loops brought the worst kind
+(tiny samples, 2 workers) down to 0.45 of its idle figure; this leaves room for worse neighbours."""
 _WAIT_SECONDS = 60.0
 """A loader that gives nothing for so long hangs; or for 12 times the budget, where that is more."""
 _CLEAR_WINDOWS = 3
@@ -124,6 +127,7 @@ def judge(
     return conclude(
         claims,
         margin=_MARGIN_WITH_WORKERS if evidence.workers else _MARGIN,
+        hopeless=_HOPELESS,
         disturbances=evidence.quietness.disturbances,
         quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
         close=""
@@ -137,9 +141,8 @@ def _advice(seen: Throughput) -> tuple[Advice, ...]:
     found = []
     per_batch = 1 / seen.batches_per_second if seen.batches_per_second else 0.0
     if not seen.workers and per_batch > _WORTH_A_WORKER:
-        found.append(
-            Advice("DL207", f"num_workers=0 makes the training step wait {per_batch * 1e3:.0f} ms for each batch")
-        )
+        waits = f"num_workers=0 makes the training step wait {per_batch * 1e3:.0f} ms for each batch"
+        found.append(Advice("DL207", waits))
     if seen.workers and seen.epochs > 1 and not seen.persistent_workers and not seen.steady:
         start = f"each epoch starts its workers anew, {seen.seconds_to_restart:.2g} s to the first batch"
         found.append(Advice("DL204", f"{start}: set persistent_workers=True"))

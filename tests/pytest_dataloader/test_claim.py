@@ -49,6 +49,11 @@ def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -
         ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "1,200"),
         ([floor(800, low=780, high=820)], [], "failed", "at least 1,000 asked for; the machine was quiet: still"),
         ([floor(800, low=780, high=820)], ["noise", "smoke"], "inconclusive", "too busy to say: noise, smoke"),
+        ([floor(99, low=98, high=99)], ["noise"], "failed", "busy (noise), but 10 times better would still miss"),
+        ([floor(99, low=98, high=101)], ["noise"], "inconclusive", "too busy to say: noise"),
+        ([floor(50, low=48, high=52, best=101)], ["noise"], "inconclusive", "too busy to say: noise"),
+        ([ceiling(120, low=101, high=130)], ["noise"], "failed", "at most 10 asked for; the machine was busy"),
+        ([floor(800, low=780, high=820), ceiling(120, low=101, high=130)], ["noise"], "failed", "120 ms of CPU"),
         (
             [floor(980, low=950, high=1010)],
             [],
@@ -60,7 +65,7 @@ def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -
     ],
 )
 def test_claims_make_a_verdict(claims: list[Claim], disturbances: list[str], outcome: str, words: str) -> None:
-    verdict = conclude(claims, margin=1.1, disturbances=disturbances, quiet="still", advice=ADVICE)
+    verdict = conclude(claims, margin=1.1, hopeless=10, disturbances=disturbances, quiet="still", advice=ADVICE)
     assert verdict.outcome == outcome
     assert words in verdict.reason
     assert verdict.advice == (() if outcome == "passed" else ADVICE)
@@ -68,14 +73,23 @@ def test_claims_make_a_verdict(claims: list[Claim], disturbances: list[str], out
 
 def test_what_is_kept_is_not_complained_about() -> None:
     verdict = conclude(
-        [floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)], margin=1.1, disturbances=[], quiet="still"
+        [floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)],
+        margin=1.1,
+        hopeless=10,
+        disturbances=[],
+        quiet="still",
     )
     assert "samples/s" not in verdict.reason
 
 
 def test_a_reason_of_the_check_replaces_too_close() -> None:
     verdict = conclude(
-        [floor(980, low=950, high=1010)], margin=1.1, disturbances=[], quiet="", close="its epochs are short"
+        [floor(980, low=950, high=1010)],
+        margin=1.1,
+        hopeless=10,
+        disturbances=[],
+        quiet="",
+        close="its epochs are short",
     )
     assert verdict.reason.endswith("; its epochs are short")
 

@@ -164,9 +164,7 @@ def test_an_epoch_of_one_batch_gets_an_honest_verdict(workers: int) -> None:
     assert seen.epochs > 1
     assert seen.samples == 4 * seen.epochs
     assert judge(seen, min_samples_per_second=seen.samples_per_second / 2).outcome == "passed"
-    assert judge(seen, min_samples_per_second=1e6).outcome in (
-        ("failed", "inconclusive") if not workers else ("inconclusive",)
-    )
+    assert judge(seen, min_samples_per_second=1e6).outcome != "passed"
 
 
 def test_an_empty_loader_is_told() -> None:
