@@ -67,8 +67,9 @@ def conclude(
 ) -> Verdict:
     """Passed where every claim is kept, failed where one is missed on a quiet machine, otherwise inconclusive.
 
-    A claim that would be missed ``hopeless`` times better fails on any machine. ``disturbances`` says what the neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may
-    explain a claim that is neither kept nor clearly missed. ``advice`` is for loaders that miss.
+    A claim that would be missed ``hopeless`` times better fails on any machine. ``disturbances`` says what the
+    neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may explain a claim that is neither
+    kept nor clearly missed. ``advice`` is for loaders that miss.
     """
     standings = [claim.standing(margin) for claim in claims]
     if all(standing == "kept" for standing in standings):

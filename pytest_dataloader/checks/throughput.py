@@ -83,9 +83,8 @@ def _clear(seen: Throughput, spent: float, limits: Mapping[str, float | None]) -
         low, high = seen.interval
         precise = high - low < 2 * _PRECISE * seen.samples_per_second
         return seen.workers == 0 and seen.windows >= _PRECISE_WINDOWS and precise
-    if seen.windows >= _CLEAR_WINDOWS and all(claim.certain for claim in claims):
-        return True
-    return spent >= _FAIL_SHARE and judge(seen, **limits).outcome == "failed"
+    kept = seen.windows >= _CLEAR_WINDOWS and all(claim.certain for claim in claims)
+    return kept or (spent >= _FAIL_SHARE and judge(seen, **limits).outcome == "failed")
 
 
 def _claims(seen: Throughput, samples: float | None, batches: float | None, cpu_ms: float | None) -> list[Claim]:
