@@ -50,7 +50,7 @@ BRACKETS = re.compile(r"\[[^\]]*\]")
 def unused(
     source: Source, facts: FileFacts, used: Used, ran: Collection[Entry], known: Mapping[str, Entry]
 ) -> Iterator[Reported]:
-    """What is to be said of the suppressions in one file, of which ``used`` took back findings of the rules that ran."""
+    """What is to be said of the suppressions in a file, of which ``used`` took back findings of the rules that ran."""
     lines = NEWLINE.split(source.text)
     for number, suppression in enumerate(facts.suppressions):
         place = Place(source.path, suppression.at)

@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from dl_lint.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 FAULTY = """\
 from torch.utils.data import DataLoader
@@ -76,14 +78,14 @@ class Project:
     def lint_json(self, *arguments: str) -> Ran:
         return self.lint(*arguments, "--output-format", "json")
 
-    def command(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Ran:
+    def command(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Ran:
         """In a process of its own, as users run it."""
         done = subprocess.run(
             [sys.executable, "-m", "dl_lint", *arguments],
             cwd=self.root,
             input=stdin,
             capture_output=True,
-            env={**os.environ, **environment},
+            env={**os.environ, **(environment or {})},
             timeout=120,
             check=False,
         )

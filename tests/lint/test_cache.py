@@ -42,12 +42,12 @@ def test_nothing_is_kept_without_a_folder() -> None:
     "damage",
     [
         lambda data: data[:-1],
-        lambda data: b"",
+        lambda _: b"",
         lambda data: data[:20],
         lambda data: data.replace(b"2.5", b"9.5"),
         lambda data: b"\xff" + data[1:],
         lambda data: data.partition(b"\n")[2],
-        lambda data: digest(b"[" * 10**6).encode() + b"\n" + b"[" * 10**6,
+        lambda _: digest(b"[" * 10**6).encode() + b"\n" + b"[" * 10**6,
     ],
 )
 def test_a_damaged_record_is_as_good_as_none(tmp_path: Path, damage: object) -> None:

@@ -239,13 +239,13 @@ def test_colours_follow_the_environment_where_there_is_no_terminal(
     project: Project, faulty: str, environment: dict[str, str], coloured: bool
 ) -> None:
     project.write({"data.py": faulty})
-    ran = project.command(TERM="xterm-256color", **environment)
+    ran = project.command(environment={"TERM": "xterm-256color", **environment})
     assert ("\x1b[" in ran.out) is coloured
 
 
 def test_what_the_terminal_cannot_show_is_escaped(project: Project, faulty: str) -> None:
     project.write({"daten_\N{LATIN SMALL LETTER U WITH DIAERESIS}.py": faulty})
-    ran = project.command("--output-format", "concise", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    ran = project.command("--output-format", "concise", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert ran.out.startswith("daten_\\xfc.py:5:64: DL209")
 
 

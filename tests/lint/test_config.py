@@ -89,7 +89,8 @@ def test_every_key_is_read(checkout: Path) -> None:
     )
 
 
-def test_a_file_named_by_hand_may_hold_the_keys_alone(checkout: Path) -> None:
+@pytest.mark.usefixtures("checkout")
+def test_a_file_named_by_hand_may_hold_the_keys_alone() -> None:
     assert read('ignore = ["DL2"]\n', "lint.toml").selectors == Selectors(ignore=("DL2",))
     assert read("[tool.other]\n").selectors == Selectors()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint import extraction, processes
@@ -10,7 +11,9 @@ from dl_lint.cache import Cache, digest
 from dl_lint.extraction import Extraction, monstrous
 from dl_lint.facts import FileFacts, read
 from dl_lint.report import Failure
-from dl_lint.source import Source
+
+if TYPE_CHECKING:
+    from dl_lint.source import Source
 
 MODULE = "from torch.utils.data import DataLoader\n\nloader = DataLoader(make({}))\n"
 

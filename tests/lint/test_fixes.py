@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import random
 import stat
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import fixes
 from dl_lint.fixes import Changed, apply, choose, difference, overlap, write
 from dl_lint.report import Entry, Reported
 from dl_lint.rule import Edit, Finding, Fix, Place, Span
-from dl_lint.source import Source
+from dl_lint.source import NEWLINE, Source
 from hypothesis import given
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
 
 RULE = Entry("DL999", "sample", "bug", "nowhere")
 
@@ -81,7 +83,7 @@ def test_a_character_that_the_encoding_lacks_is_refused() -> None:
 @given(st.text("ab\n\r\t\x0c\N{SNOWMAN}", max_size=30), st.randoms(use_true_random=False))
 def test_an_edit_changes_nothing_beside_itself(text: str, chance: random.Random) -> None:
     data = text.encode()
-    starts = [0, *(found.end() for found in fixes.NEWLINE.finditer(text))]
+    starts = [0, *(found.end() for found in NEWLINE.finditer(text))]
     start, end = sorted((chance.randint(0, len(text)), chance.randint(0, len(text))))
     rows = [max(row for row, first in enumerate(starts, 1) if first <= offset) for offset in (start, end)]
     span = (rows[0], start - starts[rows[0] - 1], rows[1], end - starts[rows[1] - 1])
@@ -155,7 +157,7 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o751
     assert link.is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["a.py", "link.py"]  # noqa: PTH208
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "link.py"]
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
@@ -181,4 +183,4 @@ def test_whatever_stops_a_write_leaves_the_old_file_and_nothing_else(
         write(str(path), b"old", b"new")
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["a.py"]  # noqa: PTH208
+    assert [*tmp_path.iterdir()] == [path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.output.frame import printable
+from dl_lint.output.frame import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,7 @@ def line(reported: Reported, look: Look) -> str:
     place, rule, paint = reported.finding.place, reported.rule, look.paint
     row, column = place.span[0], place.span[1] + 1
     where = f"{paint('bold', printable(place.path))}:{row}:{column}:"
-    said = printable(" ".join(reported.finding.message.split()))
-    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{said}"
+    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{one_line(reported.finding.message)}"
 
 
 def mark(reported: Reported, look: Look) -> str:

@@ -89,6 +89,10 @@ def printable(text: str) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
 def width(text: str) -> int:
     """Columns that a terminal takes for the printable form of the text."""
     if text.isascii() and text.isprintable():

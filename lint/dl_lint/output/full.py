@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.output.concise import mark
-from dl_lint.output.frame import frame, printable
+from dl_lint.output.frame import frame, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ def _block(reported: Reported, look: Look) -> Iterator[str]:
     last_rows = [finding.place.span[2] + CONTEXT, *(related.place.span[2] for related in finding.related)]
     margin = len(str(max(last_rows)))
     title = f"{paint('bold red', rule.code)} {paint('bold', rule.name)}"
-    yield f"{title} {mark(reported, look)}{printable(finding.message)}"
+    yield f"{title} {mark(reported, look)}{one_line(finding.message)}"
     yield from frame(finding.place, look, margin=margin, context=CONTEXT)
     for related in finding.related:
-        yield f"{paint('bold green', 'note')}: {printable(related.message)}"
+        yield f"{paint('bold green', 'note')}: {one_line(related.message)}"
         yield from frame(related.place, look, margin=margin)
-    yield f"{paint('bold cyan', 'help')}: {printable(finding.remedy)}"
+    yield f"{paint('bold cyan', 'help')}: {one_line(finding.remedy)}"
