@@ -119,6 +119,25 @@ def summary(rows: list[Row]) -> str:
     return "\n".join([*lines, "slowest: " + ", ".join(f"{row.case} {row.seconds:.2f} s" for row in slow)])
 
 
+def small_sizes(runs: int) -> None:
+    """How small a list of paths is still seen to be copied, and from what size on it counts."""
+    from memory_loaders import Read, length_at, load, paths
+
+    from pytest_dataloader.checks import Setting, memory
+
+    print("| MB | seen to be copied | counted as copy_on_access |\n|---|---|---|")
+    for megabytes in (0.05, 0.12, 0.25, 0.5, 1.0, 1.1, 1.5, 2.0):
+        seen = []
+        for _ in range(runs):
+            rows = paths(megabytes)
+            seen.append(memory.measure(load(Read(len(rows), length_at("rows"), rows=rows)), setting=Setting()))
+        copied = sum(any(line.copied for line in one.attributes) for one in seen)
+        print(
+            f"| {megabytes} | {copied}/{runs} | {sum(one.kind == 'copy_on_access' for one in seen)}/{runs} |",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -129,10 +148,14 @@ def main() -> None:
     )
     parser.add_argument("--user", default=None, help="measure as this user")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--sizes", action="store_true", help="how small a list is found, instead")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one is not None:
         judge_all(chosen.one, chosen.only, chosen.withhold)
+        return
+    if chosen.sizes:
+        small_sizes(chosen.runs)
         return
     rows = collect(chosen.runs, chosen.only, chosen.withhold, chosen.user)
     print(summary(rows))

@@ -144,8 +144,8 @@ def compare(loader: Any, *, sources: Sources) -> Comparison:
     )  # fmt: skip
     found = Comparison(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
-    if not seen.complete:
-        found.partly += (f"the object graph was walked for {seen.seconds:.1f} s and not to its end",)
+    if seen.refused:
+        found.partly += (f"{seen.refused} objects of the dataset raised when looked into",)
     why = pagemap.why_not(sources.pages) if sources.pages is not None else "pagemap is withheld"
     found.withheld += (why,) if why else ()
     found.pages = not why

@@ -21,6 +21,7 @@ from pytest_dataloader.probe.growth import (
     warm_up_bytes,
 )
 from pytest_dataloader.probe.positions import length_of
+from pytest_dataloader.probe.reading import SECOND
 from pytest_dataloader.probe.retaining import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.totals import judged_by_totals, unattributed
 
@@ -106,7 +107,7 @@ def conclude(found: Comparison, epoch: Epoch, *, start_method: str, persistent: 
         samples_read=sum(window.samples for window in found.windows.values()),
         reading_error=_reading_error(found),
         start_method=start_method,
-        unclear=unclear if forked else "",
+        unclear=(_cut_short(found) or unclear) if forked and not cost.whole else "",
         withheld=found.withheld,
         partly=found.partly,
     )
@@ -154,6 +155,13 @@ def _judged(found: Comparison, epoch: Epoch) -> tuple[tuple[Attribute, ...], Sou
         return attributes, "pagemap", ""
     attributes, source, unclear = judged_by_totals(found, attributes)
     return attributes, "smaps_rollup" if source == "smaps_rollup" else "uss" if source == "uss" else "none", unclear
+
+
+def _cut_short(found: Comparison) -> str:
+    """Why an attribute may have been missed."""
+    if not found.walk.complete:
+        return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
+    return "" if SECOND in found.windows else "the reader did not come to its end"
 
 
 def _accumulated(heap: Accumulation, epoch: Epoch, persistent: bool) -> int:
