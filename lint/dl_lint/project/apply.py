@@ -30,6 +30,7 @@ from dl_lint.project.values import (
     Tensor,
     Value,
     Wrapped,
+    alternatives,
     union,
 )
 
@@ -46,6 +47,8 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
         return attributes.attribute(ev, base, str(key))
     if kind == "item":
         return item(ev, base, key if isinstance(key, Value) else UNKNOWN)
+    if kind == "keyword":
+        return keyword(base, str(key))
     if kind == "iterate":
         return iterate(ev, base)
     return calls.of_value(ev, base, key) if isinstance(key, Call) else UNKNOWN
@@ -57,6 +60,21 @@ def derived(base: Value, kind: str, key: str | Value | Call | None = None) -> Va
     while isinstance(inner, Derived):
         length, inner = length + 1, inner.base
     return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+
+
+def keyword(mapping: Value, name: str) -> Value:
+    """The argument ``name`` of a call with ``**mapping``; what is no known dict may hold anything."""
+    return union(_keyword(one, name) for one in alternatives(mapping))
+
+
+def _keyword(mapping: Value, name: str) -> Value:
+    match mapping:
+        case Table():
+            return mapping.get(name)
+        case Parameter() | Derived():
+            return derived(mapping, "keyword", name)
+        case _:
+            return UNKNOWN
 
 
 def item(ev: Evaluator, base: Value, key: Value) -> Value:

@@ -60,7 +60,7 @@ def _given_here(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: s
     node: t.Node = call
     for keyword in call.keywords:
         if keyword.name is None:
-            inside = _in_tables(ev.symbolic(keyword.value), name)
+            inside = apply.keyword(ev.symbolic(keyword.value), name)
             if not isinstance(inside, Absent):
                 found, node = apply.found(inside, found), keyword
     return Given(found, node)
@@ -80,17 +80,6 @@ def _constant(index: int) -> Value:
     from dl_lint.project.values import Const
 
     return Const(index, "int")
-
-
-def _in_tables(mapping: Value, name: str) -> Value:
-    """``name`` in what ``**mapping`` gives; what is no known dict may hold anything."""
-    return union(one.get(name) if isinstance(one, Table) else _unbound(one, name) for one in alternatives(mapping))
-
-
-def _unbound(mapping: Value, name: str) -> Value:
-    from dl_lint.project.values import Const, Derived, Parameter
-
-    return apply.derived(mapping, "item", Const(name, "str")) if isinstance(mapping, Parameter | Derived) else UNKNOWN
 
 
 # --- parameters of the project's functions --------------------------------------------------

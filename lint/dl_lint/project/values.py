@@ -257,7 +257,7 @@ class Parameter(Value):
 
 @dataclass(frozen=True, slots=True)
 class Derived(Value):
-    """Something taken from a value: step is attr, item, iterate or call; ``key`` the attribute, item or call."""
+    """Something taken from a value: step is attr, item, keyword (``**base``), iterate or call; ``key`` says which."""
 
     base: Value
     step: str
