@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES
 
 
@@ -31,16 +32,21 @@ class _FixtureCheck:
 
     def __call__(self, loader: Any, /, **limits: Any) -> Any:
         __tracebackhide__ = True
+        return self._examine(self._check, limits, loader)
+
+    def _examine(self, check: str, limits: dict[str, Any], *given: Any) -> Any:
+        __tracebackhide__ = True
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
 
-        misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(loader)}"
-        if loaders.is_dataloader(loader):
+        foreign = [loader for loader in given if not loaders.is_dataloader(loader)]
+        if foreign:
+            misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(foreign[0])}"
+        else:
             try:
-                read = checks.read_limits(self._check, limits)
-                return outcome.examine(
-                    self._item, outcome.subject_of(self._item, loader, self._check), self._check, read
-                )
+                read = checks.read_limits(check, limits)
+                subject = outcome.subject_of(self._item, given[0], check)
+                return outcome.examine(self._item, subject, check, read, *given[1:])
             except DataLoaderCheckError as error:
                 misuse = str(error)
             except Exception as error:
@@ -49,9 +55,23 @@ class _FixtureCheck:
         return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
 
 
+class _ThroughputCheck(_FixtureCheck):
+    """The throughput check, which can also compare two loaders."""
+
+    def compare(self, loader: Any, reference: Any, /, *, tolerance: float | None = None) -> Any:
+        """Pull from both loaders in turn, without workers, until it is certain which one costs more per sample.
+
+        Fails where ``loader`` is certainly slower than ``reference`` by more than ``tolerance``, a share (0.15 is 15 %;
+        left out, that of ``--dataloader-tolerance``). Returns the comparison: ``ratio``, ``interval``, ``cpu_ratio``.
+        """
+        __tracebackhide__ = True
+        allowed = self._item.config.stash[BENCH].options.tolerance if tolerance is None else tolerance
+        return self._examine("compare", {"tolerance": allowed}, loader, reference)
+
+
 def _fixture(check: str) -> Any:
     def fixture(request: pytest.FixtureRequest) -> Check:
-        return _FixtureCheck(check, request.node)
+        return _ThroughputCheck(check, request.node) if check == "throughput" else _FixtureCheck(check, request.node)
 
     fixture.__doc__ = (
         f"The {check} check: dataloader_{check}(loader, **limits) measures a torch DataLoader, fails the test where a "

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 Rate = float
 """Something per second; positive."""

@@ -30,15 +30,23 @@ class AdHocTarget:
 class Options:
     """The options of one run, read and checked. ``json`` is absolute, or None where no file is asked for."""
 
-    __slots__ = ("bench", "json", "seconds", "strict", "targets")
+    __slots__ = ("bench", "json", "seconds", "strict", "targets", "tolerance")
 
     def __init__(
-        self, *, bench: bool, targets: tuple[AdHocTarget, ...], seconds: float, json: Path | None, strict: bool
+        self,
+        *,
+        bench: bool,
+        targets: tuple[AdHocTarget, ...],
+        seconds: float,
+        json: Path | None,
+        tolerance: float,
+        strict: bool,
     ) -> None:
         self.bench = bench
         self.targets = targets
         self.seconds = seconds
         self.json = json
+        self.tolerance = tolerance
         self.strict = strict
 
 
@@ -91,6 +99,16 @@ def _seconds(value: Any, _origin: str, _folder: Path) -> float:
     return seconds
 
 
+def _share(value: Any, _origin: str, _folder: Path) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ValueError(f"expected a share between 0 and 1, such as 0.15 for 15 %, got {value!r}")
+    return share
+
+
 def _json(value: Any, _origin: str, folder: Path) -> Path:
     if not str(value).strip():
         raise ValueError("expected the path of a file, got nothing")
@@ -138,6 +156,14 @@ OPTIONS = (
         metavar="PATH",
     ),
     Option(
+        "tolerance",
+        "float",
+        "how much dearer a loader may be than its reference, a share (default 0.15)",
+        _share,
+        default=0.15,
+        metavar="SHARE",
+    ),
+    Option(
         "strict",
         "bool",
         "an inconclusive check (the machine was too busy to say) fails instead of warning",
@@ -178,6 +204,7 @@ def read(config: pytest.Config) -> Options:
         targets=values["target"],
         seconds=values["seconds"],
         json=values["json"],
+        tolerance=values["tolerance"],
         strict=values["strict"],
     )
 

@@ -82,8 +82,8 @@ def subject_of(item: pytest.Item, loader: Any, check: str) -> Subject:
     return Subject(nodeid if number == 1 else f"{nodeid}#{number}", nodeid, loader)
 
 
-def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> Any:
-    """Run a check on a loader under limits already read, and return its evidence.
+def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any) -> Any:
+    """Run a check on a loader, beside ``others``, under limits already read, and return its evidence.
 
     Fails, warns or marks the test as not measured as the verdict says. Exceptions of the loader are passed on;
     BadLimit where limits contradict each other.
@@ -92,10 +92,11 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     evidence: Any = None
     try:
         if checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
-            exercise(subject.loader)
+            for loader in (subject.loader, *others):
+                exercise(loader)
             verdict = Verdict("not_measured", NOT_ASKED)
         else:
-            evidence = _measure(item.config, subject, check, limits)
+            evidence = _measure(item.config, subject, check, limits, *others)
             verdict = checks.judge(check, evidence, limits=limits)
     except NotMeasured as error:
         verdict = Verdict("not_measured", str(error))
@@ -107,7 +108,7 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     return Unmeasured(check, verdict.reason) if evidence is None else evidence
 
 
-def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mapping[str, Any]) -> Any:
+def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any) -> Any:
     options = config.stash[BENCH].options
     if _PROGRESS not in config.stash:
         config.stash[_PROGRESS] = progress_line(config)
@@ -117,7 +118,7 @@ def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mappin
         setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
     with alone(lock_path(config) if options.bench else None):
         try:
-            return checks.measure(check, subject.loader, setting=setting, limits=limits)
+            return checks.measure(check, subject.loader, *others, setting=setting, limits=limits)
         finally:
             if progress is not None:
                 progress.clear()

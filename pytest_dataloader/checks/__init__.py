@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
     from pytest_dataloader.verdict import Verdict
 
 # Every run of pytest imports this module for the names below, so it imports the rest of ours when a check runs.
 
 NAMES = ("throughput", "memory")
 """Every check, in the order in which a target runs them."""
+PAIRED = ("compare",)
+"""Checks of two loaders, which only a test can have: ``dataloader_throughput.compare``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ def check_module(name: str) -> ModuleType:
     """Import the module of a check; raises BadLimit for a name that is none."""
     from pytest_dataloader.errors import BadLimit
 
-    if name not in NAMES:
+    if name not in NAMES + PAIRED:
         raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(NAMES)}")
     return importlib.import_module(f"pytest_dataloader.checks.{name}")
 
@@ -76,11 +79,11 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     return read
 
 
-def measure(name: str, loader: Any, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
-    """Run a check's ``measure`` with those of ``limits`` (already read) that it asks for."""
+def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any]) -> Any:
+    """Run a check's ``measure`` on a loader, or on two, with those of ``limits`` (already read) that it asks for."""
     function = check_module(name).measure
     wanted = inspect.signature(function).parameters
-    return function(loader, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
+    return function(*loaders, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
 
 
 def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:

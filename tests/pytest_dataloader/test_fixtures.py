@@ -227,3 +227,55 @@ def test_fixtures_are_listed_with_what_they_do(pytester: pytest.Pytester) -> Non
     done = pytester.runpytest_subprocess("--fixtures", "-q")
     for name in NAMES:
         done.stdout.re_match_lines([rf"dataloader_{name} -- .*fixtures\.py:\d+", rf"    The {name} check: .*"])
+
+
+COMPARING = """
+import time
+from proj.data import DataLoader, Zeros, make
+
+class Slow(Zeros):
+    def __getitem__(self, index):
+        time.sleep(0.002)
+        return self.data[index]
+
+def slow():
+    return DataLoader(Slow(), batch_size=4)
+
+def test_alike(dataloader_throughput):
+    seen = dataloader_throughput.compare(slow(), slow(), tolerance=0.9)
+    assert 0.5 < seen.ratio < 1.9
+
+def test_slower(dataloader_throughput):
+    dataloader_throughput.compare(slow(), make())
+
+def test_no_reference(dataloader_throughput):
+    dataloader_throughput.compare(slow(), [1, 2])
+
+def test_impossible(dataloader_throughput):
+    dataloader_throughput.compare(slow(), slow(), tolerance=15)
+"""
+
+
+def test_a_loader_is_compared_with_a_reference(project: Project) -> None:
+    project.path.joinpath("test_it.py").write_text(COMPARING)
+    done = project.bench("--dataloader-seconds=3", "--dataloader-tolerance=0.5")
+    assert outcomes(project) == {
+        "test_alike": "passed",
+        "test_slower": "failure",
+        "test_no_reference": "failure",
+        "test_impossible": "failure",
+    }
+    done.stdout.fnmatch_lines(
+        [
+            "compare: * times the reference *, 50 % more tolerated",
+            "dataloader_throughput: expected a torch.utils.data.DataLoader, got list",
+            "dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
+        ]
+    )
+    assert project.loaders["test_it.py::test_slower"]["checks"]["compare"]["verdict"] == "failed"
+
+
+def test_without_the_flag_nothing_is_compared(project: Project) -> None:
+    project.path.joinpath("test_it.py").write_text(COMPARING)
+    project.run("-k", "alike or slower")
+    assert outcomes(project) == {"test_alike": "skipped", "test_slower": "skipped"}

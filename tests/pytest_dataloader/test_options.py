@@ -73,6 +73,8 @@ def test_a_relative_json_path_starts_where_it_was_written(pytester: pytest.Pytes
         (["--dataloader-seconds", "soon"], "--dataloader-seconds: expected a number of seconds above 0, got 'soon'"),
         (["--dataloader-seconds", "-1"], "--dataloader-seconds: expected a number of seconds above 0, got '-1'"),
         (["--dataloader-seconds", "inf"], "--dataloader-seconds: expected a number of seconds above 0, got 'inf'"),
+        (["--dataloader-tolerance", "15"], "--dataloader-tolerance: expected a share between 0 and 1, * got '15'"),
+        (["--dataloader-tolerance", "some"], "--dataloader-tolerance: expected a share between 0 and 1, * got 'some'"),
         (["--dataloader-json", "."], "--dataloader-json: * is a directory; name a file"),
         (["--dataloader-json", ""], "--dataloader-json: expected the path of a file, got nothing"),
         (["--dataloader-bench", "--dataloader-target", "train"], "--dataloader-target: expected NAME=MODULE:ATTR*"),
