@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test lint types docs check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -22,6 +22,11 @@ lint: $(VENV)/.installed-lint
 
 types: $(VENV)/.installed-lint $(VENV)/.installed-test
 	$(BIN)/mypy
+
+# The page of all rules, from their own docstrings.
+docs: $(VENV)/.installed-lint
+	$(BIN)/python -m dl_lint.catalogue > docs/rules.md.new
+	mv docs/rules.md.new docs/rules.md
 
 check: lint types test
 
