@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import arguments, attributes, reach
 from dl_lint.project.frameworks import MAP_DATASETS
 from dl_lint.project.values import (
@@ -26,7 +27,6 @@ from dl_lint.project.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
 
@@ -95,6 +95,21 @@ def idle(project: Project, cls: Class) -> bool:
     """Whether loaders of ``cls`` are known, and none of them has workers."""
     loaders = users(project, cls)
     return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
+
+
+def handed(project: Project, loader: Loader, argument: str) -> t.Node:
+    """Where an argument of a loader is given: in the call of its builder, if that hands it on."""
+    node = project.argument(loader, argument).expr
+    for frame in loader.frames:
+        found = project.evaluator.symbolic(node) if isinstance(node, t.Expr) else UNKNOWN
+        if not isinstance(found, Parameter) or found.scope is not frame.scope:
+            break
+        names = [param.name for param in frame.scope.params]
+        given_ = project.passed(frame.call, found.param.name, *(names[1:] if frame.scope.is_method else names))
+        if not given_.given:
+            break
+        node = given_.expr
+    return node
 
 
 # --- functions -----------------------------------------------------------------------------

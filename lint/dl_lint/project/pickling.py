@@ -1,0 +1,176 @@
+"""What travels to a worker by pickling, and what of it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import attributes, workers
+from dl_lint.project.flow import visible_at_end
+from dl_lint.project.handles import HANDLES
+from dl_lint.project.values import (
+    Bound,
+    Collection,
+    Derived,
+    Function,
+    Generated,
+    Instance,
+    Loader,
+    Made,
+    Partial,
+    Sampler,
+    Table,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Value
+
+DEEPEST = 6
+"""Objects in objects that are looked into: a lambda in a Lambda in a Compose in a dataset in a Subset is four."""
+
+UNPICKLABLE = {
+    "threading.Lock": "a lock",
+    "threading.RLock": "a lock",
+    "threading.Condition": "a lock",
+    "threading.Event": "a lock",
+    "threading.Semaphore": "a lock",
+    "threading.local": "thread-local data",
+    "torch.Generator": "a torch.Generator",
+    **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
+}
+"""What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""
+
+PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """``what`` cannot be pickled. ``node`` is where it is made or, for a function with a name, handed on."""
+
+    what: str
+    node: t.Node
+
+
+def obstacles(project: Project, value: Value, at: t.Node, depth: int = DEEPEST) -> Iterator[Obstacle]:
+    """What keeps ``value``, handed over at ``at``, from being pickled."""
+    for one in alternatives(value) if depth else ():
+        match one:
+            case Function():
+                yield from _of_function(project, one.scope, at)
+            case Bound():
+                yield from _of_local_class(one.receiver)
+            case Partial():
+                yield from obstacles(project, project.evaluator.resolve(one.func), at, depth - 1)
+                yield from _of_arguments(project, one.call, depth, first=1)
+            case Instance():
+                yield from _of_instance(project, one, depth)
+            case Loader() | Sampler():
+                continue
+            case Made():
+                yield from _of_made(project, one, depth)
+            case Derived(step="item", base=Made(name=workers.SPLIT) as made):
+                yield from _of_arguments(project, made.call, depth)
+            case Generated():
+                yield Obstacle("a generator", at)
+            case Collection() | Table():
+                yield from _of_container(project, one, at, depth)
+            case _:
+                continue
+
+
+# --- functions and classes without a name ---------------------------------------------------
+
+
+def _of_function(project: Project, scope: Scope, at: t.Node) -> Iterator[Obstacle]:
+    """A function is pickled by its name, which a lambda lacks and a nested one does not have at module level."""
+    if scope.node is None:
+        return
+    if scope.kind == "lambda":
+        yield Obstacle("a lambda", at if _is_returned(project, scope) else scope.node)
+    elif _is_local(scope):
+        yield Obstacle(f"`{scope.name}`, a nested function", _handing(project, scope, at))
+
+
+def _is_returned(project: Project, scope: Scope) -> bool:
+    """Whether the function that a function is made in returns it."""
+    definer = scope.parent.function if scope.parent is not None else None
+    returns = definer.returns if definer is not None else ()
+    return any(Function(scope) in alternatives(project.evaluator.symbolic(one.value)) for one in returns)
+
+
+def _handing(project: Project, scope: Scope, at: t.Node) -> t.Node:
+    """Where the function that makes a nested one hands it to somebody; ``at``, if that is here or it returns it."""
+    definer = scope.parent
+    if definer is None or project.function_of(at) is definer or _is_returned(project, scope):
+        return at
+    for load in definer.loads.get(scope.name, ()):
+        above = project.parent(load)
+        if isinstance(above, t.Keyword) or (isinstance(above, t.Call) and load in above.args):
+            return load
+    return at
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a definition stands in a function."""
+    outer = scope.parent
+    while outer is not None and outer.kind == "class":
+        outer = outer.parent
+    return outer is not None and outer.kind != "module"
+
+
+def _of_local_class(value: Value) -> Iterator[Obstacle]:
+    for one in alternatives(value):
+        if isinstance(one, Instance) and one.call is not None and _is_local(one.cls.scope):
+            yield Obstacle(f"an object of `{one.cls.scope.name}`, a local class", one.call)
+
+
+# --- what objects hold ----------------------------------------------------------------------
+
+
+def _of_arguments(project: Project, call: t.Call, depth: int, first: int = 0) -> Iterator[Obstacle]:
+    for argument in (*call.args[first:], *(keyword.value for keyword in call.keywords)):
+        yield from obstacles(project, project.value(argument), argument, depth - 1)
+
+
+def _of_made(project: Project, made: Made, depth: int) -> Iterator[Obstacle]:
+    """An object of an outside class holds what it was made of; an outside function (``sorted``) mostly does not."""
+    if made.name in UNPICKLABLE:
+        yield Obstacle(UNPICKLABLE[made.name], made.call)
+    elif made.name.rpartition(".")[2][:1].isupper():
+        yield from _of_arguments(project, made.call, depth)
+
+
+def _of_container(project: Project, value: Collection | Table, at: t.Node, depth: int) -> Iterator[Obstacle]:
+    if isinstance(value, Collection) and value.kind == "generator":
+        yield Obstacle("a generator", value.node or at)
+        return
+    if isinstance(value, Table):
+        held = tuple(item for _, item in value.items)
+    else:
+        held = value.items if value.items is not None else (value.element,)
+    for item in held:
+        yield from obstacles(project, project.evaluator.resolve(item), at, depth - 1)
+
+
+def _of_instance(project: Project, instance: Instance, depth: int) -> Iterator[Obstacle]:
+    """What an object keeps on self when its constructor is done, unless it says itself what is pickled."""
+    ev = project.evaluator
+    if any(isinstance(attributes.of_class(ev, instance.cls, name), Function) for name in PICKLED_BY_HAND):
+        return
+    yield from _of_local_class(instance)
+    building = workers.building(project, instance.cls)
+    for kept in project.kept(instance.cls):
+        binding = kept.binding
+        if binding is None or binding.kind != "assign" or binding.path or kept.method not in building:
+            continue
+        if binding in visible_at_end(kept.method, binding.name).bindings:
+            value = attributes.as_built(ev, instance, ev.symbolic(binding.value))
+            if instance.call is not None:  # of just some object, what its maker passed is not known
+                value = ev.resolve(value)
+            yield from obstacles(project, value, binding.value or binding.node, depth - 1)

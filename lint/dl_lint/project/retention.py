@@ -1,0 +1,189 @@
+"""What a loop puts into containers that outlive it, and whether that is still the memory of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import NONE, Batch, Collection, Const, Derived, Loader, Made, Table, Tensor, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.loops import LoaderLoop
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Value
+
+ADDING = frozenset({"append", "extend", "insert", "appendleft"})
+EMPTYING = frozenset({"clear", "pop", "popleft", "popitem", "remove"})
+_DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict"})
+
+_OF_TENSORS = frozenset(
+    {"cpu", "cuda", "to", "detach", "numpy", "view", "reshape", "squeeze", "unsqueeze", "size", "dim", "numel", "float",
+     "long", "permute", "transpose", "flatten", "argmax", "item", "data_ptr", "contiguous", "clone"}
+)  # fmt: skip
+"""Methods that lists, dicts and strings do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``node`` keeps what ``expr`` is in ``container``, beyond the loop. A comprehension is its own container."""
+
+    node: t.Node
+    expr: t.Expr
+    container: str
+
+
+def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
+    """What a loop over batches keeps, item by item."""
+    if isinstance(loop.node, t.Generator):
+        made = project.parent(loop.node)
+        if isinstance(made, t.Comprehension) and made.kind != "generator":
+            yield from (Kept(made, item, f"this {made.kind}") for item in _items(made.element))
+        return
+    if _is_left_at_once(project, loop.node):
+        return
+    for scope in _scopes(loop.function):
+        for node, container, added in (*_calls(project, scope), *_stores(project, scope)):
+            if loop.node in project.loops_around(node) and _outlives(project, container, scope, loop.node):
+                name = dotted(_root(container)) or ""
+                yield from (Kept(node, item, f"`{name}`") for item in _items(added))
+
+
+def _scopes(function: Scope) -> Iterator[Scope]:
+    yield function
+    for inner in function.children:
+        if inner.kind == "comprehension":
+            yield from _scopes(inner)
+
+
+def _is_left_at_once(project: Project, loop: LoopNode) -> bool:
+    """Whether the first pass ends the loop, on every way."""
+    arms = project.site(loop).scope.file.arms.get(loop, ())
+    return any(block.kind in ("for", "while") and block.exits in ("break", "leave") for block in arms)
+
+
+def _items(added: t.Expr) -> Iterator[t.Expr]:
+    """The expressions that are kept: those in a display one by one."""
+    waiting = [added]
+    while waiting:
+        match waiting.pop():
+            case t.Sequence(items=items):
+                waiting.extend(items)
+            case t.Mapping(items=pairs):
+                waiting.extend(value for _, value in pairs)
+            case t.Starred(value=value):
+                waiting.append(value)
+            case one:
+                yield one
+
+
+def _calls(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+    """``container.append(added)``."""
+    for call in scope.calls:
+        if isinstance(call.func, t.Attribute) and call.func.attr in ADDING and call.args:
+            found = alternatives(project.value(call.func.value))
+            if not any(isinstance(one, Made) and one.name == "collections.deque" for one in found):
+                yield call, call.func.value, call.args[-1]
+
+
+def _stores(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+    """``container[key] = added``, into a dict and not into an array, and ``container += [added]``."""
+    for store in scope.stores:
+        if isinstance(store.target, t.Subscript) and store.value is not None and not store.op and not store.path:
+            constant = all(isinstance(one, Const) for one in alternatives(project.value(store.target.index)))
+            if not constant and any(_is_dict(one) for one in alternatives(project.value(store.target.value))):
+                yield store.node, store.target.value, store.value
+    for bindings in scope.bindings.values():
+        for binding in bindings:
+            if isinstance(binding.node, t.AugAssign) and isinstance(binding.node.value, t.Sequence):
+                yield binding.node, binding.node.target, binding.node.value
+
+
+def _is_dict(value: Value) -> bool:
+    match value:
+        case Table() | Collection(kind="dict"):
+            return True
+        case Made():
+            return value.name in _DICTS
+        case _:
+            return False
+
+
+def _root(container: t.Expr) -> t.Expr:
+    """``groups`` of ``groups[name]``."""
+    while isinstance(container, t.Subscript):
+        container = container.value
+    return container
+
+
+def _outlives(project: Project, container: t.Expr, scope: Scope, loop: LoopNode) -> bool:
+    """Whether a container is neither made anew nor emptied inside the loop."""
+    name = dotted(_root(container))
+    if name is None:
+        return False
+    for one in _scopes(scope.function):
+        for binding in one.bindings.get(name, ()):
+            if binding.kind != "augment" and loop in project.loops_around(binding.node):
+                return False
+        for call in one.calls:
+            emptied = (
+                isinstance(call.func, t.Attribute) and call.func.attr in EMPTYING and dotted(call.func.value) == name
+            )
+            if emptied and loop in project.loops_around(call):
+                return False
+    return True
+
+
+# --- memory of batches ---------------------------------------------------------------------
+
+
+def shares(value: Value) -> tuple[Loader, ...]:
+    """The loaders whose batches a value shares memory with, whatever way the code takes; none if it may be a copy."""
+    found: dict[Loader, None] = {}
+    for one in alternatives(value):
+        if one == NONE:
+            continue
+        match one:
+            case Batch():
+                inner: tuple[Loader, ...] = (one.loader,)
+            case Tensor(placement="cpu"):
+                inner = shares(one.source)
+            case Derived(step="attr", key="numpy"):
+                inner = shares(one.base)
+            case _:
+                return ()
+        if not inner:
+            return ()
+        found.update(dict.fromkeys(inner))
+    return tuple(found)
+
+
+def is_tensor(project: Project, expr: t.Expr) -> bool:
+    """Whether the code treats something as a tensor: here, or elsewhere by the same name."""
+    while True:
+        match expr:
+            case t.Call(func=t.Attribute(value=value, attr=attr)):
+                if attr in _OF_TENSORS:
+                    return True
+                expr = value
+            case t.Attribute(attr="data"):
+                return True
+            case t.Subscript(value=value):
+                expr = value
+            case t.Name(id=name):
+                return any(_is_treated_so(project, load) for load in project.site(expr).scope.loads.get(name, ()))
+            case _:
+                return False
+
+
+def _is_treated_so(project: Project, load: t.Node) -> bool:
+    above = project.parent(load)
+    if not isinstance(above, t.Attribute) or above.attr not in _OF_TENSORS:
+        return False
+    call = project.parent(above)
+    return isinstance(call, t.Call) and call.func is above

@@ -1,0 +1,89 @@
+"""Batches of workers that are kept, each with its file descriptor and its piece of shared memory.
+
+## What it does
+Finds loops over a loader with workers that append CPU tensors of the batch, or views of them, to a container that
+outlives the loop: as they are, after `.detach()`, `.numpy()` or indexing, or after a `.cpu()` that has nothing to copy.
+Copies, numbers, tensors that went to the device and loaders that pin or may pin are left alone.
+
+## Why is this bad?
+A worker sends each tensor in a shared memory file of its own. The main process holds one descriptor and one mapping of
+it for as long as any view of the tensor lives: with a limit of 256 descriptors the loop failed after 243 batches with
+`Too many open files. Communication with the workers is no longer possible`, for `batch.numpy()`, `batch.detach()` and
+`batch[0]` alike, while 4,000 copies made by `.clone()` did no harm. The usual limit is 1,024.
+
+## Example
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def predict(dataset, model):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4)
+    scores, labels = [], []
+    for images, targets in loader:
+        scores.append(model(images))
+        labels.append(targets.detach())
+    return torch.cat(scores), torch.cat(labels)
+```
+
+## Use instead
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def predict(dataset, model):
+    loader = DataLoader(dataset, batch_size=32, num_workers=4)
+    scores, labels = [], []
+    for images, targets in loader:
+        scores.append(model(images))
+        labels.append(targets.clone())
+    return torch.cat(scores), torch.cat(labels)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import retention
+from dl_lint.project.values import Batch
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import Project
+    from dl_lint.project.values import Loader
+
+REMEDY = "keep a copy, `.clone()`, or what is needed of it as numbers, `.tolist()`"
+
+
+@rule("DL305", severity="bug")
+def retained_worker_batch(project: Project) -> Iterator[Finding]:
+    seen = set()
+    for loop in project.loader_loops():
+        calls = {loader.call for loader in loop.loaders}
+        for kept in retention.kept(project, loop):
+            loaders = _sharing(project, kept.expr)
+            if not loaders or kept.node in seen or not calls.intersection(loader.call for loader in loaders):
+                continue
+            seen.add(kept.node)
+            message = (
+                f"{kept.container} keeps tensors of every batch as the workers sent them, each with an open file and a "
+                "piece of shared memory: after some hundred batches the process runs out, `Too many open files`"
+            )
+            related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
+            yield Finding(project.place(kept.node), message, REMEDY, related)
+
+
+def _sharing(project: Project, expr: t.Expr) -> tuple[Loader, ...]:
+    """The loaders whose batches a tensor keeps alive, each with workers and without pinning."""
+    value = project.value(expr)
+    loaders = retention.shares(value)
+    if not all(project.workers(one) in ("some", "unknown") and project.pins(one) == "no" for one in loaders):
+        return ()
+    if isinstance(value, Batch) and value.whole and not project.argument(value.loader, "collate_fn").given:
+        return loaders
+    return loaders if retention.is_tensor(project, expr) else ()

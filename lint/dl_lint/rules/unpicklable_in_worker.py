@@ -1,0 +1,87 @@
+"""Something that cannot be pickled on its way to the workers.
+
+## What it does
+Finds lambdas, nested functions and objects of local classes handed to a loader that may have workers, as `collate_fn`,
+`worker_init_fn` or within the dataset, and datasets that keep such a function, an open file, a lock, a generator or a
+`torch.Generator`. Samplers stay in the main process and may hold anything.
+
+## Why is this bad?
+Under fork workers inherit the dataset. Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) they get it
+pickled, and starting them fails with `Can't pickle local object`. A `torch.Generator` does pickle, and then the worker
+dies with `unable to resize file`.
+
+## Example
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset, length):
+    return DataLoader(dataset, num_workers=4, collate_fn=lambda samples: torch.stack(samples)[:length])
+```
+
+## Use instead
+```python
+from functools import partial
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(samples, length):
+    return torch.stack(samples)[:length]
+
+
+def make_loader(dataset, length):
+    return DataLoader(dataset, num_workers=4, collate_fn=partial(collate, length=length))
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import alternatives, pickling, workers
+from dl_lint.project.values import Absent, Const
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.values import Loader
+
+PARTS = {"dataset": "the dataset of", "collate_fn": "the collate_fn of", "worker_init_fn": "the worker_init_fn of"}
+REMEDY = (
+    "define functions and classes at module level and bind what they need with `functools.partial`; make files, locks, "
+    "generators and random number generators in the worker, where they are first used"
+)
+
+
+@rule("DL306", severity="bug")
+def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
+    seen = set()
+    for loader in project.loaders():
+        for part, of in PARTS.items():
+            for variant in workers.variants(project, loader, part):
+                if project.workers(variant) == "none" or not _pickles(project, variant):
+                    continue
+                value = project.argument(variant, part).value
+                for obstacle in pickling.obstacles(project, value, workers.handed(project, variant, part)):
+                    if obstacle.node not in seen:
+                        seen.add(obstacle.node)
+                        message = (
+                            f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
+                            "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
+                        )
+                        related = (Related(project.place(variant.call), "this loader"),)
+                        yield Finding(project.place(obstacle.node), message, REMEDY, related)
+
+
+def _pickles(project: Project, loader: Loader) -> bool:
+    """Whether workers may be started by pickling: fork does not, and loky has its own way."""
+    context = project.argument(loader, "multiprocessing_context").value
+    return all(
+        isinstance(one, Absent) or (isinstance(one, Const) and one.value in (None, "spawn", "forkserver"))
+        for one in alternatives(context)
+    )
