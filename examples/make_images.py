@@ -34,9 +34,7 @@ def main(folder: Path) -> None:
         make_image(number).save(folder / f"{number:04}.jpg", quality=90)
     classes = [f"class {number}: " + " ".join(f"synonym-{number}-{k}" for k in range(6)) for number in range(CLASSES)]
     (folder / "classes.json").write_text(json.dumps(classes))
-    rows = [
-        {"path": f"{n % IMAGES:04}.jpg", "label": n % CLASSES, "caption": f"picture number {n}"} for n in range(CAPTIONS)
-    ]
+    rows = [{"path": f"{n % IMAGES:04}.jpg", "label": n % CLASSES, "caption": f"picture {n}"} for n in range(CAPTIONS)]
     partial = folder / "index.json.partial"
     partial.write_text(json.dumps(rows))
     partial.rename(done)  # last, so that an interrupted run starts again

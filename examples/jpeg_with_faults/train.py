@@ -7,7 +7,7 @@ from data import CaptionedImages, make_train_loader
 from torch.utils.data import DataLoader, DistributedSampler
 
 
-def main(rank: int, world_size: int, epochs: int = 2, steps: int = 20) -> None:
+def main(rank: int, world_size: int, epochs: int = 2) -> None:
     device = torch.device("cuda")
     mean = torch.zeros(3, device=device)
     # Fault: this sampler shuffles by epoch, and nobody tells it the epoch.

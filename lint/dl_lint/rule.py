@@ -64,7 +64,7 @@ Check = Callable[["Project"], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A registered rule. ``name`` is the function's name with hyphens, as in ``# dl-lint: ignore[manual-pin-memory]``."""
+    """A registered rule; ``name`` is the function's name with hyphens, as in ``dl-lint: ignore[manual-pin-memory]``."""
 
     code: str
     name: str
