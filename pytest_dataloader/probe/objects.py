@@ -257,7 +257,7 @@ def _is_scattered(thing: Any) -> bool:
     for at in random.Random(0).sample(range(len(thing)), min(_LOCATED, len(thing))):
         pages.setdefault(id(thing[at]) // PAGE, []).append(at)
     shared = [max(places) - min(places) for places in pages.values() if len(places) > 1]
-    near = 4 * PAGE / max(1, exposed_bytes(thing[0]))
+    near = max(256.0, 4 * PAGE / max(1, exposed_bytes(thing[0])))
     return len(shared) >= 16 and sum(distance > near for distance in shared) > 0.3 * len(shared)
 
 

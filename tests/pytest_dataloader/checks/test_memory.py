@@ -9,10 +9,9 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,6 +22,9 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
 from pytest_dataloader.probe import copying, pagemap, smaps
 from pytest_dataloader.probe.copying import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
 SIZE = 40_000
@@ -183,7 +185,8 @@ def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[An
 def test_the_growth_of_a_list_is_its_strings() -> None:
     seen = measured(load(Rows(length, rows=names()), shuffle=True))
     assert seen.growth_bytes_per_worker == pytest.approx(SIZE * 112, rel=0.05)
-    assert (seen.type, seen.count) == ("str", pytest.approx(SIZE, rel=0.03))
+    assert seen.type == "str"
+    assert seen.count == pytest.approx(SIZE, rel=0.03)
     assert seen.replacement is not None
     assert seen.replacement.share_unshared == 0
 
@@ -468,7 +471,7 @@ def test_somebody_without_privileges_gets_the_same_verdict_or_none(dumpable: int
 
 
 def test_pagemap_refused_by_the_kernel_falls_back_with_the_reason() -> None:
-    def refused(pid: int, pages: Any) -> pagemap.Pages:
+    def refused(_pid: int, _pages: Any) -> pagemap.Pages:
         raise PermissionError(13, "Permission denied")
 
     seen = measured(COPIES["list"][1](), sources=Sources(refused))

@@ -70,7 +70,7 @@ def test_no_exit_handler_runs_in_a_child(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     atexit.register(mark.touch)
     try:
-        with Child.fork(lambda child: sys.exit(0)):
+        with Child.fork(lambda _child: sys.exit(0)):
             time.sleep(0.1)
     finally:
         atexit.unregister(mark.touch)

@@ -31,11 +31,11 @@ Anonymous:         88 kB
 """
 
 
-def withheld(pid: int, pages: Iterable[int]) -> Pages:
+def withheld(_pid: int, _pages: Iterable[int]) -> Pages:
     raise PermissionError(13, "Permission denied")
 
 
-def all_zero(pid: int, pages: Iterable[int]) -> Pages:
+def all_zero(_pid: int, pages: Iterable[int]) -> Pages:
     return dict.fromkeys(pages, False)
 
 
@@ -64,7 +64,7 @@ def test_memory_never_touched_is_unknown() -> None:
     ("reader", "words"), [(withheld, "Permission denied"), (all_zero, "exclusive bit"), (exclusive_pages, "")]
 )
 def test_a_kernel_that_does_not_tell_is_found_out(reader: object, words: str) -> None:
-    reason = why_not(reader)  # type: ignore[arg-type]  # parametrize knows no union of functions
+    reason = why_not(reader)
     assert (words in reason) if words else reason == ""
 
 
@@ -74,7 +74,7 @@ def test_a_rollup_is_read() -> None:
 
 
 def test_the_next_source_is_used_and_why() -> None:
-    def refused(pid: int) -> smaps.Reading:
+    def refused(_pid: int) -> smaps.Reading:
         raise PermissionError(13, "Permission denied")
 
     reader, why = smaps.first_that_reads(os.getpid(), (refused, smaps.read_uss))
