@@ -61,6 +61,13 @@ def repetition(project: Project, loop: LoopNode) -> Repetition:
     """What one pass of ``loop`` stands for, by what it iterates if that is known, else by its names."""
     if any(loop is one.node for one in project.loader_loops()):
         return "step"
+    named = _named(project, loop)
+    if named == "step" and any(loop in project.repeating(one.node) for one in project.loader_loops()):
+        return "other"
+    return named
+
+
+def _named(project: Project, loop: LoopNode) -> Repetition:
     if TIMING & set(words(project.function_of(loop).name)):
         return "few"
     if isinstance(loop, t.While):

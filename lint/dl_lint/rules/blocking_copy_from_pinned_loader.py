@@ -54,6 +54,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Loader, alternatives
@@ -74,7 +75,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         loader = _pinned(project, transfer)
         if loader is None or not project.repeating(transfer.call):
             continue
-        pinning = project.place(project.argument(loader, "pin_memory").node)
+        pinning = project.place(_pinning(project, loader))
         yield Finding(
             project.place(transfer.call),
             f"{_named(transfer)} comes from a loader that pins its batches ({pinning.path}:{pinning.span[0]}), but the "
@@ -96,6 +97,15 @@ def _pinned(project: Project, transfer: Transfer) -> Loader | None:
         if isinstance(one, Batch) and not one.loader.prepared and project.pins(one.loader) == "yes":
             return one.loader
     return None
+
+
+def _pinning(project: Project, loader: Loader) -> t.Node:
+    """Where it says so: the keyword, or the call that is handed it in a dict or through a subclass."""
+    for keyword in loader.call.keywords:
+        if keyword.name == "pin_memory":
+            return keyword
+    said = project.argument(loader, "pin_memory").node
+    return said if isinstance(said, t.Keyword) and said.name is not None else loader.call
 
 
 def _named(transfer: Transfer) -> str:

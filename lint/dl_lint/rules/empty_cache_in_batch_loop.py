@@ -61,8 +61,11 @@ if TYPE_CHECKING:
 
 EMPTYING = tuple(f"torch.{kind}.empty_cache" for kind in ("cuda", "xpu", "npu", "accelerator"))
 
-HOOKS = frozenset({"training_step", "validation_step", "test_step", "on_train_batch_end", "on_validation_batch_end"})
-"""Methods that Lightning calls for every batch."""
+HOOKS = frozenset(
+    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
+     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
+)  # fmt: skip
+"""Methods that Lightning and the Trainer of transformers call for every batch."""
 
 MODELS = frozenset(
     {"model", "models", "net", "network", "pipeline", "pipe", "unet", "vae", "encoder", "decoder", "transformer",
@@ -107,7 +110,7 @@ def _is_hook(project: Project, function: t.FunctionDef) -> bool:
     cls = project.scope_of(function).parent
     if function.name not in HOOKS or cls is None or cls.kind != "class":
         return False
-    return any("lightning" in base for base in project.external_bases(Class(cls)))
+    return any(base.startswith(("lightning.", "transformers.")) for base in project.external_bases(Class(cls)))
 
 
 def _after_model(project: Project, call: t.Call) -> bool:

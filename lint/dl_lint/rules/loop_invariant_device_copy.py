@@ -68,7 +68,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         if loop is None:
             continue
         place = project.place(loop)
-        built = isinstance(source, t.Call)
+        built = dotted(source) is None or source in copy.args
         yield Finding(
             project.place(copy),
             ("this builds the same tensor on the host" if built else f"`{dotted(source)}` stays the same")
@@ -81,7 +81,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
-    """Copies of host tensors to the device, each with the name or the expression that it copies."""
+    """Copies of host tensors to the device, each with the name or the expression of what is copied."""
     for transfer in project.transfers():
         sources = alternatives(transfer.receiver)
         on_host = all(isinstance(one, Tensor) and one.placement in ("pageable", "pinned") for one in sources)
@@ -91,7 +91,7 @@ def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
         target = project.passed(call, "device")
         copies = call.args and (_last(call) == "tensor" or isinstance(call.args[0], t.Sequence))
         if target.given and copies and project.placement(project.value(call)) != "cpu":
-            yield call, call
+            yield call, call.args[0]
 
 
 def _repeated(project: Project, copy: t.Call, source: t.Expr, over_batches: set[LoopNode]) -> LoopNode | None:

@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, Loader, Tensor, Unknown, Value, alternatives
+from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
         sources = alternatives(transfer.receiver)
         unpinned = [one.loader for one in sources if isinstance(one, Batch) and _never_pins(project, one.loader)]
         computed = [one.node for one in sources if isinstance(one, Tensor) and _computed_on_host(project, one)]
-        unknown = [one for one in sources if isinstance(one, Unknown)]
-        if len(unpinned) + len(computed) + len(unknown) < len(sources) or not unpinned + computed:
+        if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
+        unknown = len(unpinned) + len(computed) < len(sources)
         if unknown and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
         yield _of_loader(project, transfer, unpinned[0]) if unpinned else _of_copy(project, transfer, computed[0])
@@ -83,6 +83,12 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
 
 def _never_pins(project: Project, loader: Loader) -> bool:
     return not loader.prepared and project.pins(loader) == "no"
+
+
+def _may_be_pinned(project: Project, value: Value) -> bool:
+    if isinstance(value, Batch):
+        return not _never_pins(project, value.loader)
+    return isinstance(value, Tensor) and value.placement == "pinned"
 
 
 def _nobody_pins(project: Project, near: t.Node) -> bool:
@@ -106,12 +112,12 @@ def _on_host(project: Project, value: Value) -> bool:
 def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
     made = project.place(loader.call)
     unattended = project.workers(loader) == "none"
-    workers = "give the loader workers and `pin_memory=True`" if unattended else "give the loader `pin_memory=True`"
+    given = "workers and `pin_memory=True`" if unattended else "`pin_memory=True`"
     return Finding(
         project.place(transfer.call),
         f"{_named(transfer)} is in pageable memory, as its loader does not pin ({made.path}:{made.span[0]}): the host "
         "waits for this copy in spite of `non_blocking=True`",
-        f"{workers}, or leave `non_blocking` out",
+        f"give the loader {given}, or leave `non_blocking` out",
         (Related(made, "this loader does not pin its batches"),),
         None if unattended else _pinning(project, loader),
     )
@@ -136,10 +142,7 @@ def _named(transfer: Transfer) -> str:
 def _pinning(project: Project, loader: Loader) -> Fix | None:
     """Let the loader pin, where its own call says or may say whether it does."""
     argument = project.argument(loader, "pin_memory")
-    if isinstance(argument.node, t.Keyword):
-        written = argument.node.name == "pin_memory" and isinstance(argument.expr, t.Constant)
-        return Fix("pin the loader's batches", (edits.replaced(project, argument.expr, "True"),)) if written else None
-    if argument.given:
-        return None
-    edit = edits.added(project, argument.node, "pin_memory=True")
+    edit = edits.added(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
+    if isinstance(argument.expr, t.Constant):
+        edit = edits.replaced(project, argument.expr, "True")
     return Fix("pin the loader's batches", (edit,)) if edit else None

@@ -1,6 +1,7 @@
 import gc
 
 import torch
+from lightning.pytorch import LightningModule
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
@@ -105,6 +106,20 @@ def train_step(model, batch):
 def calls_a_step(model, dataset):
     for batch in DataLoader(dataset, num_workers=4):
         train_step(model, batch)
+
+
+class Module(LightningModule):
+    def training_step(self, batch, batch_idx):
+        loss = self.model(batch)
+        torch.cuda.empty_cache()  # expect
+        return loss
+
+    def validation_step(self, batch, batch_idx):
+        if batch_idx % 50 == 0:
+            torch.cuda.empty_cache()
+
+    def on_train_epoch_end(self):
+        torch.cuda.empty_cache()
 
 
 class Numbers(Dataset):
@@ -301,3 +316,15 @@ def releases_after_each_epoch(model, dataset):
             if epoch % 2 and batch.sum() > 0:
                 release()
         release()
+
+
+def rounds_of_training(model, dataset, num_iters):
+    loader = DataLoader(dataset, num_workers=4)
+    for _ in range(num_iters):
+        train_once(model, loader)
+        torch.cuda.empty_cache()
+
+
+def train_once(model, loader):
+    for batch in loader:
+        model(batch)

@@ -65,6 +65,13 @@ def labels_of_a_gan(generator, dataset):
         generator(images, real, fake)
 
 
+def where_the_batch_is(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        images = images.to(device)
+        mean = torch.tensor([0.485, 0.456, 0.406], dtype=images.dtype, device=images.device)  # expect
+        model(images, mean)
+
+
 def drawn_by_hand(model, dataset, steps):
     weights = torch.tensor([1.0, 2.0])
     batches = iter(DataLoader(dataset, num_workers=4))
@@ -166,6 +173,11 @@ def modules(model, teacher, dataset):
     layer = nn.Linear(3, 3)
     for images in DataLoader(dataset, num_workers=4):
         model(images, teacher.to(device), layer.to(device))
+
+
+def already_a_tensor(model, dataset, weights):
+    for images in DataLoader(dataset, num_workers=4):
+        model(images, torch.as_tensor(weights, device=device), torch.tensor(images.mean(), device=device))
 
 
 def unknown_things(model, dataset, weights):

@@ -35,6 +35,16 @@ def behind_a_logger(model, dataset):
         model(images, index)
 
 
+class Repeated(DataLoader):
+    def __init__(self, dataset, **options):
+        super().__init__(dataset, **options)
+
+
+def of_a_subclass(model, dataset):
+    for images, _ in Repeated(dataset, num_workers=4):
+        model(images.to(device, non_blocking=True))  # expect
+
+
 class Meter:
     def log_every(self, iterable, every):
         for i, element in enumerate(iterable):
