@@ -76,7 +76,8 @@ def _notes(seen: Memory) -> list[str]:
 
 
 def _cost(seen: Memory) -> str:
-    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch"
+    beside = " (all faults together)" if len(seen.kinds) > 1 else ""
+    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
     if not seen.workers:
         return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
     return f"{per_worker}, {size(seen.predicted_total_bytes)} in {seen.workers} workers"

@@ -66,6 +66,8 @@ def judged_by_totals(found: Comparison, attributes: Sequence[Attribute]) -> tupl
             )  # fmt: skip
         judged.append(line)
     guilty = any(line.copied for line in judged)
+    if not unclear and lost >= LEAST[source] and any(line.exposed_bytes >= MIB for line in attributes):
+        unclear = f"{source} shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
     order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
     return tuple(order), source, "" if guilty else unclear
 

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers 
 SIZE = 40_000
 MB = 10**6
 QUICK = Setting()
+RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 
 
 def name(at: int) -> str:
@@ -126,7 +127,7 @@ COPIES: dict[str, tuple[str, Callable[[], DataLoader[Any]]]] = {
     "tuples": ("dataset.rows", lambda: load(Rows(length, rows=[(name(at), at) for at in range(SIZE)]))),
     "records": (
         "dataset.rows[*]['path']",
-        lambda: load(Rows(lambda self, at: len(self.rows[at]["path"]), rows=[{"path": name(at)} for at in range(SIZE)])),
+        lambda: load(Rows(lambda self, at: len(self.rows[at]["path"]), rows=[{"path": path} for path in names()])),
     ),
     "dict": ("dataset.rows", lambda: load(Rows(length, rows=dict(enumerate(names()))))),
     "object array": ("dataset.rows", lambda: load(Rows(length, rows=np.array(names(), dtype=object)))),
@@ -150,7 +151,7 @@ COPIES: dict[str, tuple[str, Callable[[], DataLoader[Any]]]] = {
     "no batching": ("dataset.rows", lambda: load(Rows(length, rows=names()), batch_size=None)),
     "batch sampler": (
         "dataset.rows",
-        lambda: load(Rows(length, rows=names()), batch_size=1, batch_sampler=[[at, at + 1] for at in range(0, SIZE, 40)]),
+        lambda: load(Rows(length, rows=names()), batch_size=1, batch_sampler=RUNS_OF_TWO),
     ),
     "iterable": ("dataset.rows", lambda: load(Stream(rows=names()))),
     "closure": ("dataset.get.closure['rows']", lambda: (lambda rows: load(Rows(lambda _, at: len(rows[at]))))(names())),
@@ -313,7 +314,7 @@ def test_a_dataset_that_hangs_ends_the_check_in_time_and_no_process_stays(monkey
     verdict = memory.judge(measured(load(Rows(hangs))))
     assert verdict.outcome == "inconclusive"
     assert "no answer" in verdict.reason
-    mine = {name for name in {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()} - before}
+    mine = {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()} - before
     assert not [pid for pid in mine if _parent(pid) == os.getpid()]
 
 
