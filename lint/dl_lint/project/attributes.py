@@ -33,6 +33,7 @@ from dl_lint.project.values import (
     Package,
     Parameter,
     Sampler,
+    Table,
     Tensor,
     Value,
     alternatives,
@@ -72,6 +73,9 @@ def attribute(ev: Evaluator, base: Value, name: str) -> Value:
             return _of_made(ev, base, name)
         case Namespace():
             return options.option(ev, base, name)
+        case Table(node=t.Call()):  # types.SimpleNamespace(name=…); a method of a dict is no key of it
+            found = base.get(name)
+            return UNKNOWN if isinstance(found, Absent) else found
         case Parameter() | Derived():
             return apply.derived(base, "attr", name)
         case Option():

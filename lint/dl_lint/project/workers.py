@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 MOST_CLASSES = 16
 """Classes whose construction is followed from one constructor."""
 
+LONGEST_CHAIN = 2
+"""Calls followed outwards from where a loader is made; a builder and the function that sets things up, as a rule."""
+
+MOST_VARIANTS = 64
+
 SPLIT = "torch.utils.data.random_split"
 
 _NESTED = 4
@@ -79,16 +84,29 @@ def users(project: Project, cls: Class) -> tuple[Loader, ...]:
     return tuple(found)
 
 
-def variants(project: Project, loader: Loader, argument: str = "dataset", depth: int = 2) -> Iterator[Loader]:
-    """A loader once for each chain of calls that gives its builder another ``argument``: ``make_loader(train, 4)`` and
-    ``make_loader(test, 0)`` are two loaders, of which one has workers."""
-    found = arguments.argument(project.evaluator, loader, argument)
-    open_ = [one.scope for one in alternatives(found.symbolic) if isinstance(one, Parameter)] if found else []
-    frames = project.callers(open_[0]) if open_ and depth else ()
-    if not frames:
+def variants(project: Project, loader: Loader) -> tuple[Loader, ...]:
+    """A loader once for each chain of calls that leads to it.
+
+    ``make_loader(train, 4)`` and ``make_loader(test, 0)`` are two loaders, of which one has workers.
+    """
+    found = [loader]
+    for _ in range(LONGEST_CHAIN):
+        longer = [variant for one in found for variant in _called_from(project, one)]
+        if longer == found or len(longer) > MOST_VARIANTS:
+            break
+        found = longer
+    return tuple(found)
+
+
+def _called_from(project: Project, loader: Loader) -> Iterator[Loader]:
+    call = loader.frames[-1].call if loader.frames else loader.call
+    scope = project.function_of(call)
+    frames = project.callers(scope) if scope.kind == "function" else ()
+    entered = [frame for frame in frames if frame not in loader.frames]
+    if not entered:
         yield loader
-    for frame in frames:
-        yield from variants(project, replace(loader, frames=(*loader.frames, frame)), argument, depth - 1)
+    for frame in entered:
+        yield replace(loader, frames=(*loader.frames, frame))
 
 
 def idle(project: Project, cls: Class) -> bool:
@@ -178,7 +196,7 @@ class Collator:
 
 def collators(project: Project) -> Iterator[Collator]:
     """The collate functions of all loaders."""
-    for loader in (variant for made in project.loaders() for variant in variants(project, made, "collate_fn")):
+    for loader in (variant for made in project.loaders() for variant in variants(project, made)):
         argument = project.argument(loader, "collate_fn")
         for one in alternatives(argument.value):
             partial = one.call if isinstance(one, Partial) else None

@@ -79,9 +79,9 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
         for call in file.methods.get("iter", ()):
-            for loader in alternatives(project.value(call.args[0] if call.args else None)):
-                if isinstance(loader, Loader) and project.workers(loader) in ("some", "unknown"):
-                    found.setdefault(project.function_of(call), []).append((call, loader))
+            for one in alternatives(project.value(call.args[0] if call.args else None)):
+                if isinstance(one, Loader) and project.workers(one) in ("some", "unknown"):
+                    found.setdefault(project.function_of(call), []).append((call, one))
     return found
 
 

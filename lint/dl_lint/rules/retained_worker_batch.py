@@ -82,8 +82,13 @@ def _sharing(project: Project, expr: t.Expr) -> tuple[Loader, ...]:
     """The loaders whose batches a tensor keeps alive, each with workers and without pinning."""
     value = project.value(expr)
     loaders = retention.shares(value)
-    if not all(project.workers(one) in ("some", "unknown") and project.pins(one) == "no" for one in loaders):
+    if not all(_sends_shared(project, one) for one in loaders):
         return ()
     if isinstance(value, Batch) and value.whole and not project.argument(value.loader, "collate_fn").given:
         return loaders
     return loaders if retention.is_tensor(project, expr) else ()
+
+
+def _sends_shared(project: Project, loader: Loader) -> bool:
+    """Whether batches arrive in shared memory and stay there. Pinning copies them out of it, accelerate may."""
+    return not loader.prepared and project.workers(loader) in ("some", "unknown") and project.pins(loader) == "no"

@@ -63,7 +63,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen = set()
     for loader in project.loaders():
         for part, of in PARTS.items():
-            for variant in workers.variants(project, loader, part):
+            for variant in workers.variants(project, loader):
                 if project.workers(variant) == "none" or not _pickles(project, variant):
                     continue
                 value = project.argument(variant, part).value
