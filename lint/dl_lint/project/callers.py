@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,18 @@ SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elasti
 """Functions that call one of their arguments with ``args``, after so many arguments of their own (the rank)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Callers(Value):
+    """The known calls of one function as a fact to be solved for; None if there are too many to tell."""
+
+    frames: tuple[Frame, ...] | None
+
+
 class Callers:
     """The call sites of each function, found by name and confirmed by value."""
 
     def __init__(self, ev: Evaluator) -> None:
         self.ev = ev
-        self._of: dict[Scope, tuple[Frame, ...] | None] = {}
         self._names: dict[str, set[str]] | None = None
         self._below: dict[Class, list[Class]] | None = None
 
@@ -53,30 +60,34 @@ class Callers:
 
     def of(self, scope: Scope) -> tuple[Frame, ...] | None:
         """All known calls of a function; None if there are too many to tell."""
-        if scope not in self._of:
-            self._of[scope] = None
-            self._of[scope] = self._find(scope)
-        return self._of[scope]
+        found = self._solved(scope)
+        return found.frames if isinstance(found, _Callers) else ()
 
-    def _find(self, scope: Scope) -> tuple[Frame, ...] | None:
+    def _solved(self, scope: Scope) -> Value:
+        """The callers, or nothing while they are being looked for."""
+        return self.ev.solver.solve(("callers", scope), lambda: self._find(scope))
+
+    def _find(self, scope: Scope) -> Value:
+        if scope.name == "__call__":
+            return _Callers(None)
+        candidates = [call for call in self._candidates(scope) if self._may_call(call, scope)]
+        if len(candidates) > MOST_CANDIDATES:
+            return _Callers(None)
         found: list[Frame] = []
-        for call in self._candidates(scope):
+        for call in candidates:
             if self._calls(call, scope):
                 found.append(Frame(scope, call))
                 if len(found) > MOST_CALLS:
-                    return None
-        return tuple(found)
+                    return _Callers(None)
+        return _Callers(tuple(found))
 
     def _candidates(self, scope: Scope) -> list[t.Call]:
         names = {scope.name}
         if scope.name == "__init__" and scope.parent is not None:
             names |= {scope.parent.name, "cls"} | {sub.scope.name for sub in self.subclasses(Class(scope.parent))}
-        elif scope.name == "__call__":
-            return []
         names |= {alias for name in names for alias in self._aliases().get(name, ())}
         names |= SPAWNERS.keys()
-        found = [call for name in names for call in self.ev.files.calls.get(name, ())]
-        return found if len(found) <= MOST_CANDIDATES else []
+        return [call for name in names for call in self.ev.files.calls.get(name, ())]
 
     def _aliases(self) -> dict[str, set[str]]:
         """The other names that imports and assignments give to a name."""
@@ -95,18 +106,18 @@ class Callers:
         return self._names
 
     def _calls(self, call: t.Call, scope: Scope) -> bool:
-        func = call.func
-        if _last(func) in SPAWNERS and scope.name not in SPAWNERS:
-            target = _target(call)
-            if target is None or not self._may_be(target, scope):
-                return False
-            return any(_is(one, scope) for one in self._values(target))
-        return self._may_be(func, scope) and any(
-            _is(one, scope) or self._constructs(one, scope) for one in self._values(func)
-        )
+        target = _entered(call, scope)
+        found = self._values(target) if target is not None else ()
+        return any(_is(one, scope) or self._constructs(one, scope) for one in found)
+
+    def _may_call(self, call: t.Call, scope: Scope) -> bool:
+        target = _entered(call, scope)
+        return target is not None and self._may_be(target, scope)
 
     def _may_be(self, func: t.Expr, scope: Scope) -> bool:
         """Whether ``func`` is worth evaluating in search of ``scope``: often a file would have to be read for it."""
+        if scope.is_method and scope.name != "__init__" and isinstance(func, t.Name) and func.id == scope.name:
+            return False
         root = func
         while isinstance(root, t.Attribute):
             root = root.value
@@ -137,7 +148,10 @@ class Callers:
 
     def bind(self, parameter: Parameter) -> Value:
         """What a parameter may be over all known calls."""
-        frames = self.of(parameter.scope)
+        callers = self._solved(parameter.scope)
+        if not isinstance(callers, _Callers):
+            return callers
+        frames = callers.frames
         if frames is None:
             return UNKNOWN
         if frames:
@@ -202,6 +216,16 @@ def _is(value: Value, scope: Scope) -> bool:
             return False
 
 
+def _entered(call: t.Call, scope: Scope) -> t.Expr | None:
+    """The expression that a call enters, if it enters ``scope``: what it calls, or what it spawns."""
+    if _last(call.func) not in SPAWNERS or scope.name in SPAWNERS:
+        return call.func
+    for keyword in call.keywords:
+        if keyword.name in ("target", "fn"):
+            return keyword.value
+    return call.args[0] if call.args else None
+
+
 def _last(func: t.Expr) -> str:
     """The last part of the name of what is called."""
     return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
@@ -218,13 +242,6 @@ def _may_bind(binding: Binding, scope: Scope, plain: bool) -> bool:
             return not last or last in folders or (isinstance(node, t.ImportFrom) and node.attr in folders)
         case _:
             return True
-
-
-def _target(call: t.Call) -> t.Expr | None:
-    for keyword in call.keywords:
-        if keyword.name in ("target", "fn"):
-            return keyword.value
-    return call.args[0] if call.args else None
 
 
 def argument(ev: Evaluator, frame: Frame, parameter: Parameter) -> Value:

@@ -102,6 +102,20 @@ def repeating(ev: Evaluator, node: t.Node, seen: frozenset[Scope] = frozenset())
     return tuple(found)
 
 
+def uses(ev: Evaluator, near: t.Node, name: str) -> Iterator[t.Expr]:
+    """Where the dotted ``name`` is read in the file of ``near``."""
+    root, *attributes = name.split(".")
+    for scope in ev.sites[near].scope.file.scopes:
+        for load in scope.loads.get(root, ()):
+            node: t.Node | None = load
+            for attribute in attributes:
+                node = ev.parents.get(node) if node is not None else None
+                if not isinstance(node, t.Attribute) or node.attr != attribute:
+                    node = None
+            if isinstance(node, t.Expr):
+                yield node
+
+
 def changes_in(ev: Evaluator, expr: t.Node, loop: LoopNode) -> bool:
     """Whether something that ``expr`` reads is bound, stored or changed in place inside ``loop``."""
     waiting = [expr]

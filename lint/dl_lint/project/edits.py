@@ -46,9 +46,14 @@ def replaced(project: Project, node: t.Node, text: str) -> Edit:
 
 
 def before(project: Project, stmt: t.Stmt, text: str) -> Edit:
-    """Add the statement ``text`` on a line of its own before ``stmt``, indented alike."""
+    """Add ``text``, one statement of one or more lines, before ``stmt``, indented alike."""
     line, column = stmt.at[:2]
     above = project.parent(stmt)
     # positions count a tab as one column, and nobody indents by one space
     indent = "\t" if above is not None and column - above.at[1] == 1 else " "
-    return Edit(Place(project.path(stmt), (line, column, line, column)), f"{text}\n{indent * column}")
+    return Edit(Place(project.path(stmt), (line, column, line, column)), _indented(text, indent, column))
+
+
+def _indented(text: str, indent: str, column: int) -> str:
+    lines = text.replace("    ", "\t").split("\n") if indent == "\t" else text.split("\n")
+    return "".join(f"{line}\n{indent * column}" for line in lines)

@@ -146,7 +146,7 @@ class Evaluator:
                 return replace(value, receiver=self.rewrite(value.receiver, bind, frame))
             case Partial():
                 return replace(value, func=self.rewrite(value.func, bind, frame))
-            case Namespace():
+            case Namespace() if not isinstance(value.parser, Made):
                 return replace(value, parser=self.rewrite(value.parser, bind, frame))
             case Option():
                 return replace(value, default=self.rewrite(value.default, bind, frame))

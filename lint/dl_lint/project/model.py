@@ -186,6 +186,10 @@ class Project:
         """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
         return datasets.fetching(self.evaluator, cls)
 
+    def entered(self, call: t.Call) -> tuple[Scope, ...]:
+        """The functions of the project that a call enters."""
+        return tuple(reach.functions(self.evaluator, self.value(call.func)))
+
     def reachable(self, *roots: Scope) -> tuple[Scope, ...]:
         """The functions of the project that run when ``roots`` do, themselves first."""
         return reach.reachable(self.evaluator, roots)

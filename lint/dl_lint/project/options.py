@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -33,11 +34,11 @@ def parsed(parser: Made, method: str) -> Value | None:
     if parser.name not in PARSERS:
         return None
     if method in _PARSE:
-        return Namespace(parser)
+        return Namespace(replace(parser, frames=()))
     if method in _PARSE_SOME:
         from dl_lint.project import apply
 
-        return apply.pair(Namespace(parser), UNKNOWN)
+        return apply.pair(Namespace(replace(parser, frames=())), UNKNOWN)
     return parser if method in _GROUPS else None
 
 
@@ -64,8 +65,9 @@ def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
 
 def _belongs(ev: Evaluator, call: t.Call, parser: Value) -> bool:
     receiver = call.func.value if isinstance(call.func, t.Attribute) else None
-    found = alternatives(ev.value(receiver))
-    return any(one == parser for one in found) or any(one in _parents(ev, parser) for one in found)
+    found = {one.call for one in alternatives(ev.value(receiver)) if isinstance(one, Made)}
+    wanted = {one.call for one in (parser, *_parents(ev, parser)) if isinstance(one, Made)}
+    return not found.isdisjoint(wanted)
 
 
 def _known(ev: Evaluator, call: t.Call) -> bool:

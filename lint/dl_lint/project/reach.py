@@ -48,14 +48,15 @@ def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Scope
         for call in scope.calls:
             name = dotted(call.func)
             if cls is not None and owner and name and name.startswith(owner + ".") and name.count(".") == 1:
-                yield from _functions(ev, attributes.of_instance(ev, Instance(cls), name[len(owner) + 1 :]))
+                yield from functions(ev, attributes.of_instance(ev, Instance(cls), name[len(owner) + 1 :]))
             else:
-                yield from _functions(ev, ev.value(call.func))
+                yield from functions(ev, ev.value(call.func))
         if cls is not None and owner:
             yield from _properties(ev, scope, owner, cls)
 
 
-def _functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
+def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
+    """The functions of the project that calling ``value`` enters."""
     for one in alternatives(value):
         match one:
             case Function():

@@ -1,0 +1,71 @@
+"""How loaders choose their samples, and the loops that train on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import context
+from dl_lint.project.attributes import of_class
+from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
+from dl_lint.project.values import Absent, Const, Function, Sampler, Value, alternatives
+
+if TYPE_CHECKING:
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.loops import LoaderLoop
+    from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader
+
+TRAINING = ("backward", "step")
+"""Methods that a loop over batches calls when it trains, and not when it evaluates."""
+
+
+def sampler_of(project: Project, loader: Loader) -> Value:
+    """What a loader draws its indices from: its sampler, or the one inside its batch sampler."""
+    for name in ("sampler", "batch_sampler"):
+        value = project.argument(loader, name).value
+        if not isinstance(value, Absent):
+            return _innermost(project, value)
+    return Absent()
+
+
+def _innermost(project: Project, value: Value) -> Value:
+    """The sampler that a batch sampler takes indices from."""
+    if isinstance(value, Sampler) and value.name.endswith(".BatchSampler"):
+        inner = project.argument(value, "sampler")
+        if inner.given:
+            return inner.value
+    return value
+
+
+def shuffles(project: Project, sampler: Sampler) -> bool:
+    """Whether a distributed sampler is known to shuffle by epoch, in some run at least."""
+    if sampler.name != DISTRIBUTED_SAMPLER:
+        return False
+    if sampler.cls is not None and isinstance(of_class(project.evaluator, sampler.cls, "__iter__"), Function):
+        return False  # a project's own order
+    found = alternatives(project.argument(sampler, "shuffle").value)
+    known = all(isinstance(one, Absent | Const) for one in found)
+    return known and any(isinstance(one, Absent) or (isinstance(one, Const) and bool(one.value)) for one in found)
+
+
+def trains(project: Project, loop: LoaderLoop) -> bool:
+    """Whether a loop over batches updates a model: in its body, or in a function that it calls."""
+    functions = set()
+    for scope in (loop.function, *loop.function.children):
+        for call in scope.calls:
+            if loop.node in context.loops_around(project.evaluator, call):
+                if getattr(call.func, "attr", None) in TRAINING:
+                    return True
+                functions |= set(project.entered(call))
+    return any(
+        getattr(call.func, "attr", None) in TRAINING
+        for function in project.reachable(*functions)
+        for call in function.calls
+    )
+
+
+def epoch_of(loop: LoopNode) -> str | None:
+    """The name that a loop over epochs gives the epoch."""
+    from dl_lint.facts import tree as t
+
+    return loop.target.id if isinstance(loop, t.For) and isinstance(loop.target, t.Name) else None

@@ -1,0 +1,138 @@
+"""An iterator over a loader is made again for every batch.
+
+## What it does
+
+Finds `next(iter(loader))`, and `iter(loader)` followed by one `next`, in a loop that runs for each batch.
+
+## Why is this bad?
+
+Each `iter(loader)` starts an epoch: with workers it starts the processes, lets them fetch `prefetch_factor` batches
+each, takes one batch and throws the rest away. That was measured to cost 53 times as much per batch as going on with
+one iterator (fork; with spawn and forkserver the workers import torch again too). Without `shuffle=True` it is also
+the same first batch every time.
+
+Not flagged: one batch before a loop, one at the start of an epoch, and iterators of lists, dicts or parameters.
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, steps):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+    for step in range(steps):
+        images, labels = next(iter(loader))
+        model(images, labels)
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, steps):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+    batches = iter(loader)
+    for step in range(steps):
+        try:
+            images, labels = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            images, labels = next(batches)
+        model(images, labels)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.values import ABSENT, Const, alternatives
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.values import Loader
+
+
+@rule("DL201", severity="slow")
+def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
+    for call in project.calls("builtins.iter"):
+        if len(call.args) != 1 or not _drawn_from_once(project, call):
+            continue
+        loaders, certain = project.iterated_loaders(call.args[0])
+        loop = _step_loop(project, call)
+        if loop is None or not loaders or not certain or any(_built_in(project, one, loop) for one in loaders):
+            continue
+        made = project.place(loaders[0].call)
+        yield Finding(
+            project.place(call),
+            _message(project, loaders[0]),
+            "make the iterator once before the loop, draw from it with `next`, and make it anew on StopIteration",
+            (Related(made, "the loader is built here"), Related(project.place(loop), "the loop that repeats it")),
+        )
+
+
+def _message(project: Project, loader: Loader) -> str:
+    text = "`iter` starts the loader anew for every batch"
+    if project.workers(loader) in ("some", "unknown"):
+        text += ": workers are started, prefetch, and are thrown away after one batch"
+    shuffled = [project.argument(loader, name).value for name in ("shuffle", "sampler", "batch_sampler")]
+    if all(alternatives(value) in ((ABSENT,), (Const(False, "bool"),)) for value in shuffled):
+        text += "; without shuffle it is the same first batch each time"
+    return text
+
+
+def _drawn_from_once(project: Project, call: t.Call) -> bool:
+    """Whether the iterator gives one batch and is dropped."""
+    above = project.parent(call)
+    if isinstance(above, t.Call):
+        return isinstance(above.func, t.Name) and above.func.id == "next" and above.args[0] is call
+    if isinstance(above, t.Attribute):
+        return above.attr in ("next", "__next__")
+    if not isinstance(above, t.Assign) or not isinstance(above.targets[0], t.Name) or len(above.targets) > 1:
+        return False
+    if project.in_handler(call) or any(project.tests_around(call)):
+        return False  # made anew when it is exhausted
+    loads = project.site(call).scope.loads[above.targets[0].id]
+    return len(loads) == 1 and _is_next_of(project, loads[0]) and _same_loop(project, loads[0], call)
+
+
+def _is_next_of(project: Project, load: t.Name) -> bool:
+    above = project.parent(load)
+    if isinstance(above, t.Attribute):
+        return above.attr in ("next", "__next__")
+    return isinstance(above, t.Call) and isinstance(above.func, t.Name) and above.func.id == "next"
+
+
+def _same_loop(project: Project, one: t.Node, other: t.Node) -> bool:
+    return next(project.loops_around(one), None) is next(project.loops_around(other), None)
+
+
+def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
+    """The loop that makes the iterator again for each batch, in this function or around a call of it.
+
+    A loop with a loop over a loader in it is one over epochs; one batch more per epoch is no harm.
+    """
+    if project.in_handler(call):
+        return None
+    epochs = {around for loop in project.loader_loops() for around in project.loops_around(loop.node)}
+    lexical = next(project.loops_around(call), None)
+    if lexical is not None:
+        return None if lexical in epochs else lexical
+    function = project.function_of(call)
+    if any(loop.function is function for loop in project.loader_loops()):
+        return None
+    return next((loop for loop in project.repeating(call) if loop not in epochs), None)
+
+
+def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:
+    """Whether the loop builds the loader anew too."""
+    calls = (loader.call, *(frame.call for frame in loader.frames))
+    return any(loop in project.repeating(call) for call in calls)

@@ -1,0 +1,129 @@
+"""A tensor is pinned on the thread that is about to copy it to the device.
+
+## What it does
+
+Finds `x.pin_memory()` whose result is copied to the device in the same pass of the code: chained, as in
+`x.pin_memory().to(device, non_blocking=True)`, or through a variable.
+
+## Why is this bad?
+
+Pinning allocates page-locked memory and copies the tensor into it, and the host waits for both. The copy that follows
+may then be asynchronous, but the host has already spent more than a plain `x.to(device, non_blocking=True)` costs,
+which makes the driver stage the same bytes piece by piece through its own pinned buffer. With a blocking copy behind
+it, as in `x.pin_memory().to(device)`, pinning gains nothing at all. Pinning pays only where another thread does it:
+`DataLoader(pin_memory=True)` has such a thread.
+
+Not flagged: a buffer that is pinned once and used again, pinning in a collate function or in a `pin_memory` method
+(the loader's thread runs those), and weights.
+
+## Example
+
+```python
+def train(model, batches, device):
+    for images in batches:
+        images = images.pin_memory().to(device, non_blocking=True)
+        model(images)
+```
+
+## Use instead
+
+```python
+def train(model, batches, device):
+    for images in batches:
+        images = images.to(device, non_blocking=True)
+        model(images)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import workers
+from dl_lint.project.values import Derived, Made, Tensor, Value, alternatives
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project, Transfer
+
+WEIGHTS = ("safetensors.", "torch.load", "torch.nn.")
+"""Where weights come from: no loader could pin them in its thread."""
+
+WEIGHT_METHODS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"})
+
+
+@rule("DL101", severity="slow")
+def manual_pin_memory(project: Project) -> Iterator[Finding]:
+    told = set()
+    for move in project.transfers():
+        if move.destination != "device":
+            continue
+        for one in alternatives(move.receiver):
+            if not isinstance(one, Tensor) or one.placement != "pinned" or one.node in told:
+                continue
+            pin = one.node
+            if _pins(pin) and _each_time(project, pin, move) and not _of_weights(project, one, move):
+                told.add(pin)
+                yield _finding(project, pin, move)
+
+
+def _finding(project: Project, pin: t.Node, move: Transfer) -> Finding:
+    if move.asynchronous is False:
+        message = "pinning here buys nothing: the copy that follows is a blocking one, and the host waits for both"
+    else:
+        message = "the host waits here while the tensor is copied to pinned memory, longer than the copy could save"
+    copy = project.place(move.call)
+    return Finding(
+        project.place(pin),
+        message,
+        "drop `.pin_memory()` and keep `.to(device, non_blocking=True)`, or let the loader's thread do it with "
+        "`DataLoader(pin_memory=True)`",
+        () if move.receiver_expr is pin else (Related(copy, "the copy to the device"),),
+    )
+
+
+def _pins(node: t.Node) -> bool:
+    """Whether this is ``x.pin_memory()`` and not an allocation such as ``torch.empty(…, pin_memory=True)``."""
+    return isinstance(node, t.Call) and isinstance(node.func, t.Attribute) and node.func.attr == "pin_memory"
+
+
+def _each_time(project: Project, pin: t.Node, move: Transfer) -> bool:
+    """Whether the tensor is pinned anew for each copy, by code of the main process that runs again and again."""
+    function = project.function_of(pin)
+    if function is not project.function_of(move.call) or function.name in ("pin_memory", "__init__"):
+        return False
+    around = tuple(project.loops_around(pin))
+    if any(loop not in around for loop in project.loops_around(move.call)):
+        return False  # pinned before the loop that copies it
+    if around:
+        return not _collates(project, pin)
+    if function.kind == "module":
+        return False
+    called = bool(project.callers(function))
+    return (not called or bool(project.repeating(pin))) and not _collates(project, pin)
+
+
+def _collates(project: Project, pin: t.Node) -> bool:
+    """Whether a loader runs this as its collate function."""
+    return project.function_of(pin) in project.reachable(*(one.function for one in workers.collators(project)))
+
+
+def _of_weights(project: Project, pinned: Tensor, move: Transfer) -> bool:
+    above = project.parent(move.call)
+    if isinstance(above, t.Assign) and any(isinstance(to, t.Attribute) and to.attr == "data" for to in above.targets):
+        return True
+    return any(_is_weight(one) for one in alternatives(pinned.source))
+
+
+def _is_weight(value: Value) -> bool:
+    while isinstance(value, Derived | Tensor):
+        if isinstance(value, Tensor):
+            value = value.source
+            continue
+        if value.step == "attr" and value.key in WEIGHT_METHODS:
+            return True
+        value = value.base
+    return isinstance(value, Made) and value.name.startswith(WEIGHTS)

@@ -1,0 +1,167 @@
+"""A DistributedSampler shuffles every epoch alike, because nobody tells it the epoch.
+
+## What it does
+
+Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, in a project that never
+mentions `set_epoch`; and a `set_epoch(epoch)` that comes after the loader was iterated in that epoch.
+
+## Why is this bad?
+
+The order is a function of the seed and of the epoch that was last set: without `set_epoch` it is the same in every
+epoch, and each rank sees the same batches of the same samples again and again. There is no error, only a model that
+generalises worse. Called after the loop, it takes effect one epoch late, so the first two epochs are alike.
+
+Not flagged: samplers that do not shuffle, loops that do not train, and loaders handed to a trainer that calls
+`set_epoch` itself (Lightning, accelerate).
+
+## Example
+
+```python
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def train(model, optimizer, dataset, epochs):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler)
+    for epoch in range(epochs):
+        for images, labels in loader:
+            model(images, labels).backward()
+            optimizer.step()
+```
+
+## Use instead
+
+```python
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def train(model, optimizer, dataset, epochs):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for images, labels in loader:
+            model(images, labels).backward()
+            optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import sampling
+from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
+from dl_lint.project.purpose import purpose
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import NONE, Sampler, alternatives
+from dl_lint.rule import Finding, Fix, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import LoaderLoop, Project
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.values import Loader
+
+
+@rule("DL401", severity="bug")
+def missing_set_epoch(project: Project) -> Iterator[Finding]:
+    told: set[t.Node] = set()
+    for loop in project.loader_loops():
+        for loader in loop.loaders:
+            for sampler in alternatives(sampling.sampler_of(project, loader)):
+                if not isinstance(sampler, Sampler) or not _matters(project, sampler, loader):
+                    continue
+                epochs = project.repeated_by(loop, loader)
+                if epochs is None or not sampling.trains(project, loop):
+                    continue
+                if project.mentions(sampler.call, "set_epoch") or project.mentions(loop.node, "set_epoch"):
+                    late = _late(project, loop, loader, epochs)
+                    if late is not None and late not in told:
+                        told.add(late)
+                        yield _too_late(project, late, loop)
+                elif sampler.call not in told:
+                    told.add(sampler.call)
+                    yield _never(project, sampler, loop, loader, epochs)
+
+
+def _matters(project: Project, sampler: Sampler, loader: Loader) -> bool:
+    return not loader.prepared and sampling.shuffles(project, sampler) and purpose(project, sampler) != "evaluation"
+
+
+def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> Finding:
+    around = project.place(epochs)
+    return Finding(
+        project.place(sampler.call),
+        f"this sampler shuffles by epoch, but no `set_epoch` reaches it: every epoch of the loop at "
+        f"{around.path}:{around.span[0]} has the same order",
+        "call `set_epoch(epoch)` on the sampler at the start of each epoch",
+        (Related(around, "the loop over epochs"), Related(project.place(loop.node), "the loader is iterated here")),
+        _fix(project, loop, loader, epochs),
+    )
+
+
+def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> Fix | None:
+    """Set the epoch first thing in the loop, if the sampler or its loader has a name there."""
+    epoch = sampling.epoch_of(epochs)
+    name = _name_in(project, loop, loader, epochs)
+    if epoch is None or name is None or not isinstance(epochs, t.For):
+        return None
+    found = alternatives(sampling.sampler_of(project, loader))
+    if all(isinstance(one, Sampler) and one.name == DISTRIBUTED_SAMPLER for one in found):
+        text = f"{name}.set_epoch({epoch})"
+    elif NONE in found:
+        return None if name.endswith(".sampler") else _conditional(project, epochs, f"{name} is not None", name, epoch)
+    else:
+        return _conditional(project, epochs, f'hasattr({name}, "set_epoch")', name, epoch)
+    return Fix("set the sampler's epoch", (project.statement_before(epochs.body[0], text),))
+
+
+def _conditional(project: Project, epochs: t.For, test: str, name: str, epoch: str) -> Fix:
+    text = f"if {test}:\n    {name}.set_epoch({epoch})"
+    return Fix("set the sampler's epoch", (project.statement_before(epochs.body[0], text),))
+
+
+def _name_in(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> str | None:
+    """What the loop over epochs can call the sampler by."""
+    here = project.function_of(epochs)
+    given = project.argument(loader, "sampler")
+    if project.function_of(loader.call) is here and isinstance(given.expr, t.Name):
+        return given.expr.id
+    source = dotted(loop.source)
+    return f"{source}.sampler" if source is not None and loop.function is here and given.given else None
+
+
+# --- set, but late ------------------------------------------------------------------------
+
+
+def _late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> t.Call | None:
+    """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
+    epoch = sampling.epoch_of(epochs)
+    mine = [call for call in project.method_calls("set_epoch") if epochs in project.loops_around(call)]
+    if epoch is None or project.function_of(loop.node) is not project.function_of(epochs) or len(mine) != 1:
+        return None
+    call = mine[0]
+    after = project.site(call).order > project.site(loop.node).order and loop.node not in project.loops_around(call)
+    passes_epoch = len(call.args) == 1 and isinstance(call.args[0], t.Name) and call.args[0].id == epoch
+    return call if after and passes_epoch and _of(project, call, loader) else None
+
+
+def _of(project: Project, call: t.Call, loader: Loader) -> bool:
+    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+    wanted = {one.call for one in alternatives(sampling.sampler_of(project, loader)) if isinstance(one, Sampler)}
+    return any(isinstance(one, Sampler) and one.call in wanted for one in alternatives(project.value(receiver)))
+
+
+def _too_late(project: Project, call: t.Call, loop: LoaderLoop) -> Finding:
+    return Finding(
+        project.place(call),
+        "`set_epoch` comes after the loader was iterated in this epoch: it takes effect one epoch late, and the first "
+        "two epochs have the same order",
+        "call it before the loop over the loader",
+        (Related(project.place(loop.node), "the loader is iterated here"),),
+    )
