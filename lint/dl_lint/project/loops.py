@@ -128,7 +128,10 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     building = set(context.repeating(ev, loader.call))
     for frame in loader.frames:
         building.update(context.repeating(ev, frame.call))
-    return next((node for node in around if node not in building), None)
+    repeating = [node for node in around if node not in building]
+    # A function that several scripts call has several loops around it: the script that makes the loader has its own.
+    home = ev.sites[loader.call].scope.file
+    return next((node for node in repeating if ev.sites[node].scope.file is home), next(iter(repeating), None))
 
 
 def targets(loop: LoaderLoop) -> t.Expr | None:
