@@ -1,0 +1,120 @@
+"""A training loader that gives every process of a distributed job the whole dataset.
+
+## What it does
+
+Finds training loops, recognised by their backward pass, that run a model wrapped in `DistributedDataParallel` or the
+like, or one that accelerate prepared, over a `DataLoader` that shuffles without a distributed sampler and is never
+prepared. Loaders made under a test of the rank or of the number of processes, and datasets that are split by rank, are
+left alone.
+
+## Why is this bad?
+
+Each process goes over all samples, so an epoch takes as many times longer as there are processes. Where all of them
+are seeded alike, as `set_seed(args.seed)` does, they also draw the same order: every process computes the same
+gradients from the same batches, and more processes buy nothing.
+
+## Example
+
+```python
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, optimizer, epochs):
+    model = DistributedDataParallel(model)
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, persistent_workers=True)
+    for epoch in range(epochs):
+        for batch in loader:
+            optimizer.zero_grad()
+            model(batch).mean().backward()
+            optimizer.step()
+```
+
+## Use instead
+
+```python
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(model, dataset, optimizer, epochs):
+    model = DistributedDataParallel(model)
+    sampler = DistributedSampler(dataset, shuffle=True)
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4, persistent_workers=True)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            optimizer.zero_grad()
+            model(batch).mean().backward()
+            optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import alternatives, purpose, replicas
+from dl_lint.project.frameworks import TORCH_LOADERS
+from dl_lint.project.values import NONE, Absent, Const, Made
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import LoaderLoop, Project
+    from dl_lint.project.values import Loader
+
+
+@rule("DL406", severity="bug")
+def unsharded_training_loader(project: Project) -> Iterator[Finding]:
+    seen: set[t.Call] = set()
+    for loop in project.loader_loops():
+        loaders = [one for one in loop.loaders if one.call not in seen]
+        if not loop.certain or not all(_shuffles_alone(project, one) for one in loop.loaders):
+            continue
+        if not loaders or not purpose.is_trained_on(project, loop):
+            continue
+        wrapping = replicas.replicating(project, loop)
+        if wrapping is None:
+            continue
+        for loader in loaders:
+            if replicas.is_prepared(project, loader) or replicas.may_know_ranks(project, loader):
+                continue
+            seen.add(loader.call)
+            yield _finding(project, loader, loop, wrapping)
+
+
+def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: t.Call) -> Finding:
+    place = project.place(wrapping)
+    accelerated = any(
+        isinstance(one, Made) and one.name in replicas.PREPARING for one in alternatives(project.value(wrapping))
+    )
+    remedy = (
+        "pass the loader to `prepare()` with the model and the optimizer, which shards it"
+        if accelerated
+        else "pass `sampler=DistributedSampler(dataset, shuffle=True)` instead of shuffle=True, and call its "
+        "`set_epoch` before each epoch"
+    )
+    return Finding(
+        project.place(loader.call),
+        f"every process (several run this loop: {place.path}:{place.span[0]}) goes over the whole dataset, as this "
+        "loader shuffles without a distributed sampler; processes seeded alike even get the same batches",
+        remedy,
+        (Related(place, "several processes train this"), Related(project.place(loop.node), "the training loop")),
+    )
+
+
+def _shuffles_alone(project: Project, loader: Loader) -> bool:
+    """Whether a loader draws a random order over its whole dataset, whatever the process."""
+    if loader.name not in TORCH_LOADERS or loader.prepared:
+        return False
+    shuffle = alternatives(project.argument(loader, "shuffle").value)
+    samplers = [
+        one
+        for name in ("sampler", "batch_sampler")
+        for one in alternatives(project.argument(loader, name).value)
+        if not isinstance(one, Absent) and one != NONE
+    ]
+    return not samplers and bool(shuffle) and all(isinstance(one, Const) and one.value is True for one in shuffle)
