@@ -1,0 +1,241 @@
+"""What iterable datasets hand out in each worker: all of it, a share of it, or what cannot be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import attributes, reach, workers
+from dl_lint.project.datasets import kind_of
+from dl_lint.project.frameworks import FILE_READERS
+from dl_lint.project.repetition import words
+from dl_lint.project.syntax import children
+from dl_lint.project.values import (
+    Class,
+    Collection,
+    Const,
+    Derived,
+    External,
+    Generated,
+    Instance,
+    Made,
+    Number,
+    Option,
+    Table,
+    Unknown,
+    Value,
+    Wrapped,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Loader
+
+Handed = Literal["all", "unknown"]
+
+BASES = frozenset({"torch.utils.data.IterableDataset", "typing.Generic", "abc.ABC", "builtins.object"})
+"""Bases that share nothing out themselves."""
+
+SHARING = frozenset({"worker", "workers", "shard", "shards", "sharded", "sharding", "getpid", "environ", "getenv"})
+"""Words in the names of what may give workers different data; ``split`` is that of strings and of a set's part, too."""
+
+LISTED = frozenset(
+    {"file", "files", "filename", "filenames", "path", "paths", "filepath", "filepaths", "list", "names", "urls", "url",
+     "lines", "rows", "ids", "keys", "indices", "items", "sentences", "texts", "images", "samples", "records",
+     "examples", "docs", "documents", "corpus", "df", "fname", "fnames"}
+)  # fmt: skip
+"""Last words of the names of things that were listed before the workers started, or of a file."""
+
+LISTING = frozenset(
+    {"readlines", "splitlines", "iterrows", "itertuples", "glob", "rglob", "iterdir", "tolist", "items", "keys"}
+)
+"""Methods that list what there is."""
+
+PLAIN = FILE_READERS | {
+    "csv.reader", "csv.DictReader", "gzip.open", "bz2.open", "lzma.open", "io.open", "codecs.open", "glob.glob",
+    "glob.iglob", "os.listdir", "os.scandir", "os.walk", "pathlib.Path", "numpy.arange", "numpy.array",
+    "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range", "builtins.set", "builtins.reversed",
+    "builtins.map", "builtins.enumerate", "builtins.zip", "builtins.dict", "builtins.filter", "itertools.count", "itertools.repeat", "itertools.product", "torch.arange",
+    "torch.randperm", "numpy.random.permutation", "torch.tensor", "json.loads", "pandas.read_parquet",
+    "cv2.VideoCapture", "sqlite3.connect", "zipfile.ZipFile", "tarfile.open", "jsonlines.open",
+}  # fmt: skip
+"""Functions that give every worker the same."""
+
+ORDERS = frozenset(
+    {"shuffle", "permutation", "randperm", "sample", "seed", "manual_seed", "default_rng", "RandomState"}
+)
+"""Functions of generators that choose an order, or none."""
+
+_DRAWN = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.multinomial", "torch.bernoulli")
+
+
+def unsharded(project: Project, loader: Loader) -> Iterator[Class]:
+    """The iterable datasets of a loader of which every worker hands out all."""
+    if _starts_share(project, loader):
+        return
+    for one in alternatives(project.argument(loader, "dataset").value):
+        if not isinstance(one, Instance) or one.call is None or kind_of(project.evaluator, one.cls) != "iterable":
+            continue
+        if handed(project, one.cls) == "all":
+            yield one.cls
+
+
+def _starts_share(project: Project, loader: Loader) -> bool:
+    """Whether ``worker_init_fn`` may give each worker its share: all that it does but seeding."""
+    for one in alternatives(project.argument(loader, "worker_init_fn").value):
+        if isinstance(one, Unknown | Derived | External | Option):
+            return True
+        for function in workers.functions(project, one):
+            if function.is_method or any(_shares(inner) for inner in project.reachable(function)):
+                return True
+    return False
+
+
+def handed(project: Project, cls: Class, seen: frozenset[Class] = frozenset()) -> Handed:
+    """What each worker hands out of a dataset of class ``cls``."""
+    ev = project.evaluator
+    lineage = attributes.lineage(ev, cls)
+    if cls in seen or any(not isinstance(one, Class) and not _is_base(one) for one in lineage):
+        return "unknown"
+    classes = {one for held in workers.held(project, cls) for one in attributes.lineage(ev, held)}
+    fetching = project.fetching(cls)
+    scopes = [*fetching, *(method for one in classes if isinstance(one, Class) for method in attributes.methods(one))]
+    if not fetching or any(_shares(scope) for scope in scopes):
+        return "unknown"
+    if _draws(project, fetching):
+        return "unknown"
+    sources = tuple(_sources(project, fetching))
+    known = bool(sources) and all(_is_same(project, one, seen | {cls}) for one in sources)
+    return "all" if known else "unknown"
+
+
+def _is_base(value: Value) -> bool:
+    return isinstance(value, External) and value.name in BASES
+
+
+def _shares(scope: Scope) -> bool:
+    """Whether a function speaks of workers or of shares."""
+    for inner in reach.with_inner(scope):
+        if any(not SHARING.isdisjoint(words(name)) for name in (*inner.loads, *inner.bindings)):
+            return True
+        if any(not SHARING.isdisjoint(words(name)) for call in inner.calls for name in _names(call.func)):
+            return True
+    return False
+
+
+def _names(node: t.Node) -> Iterator[str]:
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, t.Name):
+            yield one.id
+        elif isinstance(one, t.Attribute):
+            yield one.attr
+        waiting.extend(children(one))
+
+
+# --- what is handed out ---------------------------------------------------------------------
+
+
+def _draws(project: Project, functions: tuple[Scope, ...]) -> bool:
+    """Whether samples may be drawn at random, with draws that differ between workers, rather than gone through.
+
+    Endless iteration that draws even an order gives workers different samples for as long as it is looked at.
+    """
+    drawing = [call for function in functions for inner in reach.with_inner(function) for call in inner.calls]
+    drawn = {name for call in drawing for name in _drawn(project, call)}
+    if not drawn:
+        return False
+    looping = [loop.node for function in functions for inner in reach.with_inner(function) for loop in inner.loops]
+    if any(isinstance(loop, t.While) for loop in looping):
+        return True
+    return not drawn <= ORDERS and all(_counts(loop) for loop in looping)
+
+
+def _drawn(project: Project, call: t.Call) -> Iterator[str]:
+    for one in alternatives(project.value(call.func)):
+        if isinstance(one, External) and one.name.startswith(_DRAWN):
+            yield one.name.rpartition(".")[2]
+            return
+    parts = [word for name in _names(call.func) for word in words(name)]
+    if not {"rng", "random", "generator", "rand", "randn", "randint", "choice", "shuffle"}.isdisjoint(parts):
+        yield call.func.attr if isinstance(call.func, t.Attribute) else "random"
+
+
+def _counts(loop: t.For | t.While | t.Generator) -> bool:
+    """Whether a loop goes over numbers and not over data."""
+    if isinstance(loop, t.While):
+        return False
+    return isinstance(loop.iter, t.Call) and isinstance(loop.iter.func, t.Name) and loop.iter.func.id == "range"
+
+
+def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[t.Expr]:
+    """The expressions that iteration goes through: loops around its yields, what it yields from and returns."""
+    for function in functions:
+        for one in function.yields:
+            if one.is_from and one.value is not None:
+                yield one.value
+            for loop in project.loops_around(one):
+                if not isinstance(loop, t.While):
+                    yield loop.iter
+        if function.name == "__iter__" and not function.yields:
+            yield from (one.value for one in function.returns if one.value is not None and not _is_self(function, one))
+        if function.name == "__next__":
+            yield from (call.args[0] for call in function.calls if _is_next(call))
+
+
+def _is_self(function: Scope, returned: t.Return) -> bool:
+    return isinstance(returned.value, t.Name) and bool(function.params) and returned.value.id == function.params[0].name
+
+
+def _is_next(call: t.Call) -> bool:
+    return isinstance(call.func, t.Name) and call.func.id == "next" and bool(call.args)
+
+
+def _is_same(project: Project, source: t.Expr, seen: frozenset[Class]) -> bool:
+    """Whether ``source`` is sure to go through the same in every worker."""
+    match source:
+        case t.Call(func=t.Name(id="range" | "enumerate" | "zip" | "iter" | "tqdm" | "sorted" | "reversed" | "map")):
+            args = source.args[1:] if isinstance(source.func, t.Name) and source.func.id == "map" else source.args
+            numbers = isinstance(source.func, t.Name) and source.func.id == "range"
+            return numbers or all(_is_same(project, arg, seen) for arg in args)
+        case t.Subscript(value=inner) | t.Comprehension(generators=(t.Generator(iter=inner),)):
+            return _is_same(project, inner, seen)
+    found = alternatives(project.value(source))
+    return bool(found) and all(_is_known(project, one, source, seen) for one in found)
+
+
+def _is_known(project: Project, value: Value, source: t.Expr, seen: frozenset[Class]) -> bool:
+    match value:
+        case Collection() | Table() | Number() | Const():
+            return True
+        case Wrapped(inner=inner):
+            return all(_is_known(project, one, source, seen) for part in inner for one in alternatives(part))
+        case Generated():
+            return True  # its own loops are looked at as they are reached
+        case Instance(cls=cls):
+            kind = kind_of(project.evaluator, cls)
+            return kind == "map" or handed(project, cls, seen) == "all"
+        case Made(name=name):
+            return name in PLAIN
+        case Derived(base=base):
+            return _is_known(project, base, source, seen)
+        case Option(default=default):
+            return all(_is_known(project, one, source, seen) for one in alternatives(default))
+        case _:
+            return _is_listed(source)
+
+
+def _is_listed(source: t.Expr) -> bool:
+    """Whether something of which nothing is known has the name of what was listed before, or of a file."""
+    match source:
+        case t.Call(func=t.Attribute(attr=method)):
+            return method in LISTING
+        case t.Name(id=name) | t.Attribute(attr=name):
+            return not LISTED.isdisjoint(words(name)[-1:])
+        case _:
+            return False
