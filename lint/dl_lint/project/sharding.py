@@ -59,9 +59,10 @@ PLAIN = FILE_READERS | {
     "csv.reader", "csv.DictReader", "gzip.open", "bz2.open", "lzma.open", "io.open", "codecs.open", "glob.glob",
     "glob.iglob", "os.listdir", "os.scandir", "os.walk", "pathlib.Path", "numpy.arange", "numpy.array",
     "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range", "builtins.set", "builtins.reversed",
-    "builtins.map", "builtins.enumerate", "builtins.zip", "builtins.dict", "builtins.filter", "itertools.count", "itertools.repeat", "itertools.product", "torch.arange",
-    "torch.randperm", "numpy.random.permutation", "torch.tensor", "json.loads", "pandas.read_parquet",
-    "cv2.VideoCapture", "sqlite3.connect", "zipfile.ZipFile", "tarfile.open", "jsonlines.open",
+    "builtins.map", "builtins.enumerate", "builtins.zip", "builtins.dict", "builtins.filter", "itertools.count",
+    "itertools.repeat", "itertools.product", "torch.arange", "torch.randperm", "numpy.random.permutation",
+    "torch.tensor", "json.loads", "pandas.read_parquet", "cv2.VideoCapture", "sqlite3.connect", "zipfile.ZipFile",
+    "tarfile.open", "jsonlines.open",
 }  # fmt: skip
 """Functions that give every worker the same."""
 
