@@ -1,0 +1,3 @@
+def train(model, loader, device):
+    for images, labels in loader:
+        model(images.to(device), labels.to(device))
