@@ -65,13 +65,8 @@ _REMEDY = "call it at module level, or in `worker_init_fn`"
 
 @rule("DL208", severity="bug")
 def ineffective_sharing_strategy(project: Project) -> Iterator[Finding]:
-    calls = tuple(project.calls(_SETTER))
-    if not calls:
-        return
-    in_workers = _init_functions(project)
-    for call in calls:
-        function = project.function_of(call)
-        if function not in in_workers:
+    for call in project.calls(_SETTER):
+        if project.function_of(call) not in _init_functions(project):
             found = _unseen(project, call) or _too_late(project, call) or _leaking(project, call)
             if found is not None:
                 yield found
@@ -108,13 +103,8 @@ def _too_late(project: Project, call: t.Call) -> Finding | None:
         if loop.function is not project.function_of(call) or not any(map(project.may_have_workers, loop.loaders)):
             continue
         if loop.node.at[:2] < call.at[:2] and not any(project.tests_around(call)):
-            later = any(
-                other.function is loop.function and other.node.at > call.at and set(other.loaders) - set(loop.loaders)
-                for other in project.loader_loops()
-            )
-            if not later:
-                message = "this comes after the workers were started, and does not reach them"
-                return _finding(project, call, message, loop.node, "the workers are started here")
+            message = "this comes after the workers were started, and does not reach them"
+            return _finding(project, call, message, loop.node, "the workers are started here")
     return None
 
 
