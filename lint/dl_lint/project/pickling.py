@@ -94,7 +94,7 @@ def _of_function(project: Project, scope: Scope, at: t.Node) -> Iterator[Obstacl
     if scope.kind == "lambda":
         yield Obstacle("a lambda", at if _is_returned(project, scope) else scope.node)
     elif _is_local(scope):
-        yield Obstacle(f"`{scope.name}`, a nested function", _handing(project, scope, at))
+        yield Obstacle(f"the nested function `{scope.name}`", _handing(project, scope, at))
 
 
 def _is_returned(project: Project, scope: Scope) -> bool:
@@ -127,7 +127,7 @@ def _is_local(scope: Scope) -> bool:
 def _of_local_class(value: Value) -> Iterator[Obstacle]:
     for one in alternatives(value):
         if isinstance(one, Instance) and one.call is not None and _is_local(one.cls.scope):
-            yield Obstacle(f"an object of `{one.cls.scope.name}`, a local class", one.call)
+            yield Obstacle(f"an object of the local class `{one.cls.scope.name}`", one.call)
 
 
 # --- what objects hold ----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -9,23 +10,36 @@ from dl_lint.project import names
 from dl_lint.project.values import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Binding, FileIndex, Scope
     from dl_lint.project.values import Value
 
 
-def imported(project: Project) -> frozenset[FileIndex]:
-    """The files that other linted files import, or import something from: modules rather than scripts."""
-    found = set()
-    for file in project.files:
-        for scope in file.scopes:
+def is_imported(project: Project, file: FileIndex) -> bool:
+    """Whether another linted file imports ``file``, or something from it: a module rather than a script."""
+    parts = PurePosixPath(file.path).with_suffix("").parts
+    name = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+    for other in project.files:
+        for scope in other.scopes if other is not file else ():
             for bindings in scope.bindings.values():
-                for value in (value for one in bindings for value in _sources(project, scope, one)):
-                    if isinstance(value, Module) and value.file is not file:
-                        found.add(value.file)
-    return frozenset(found)
+                for binding in bindings:
+                    if name in _imported_names(binding) and any(
+                        isinstance(one, Module) and one.file is file for one in _sources(project, scope, binding)
+                    ):
+                        return True
+    return False
+
+
+def _imported_names(binding: Binding) -> Iterable[str]:
+    match binding.node:
+        case t.Import(module=module):
+            return module.split(".")
+        case t.ImportFrom(module=module, attr=attr):
+            return (*module.split("."), attr)
+        case _:
+            return ()
 
 
 def _sources(project: Project, scope: Scope, binding: Binding) -> Iterator[Value]:
@@ -38,6 +52,8 @@ def _sources(project: Project, scope: Scope, binding: Binding) -> Iterator[Value
                 yield source
             if node.attr != "*":
                 yield project.bound_value(binding)
+        case _:
+            return
 
 
 def module_level(file: FileIndex) -> Iterator[Scope]:

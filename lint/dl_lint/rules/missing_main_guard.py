@@ -54,13 +54,12 @@ REMEDY = 'put it into a function, and call that under `if __name__ == "__main__"
 
 @rule("DL307", severity="bug")
 def missing_main_guard(project: Project) -> Iterator[Finding]:
-    imported = scripts.imported(project)
     starting = _starting(project)
     for file in project.files:
-        if file in imported or not file.path.endswith(".py"):
+        if not file.path.endswith(".py"):
             continue
         found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
-        if found:
+        if found and not scripts.is_imported(project, file):
             node, loader = min(found, key=lambda one: one[0].at)
             message = (
                 "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
@@ -91,7 +90,7 @@ def _run_on_import(
     """What module level runs that starts workers: loops of its own, and calls of functions that have one."""
     yield from starting.get(file.module, ())
     for scope in scripts.module_level(file):
-        for call in scope.calls:
+        for call in (call for call in scope.calls if not project.under_main_guard(call)):
             for function in project.reachable(*workers.functions(project, project.value(call.func))):
                 if function in starting:
                     yield call, starting[function][0][1]
