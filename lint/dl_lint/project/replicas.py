@@ -163,8 +163,17 @@ def may_know_ranks(project: Project, loader: Loader) -> bool:
     places = [loader.call, *(frame.call for frame in loader.frames)]
     if any(_speaks(test, RANKS) for place in places for test, _ in project.tests_around(place)):
         return True
+    # of a subclass of DataLoader, the dataset is seen inside its constructor: look at what that was called with, too
+    passed = (one for place in places for one in (*place.args[:1], *place.keywords) if not _is_size(one))
+    if any(_comes_of_ranks(project, one) for one in passed):
+        return True
     dataset = project.argument(loader, "dataset")
     return not dataset.given or _is_split(project, dataset.expr, dataset.value)
+
+
+def _is_size(passed: t.Node) -> bool:
+    """Whether an argument is a number that is divided among processes, which gives them no data of their own."""
+    return isinstance(passed, t.Keyword) and passed.name in ("batch_size", "num_workers")
 
 
 def _is_split(project: Project, expr: t.Node, value: Value) -> bool:

@@ -129,6 +129,26 @@ def sliced_by_hand(model, data):
         model(batch).mean().backward()
 
 
+class Graphs(DataLoader):
+    def __init__(self, dataset, batch_size=1, shuffle=False, **rest):
+        super().__init__(dataset, batch_size, shuffle, **rest)
+
+
+def split_before_a_subclass(model, data, rank, count):
+    model = DDP(model)
+    chosen = torch.arange(len(data))
+    chosen = chosen.split(count)[rank]
+    part = data[chosen]
+    for batch in Graphs(part, batch_size=8, shuffle=True):
+        model(batch).mean().backward()
+
+
+def whole_in_a_subclass(model, data, world_size):
+    model = DDP(model)
+    for batch in Graphs(data, batch_size=64 // world_size, shuffle=True):  # expect
+        model(batch).mean().backward()
+
+
 class Shard(Dataset):
     def __init__(self, paths):
         self.paths = paths[dist.get_rank() :: dist.get_world_size()]
