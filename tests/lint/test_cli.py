@@ -190,6 +190,16 @@ def test_fixing_standard_input_prints_the_code_and_speaks_on_stderr(project: Pro
 # --- streams and signals ---------------------------------------------------------------
 
 
+def test_a_fault_of_ours_is_not_taken_for_findings(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("folders")
+
+    monkeypatch.setattr("dl_lint.files.find", stumble)
+    ran = project.lint()
+    assert ran.status == 2
+    assert ran.err.endswith("ZeroDivisionError: folders\ndl-lint: error: this is a fault of dl-lint, please report it\n")
+
+
 def test_a_reader_that_leaves_early_is_no_error(project: Project, faulty: str) -> None:
     project.write({f"data{number}.py": faulty for number in range(200)})
     shell = f"{sys.executable} -m dl_lint | head -1"
