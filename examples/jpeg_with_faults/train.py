@@ -9,16 +9,19 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 def main(rank: int, world_size: int, epochs: int = 2) -> None:
     device = torch.device("cuda")
-    mean = torch.zeros(3, device=device)
+    model = torch.nn.Linear(3, 1000).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     # Fault: this sampler shuffles by epoch, and nobody tells it the epoch.
     sampler = DistributedSampler(CaptionedImages(), num_replicas=world_size, rank=rank)
     loader = DataLoader(CaptionedImages(), batch_size=32, sampler=sampler, num_workers=2, persistent_workers=True)
-    for epoch in range(epochs):
-        for images, _labels, _captions in loader:
+    for _epoch in range(epochs):
+        for images, labels, _captions in loader:
             # Fault: pinning here blocks the loop that it was meant to speed up.
-            colour = images.pin_memory().to(device, non_blocking=True).float().mean(dim=(0, 2, 3))
-            mean += 0.1 * (colour - mean)
-        print(f"epoch {epoch}: mean colour {mean.tolist()}")
+            colour = images.pin_memory().to(device, non_blocking=True).float().mean(dim=(2, 3))
+            loss = torch.nn.functional.cross_entropy(model(colour / 255), labels.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
 
 
 def look_at_samples(count: int = 10) -> None:
@@ -29,7 +32,7 @@ def look_at_samples(count: int = 10) -> None:
         print(images.shape, labels[0], captions[0])
 
 
-def evaluation_loader() -> DataLoader[tuple[torch.Tensor, str, str]]:
+def evaluation_loader() -> DataLoader[tuple[torch.Tensor, int, str]]:
     # Fault: no workers, so there is nothing to persist or to prefetch; torch raises a ValueError here.
     return DataLoader(CaptionedImages(), batch_size=32, persistent_workers=True, prefetch_factor=4)
 
