@@ -1,4 +1,4 @@
-"""A training loop over the captioned images: it guesses the label from the mean colour, which will do for an example."""
+"""A training loop over the captioned images: it guesses the label from the mean colour, enough for an example."""
 
 from __future__ import annotations
 
