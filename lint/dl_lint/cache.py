@@ -25,7 +25,7 @@ TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# See https://bford.info/cac
 def digest(*parts: bytes | str) -> str:
     """A name for the parts, in their order; no two sequences of parts share one by concatenation."""
     total = hashlib.blake2b(digest_size=16)
-    for part in parts:
+    for part in parts or ("",):
         data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
         total.update(len(data).to_bytes(8, "little"))
         total.update(data)
@@ -115,14 +115,14 @@ class Cache:
 
 
 def tool_version(*parts: str) -> str:
-    """A digest of dl-lint's own code under ``parts`` (files and folders), libcst's version and Python's.
+    """A digest of dl-lint's own code, or that under ``parts`` (files and folders), libcst's version and Python's.
 
     By content, not by version number, so that a checkout of dl-lint being worked on never reads stale records.
     Reading the whole package costs about 2 ms; asking for the version of an installed package costs 10.
     """
     here = os.path.dirname(os.path.abspath(__file__))
     found = [str(sys.version_info[:2]).encode(), _libcst_version()]
-    for part in parts:
+    for part in parts or ("",):
         path = os.path.join(here, part)
         names = [path] if path.endswith(".py") else sorted(_modules(path))
         for name in names:
