@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import apply, attributes, options, outside, tensors
-from dl_lint.project.frameworks import LOADERS, PREPARERS, SAMPLERS
+from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -93,6 +93,8 @@ def of_value(ev: Evaluator, callee: Value, expr: t.Call) -> Value:
         case Instance():
             dunder = attributes.of_instance(ev, callee, "__call__")
             return of_value(ev, dunder, expr) if isinstance(dunder, Bound) else UNKNOWN
+        case Made() if not isinstance(callee, Loader | Sampler):
+            return apply.derived(callee, "call", expr)
         case Nothing():
             return NOTHING
         case _:
@@ -222,6 +224,8 @@ def _of_unknown(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Valu
     if name in PREPARERS:
         return _prepared(ev, expr)
     copied = tensors.moved(ev, receiver, name, expr)
+    if copied is None and name in LISTING:
+        return apply.derived(apply.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else UNKNOWN
 
 
@@ -241,11 +245,19 @@ def prepared(value: Value) -> Value:
     return UNKNOWN if isinstance(value, Parameter | Derived) else value
 
 
+def _of_collection(ev: Evaluator, receiver: Collection, name: str) -> Value:
+    element = apply.iterate(ev, receiver)
+    if receiver.kind == "dict" and name in ("keys", "values", "items"):
+        parts = {"keys": UNKNOWN, "values": element, "items": apply.pair(UNKNOWN, element)}
+        return Collection("list", None, parts[name], receiver.node, receiver.grown)
+    return element if name in ("pop", "popleft", "get", "setdefault") else UNKNOWN
+
+
 def _of_container(ev: Evaluator, receiver: Table | Collection, name: str, expr: t.Call) -> Value:
     if name in ("copy", "__iter__"):
         return receiver
     if isinstance(receiver, Collection):
-        return apply.iterate(ev, receiver) if name in ("pop", "popleft") else UNKNOWN
+        return _of_collection(ev, receiver, name)
     match name:
         case "get" | "pop" | "setdefault":
             key = ev.symbolic(expr.args[0]) if expr.args else UNKNOWN

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.scopes import Binding, Change, Site
 
-GROWING = frozenset({"append", "add", "insert", "extend", "item"})
+GROWING = frozenset({"append", "add", "insert", "extend", "item", "inner"})
 
 
 def changed(ev: Evaluator, value: Value, binding: Binding, changes: list[Change], at: Site | None) -> Value:
@@ -113,5 +113,7 @@ def _grown(ev: Evaluator, value: Collection, changes: list[Change]) -> Collectio
         if change.kind == "insert" and isinstance(change.node, t.Call) and len(change.node.args) > 1:
             added = change.node.args[1]
         found = ev.symbolic(added)
+        if change.kind == "inner":
+            found = Collection("list", None, found, change.node)
         elements.append(apply.iterate(ev, found) if change.kind == "extend" else found)
-    return Collection(value.kind, None, union(elements), value.node)
+    return Collection(value.kind, None, union(elements), value.node, tuple(change.node for change in changes[:16]))

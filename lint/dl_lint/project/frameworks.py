@@ -220,6 +220,49 @@ ACCELERATED = frozenset(
 ACCELERATORS = frozenset({"cuda", "xpu", "npu", "hpu", "mlu", "musa", "privateuseone"})
 """Device types that copies go to asynchronously from pinned memory. mps is not one: it shares memory with the host."""
 
+LISTING = frozenset(
+    {
+        "listdir",
+        "ls",
+        "glob",
+        "rglob",
+        "iglob",
+        "iterdir",
+        "readlines",
+        "splitlines",
+        "tolist",
+        "iterrows",
+        "itertuples",
+    }
+)
+"""Methods that give one Python object for each file, line, element or row, whatever they are called on."""
+
+READING = frozenset(
+    {
+        "os.listdir",
+        "os.scandir",
+        "os.walk",
+        "glob.glob",
+        "glob.iglob",
+        "json.load",
+        "json.loads",
+        "csv.reader",
+        "csv.DictReader",
+        "builtins.open",
+        "io.open",
+        "codecs.open",
+        "gzip.open",
+        "torchvision.datasets.folder.make_dataset",
+        "pycocotools.coco.COCO",
+    }
+)
+"""Functions whose results are as large as a data set: listings, files and their lines, parsed files."""
+
+TABLES = frozenset(
+    {"pandas.read_csv", "pandas.read_json", "pandas.read_excel", "pandas.read_table", "pandas.read_pickle"}
+)
+"""Functions that read a pandas table, in whose text columns each cell is a Python object."""
+
 PARSERS = frozenset(
     {
         "argparse.ArgumentParser",

@@ -167,10 +167,11 @@ class _Walk:
         if isinstance(func, t.Attribute):
             self.file.methods[func.attr].append(node)
             if func.attr in MUTATORS:
-                holder = dotted(func.value)
+                inner = isinstance(func.value, t.Subscript)
+                holder = dotted(func.value.value if isinstance(func.value, t.Subscript) else func.value)
                 if holder is not None:
                     value = node.args[0] if node.args else None
-                    self.change(Change(holder, func.attr, node, None, value, site))
+                    self.change(Change(holder, "inner" if inner else func.attr, node, None, value, site))
         elif isinstance(func, t.Name):
             self.file.methods[func.id].append(node)
         return False

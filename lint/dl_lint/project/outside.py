@@ -90,6 +90,11 @@ def _dict(ev: Evaluator, expr: t.Call) -> Value:
     return Table(tuple(items.items()), closed, expr)
 
 
+def _filled_later(_ev: Evaluator, expr: t.Call) -> Value:
+    """``defaultdict(list)``: empty, and its keys cannot be told."""
+    return Collection("dict", (), UNKNOWN, expr)
+
+
 def _collect(kind: str) -> Callable[[Evaluator, t.Call], Value]:
     def collect(ev: Evaluator, expr: t.Call) -> Value:
         if not expr.args:
@@ -181,6 +186,7 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, t.Call], Value]] = {
     "builtins.next": _next,
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
+    "collections.defaultdict": _filled_later,
     "types.SimpleNamespace": _dict,
     "builtins.list": _collect("list"),
     "builtins.tuple": _collect("tuple"),

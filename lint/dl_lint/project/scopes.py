@@ -86,7 +86,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """A container held under ``name`` is changed in place: an item is stored, or ``update`` or ``append`` called."""
+    """A container held under ``name`` is changed in place.
+
+    ``kind`` is item (stored), delete, the method called (append, update…), or inner for one called on an item of it.
+    """
 
     name: str
     kind: str

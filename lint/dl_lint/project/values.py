@@ -216,13 +216,15 @@ class Generated(Value):
 class Collection(Value):
     """A list, tuple or set made at ``node``; ``items`` when each is known, else ``element`` is any of them.
 
-    ``node`` is None for the tuples that no code displays, such as those of ``zip``.
+    ``node`` is None for the tuples that no code displays, such as those of ``zip``. ``grown`` are the places that have
+    added to it since.
     """
 
     kind: str
     items: tuple[Value, ...] | None
     element: Value
     node: Node | None
+    grown: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,296 @@
+"""Whether a container holds one Python object for each sample of a data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import attributes, indexing, reach
+from dl_lint.project.changes import GROWING
+from dl_lint.project.flow import visible_at_end
+from dl_lint.project.frameworks import LISTING, READING, TABLES
+from dl_lint.project.values import (
+    Class,
+    Collection,
+    Derived,
+    Generated,
+    Made,
+    Table,
+    Tensor,
+    Value,
+    Wrapped,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.indexing import Indexed
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Binding, Scope
+
+DEEPEST = 8
+"""Containers that are followed into one another in search of what they were filled from."""
+
+_PASSING = frozenset(
+    {"builtins.sorted", "builtins.filter", "builtins.zip", "builtins.map", "itertools.chain.from_iterable",
+     "itertools.chain", "random.sample", "collections.OrderedDict", "collections.Counter", "natsort.natsorted"}
+)  # fmt: skip
+"""Functions whose result is as large as what they are given."""
+
+_IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
+_ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *_IMAGES)
+"""Libraries whose functions return arrays or images, of which each is one object."""
+
+
+def is_large(project: Project, value: Value, depth: int = DEEPEST) -> bool:
+    """Whether something has as many elements as the data has files, lines or samples."""
+    return depth > 0 and any(_is_large(project, one, depth) for one in alternatives(value))
+
+
+def _is_large(project: Project, value: Value, depth: int) -> bool:
+    match value:
+        case Collection():
+            return _is_large_collection(project, value, depth)
+        case Table():
+            return any(is_large(project, one, depth - 1) for _, one in value.items)
+        case Made():
+            return _is_large_result(project, value, depth)
+        case Derived():
+            return _is_large_part(project, value, depth)
+        case Wrapped() | Generated():
+            return any(is_large(project, one, depth - 1) for one in value.inner)
+        case _:
+            return False
+
+
+def _is_large_collection(project: Project, value: Collection, depth: int) -> bool:
+    if value.items is not None:
+        return any(is_large(project, one, depth - 1) for one in value.items)
+    if any(grows_with_data(project, node, depth) for node in value.grown):
+        return True
+    match value.node:
+        case t.Comprehension(generators=clauses):
+            return any(is_large(project, project.value(clause.iter), depth - 1) for clause in clauses)
+        case t.Call(args=args):
+            return any(is_large(project, project.value(arg), depth - 1) for arg in args[:1])
+        case _:
+            return is_large(project, value.element, depth - 1)
+
+
+def _is_large_result(project: Project, value: Made, depth: int) -> bool:
+    if value.name in READING:
+        return True
+    args = value.call.args
+    if value.name == "builtins.range":
+        return any(_counts(project, arg, depth) for arg in args)
+    return value.name in _PASSING and any(is_large(project, project.value(arg), depth - 1) for arg in args)
+
+
+def _counts(project: Project, expr: t.Expr, depth: int) -> bool:
+    """Whether a number is the length of something large."""
+    if isinstance(expr, t.Call) and isinstance(expr.func, t.Name) and expr.func.id == "len" and expr.args:
+        return is_large(project, project.value(expr.args[0]), depth - 1)
+    return False
+
+
+def _is_large_part(project: Project, value: Derived, depth: int) -> bool:
+    if value.step == "attr" and (value.key in LISTING or value.key == "open"):
+        return True
+    return is_large(project, value.base, depth)
+
+
+def grows_with_data(project: Project, change: t.Node, depth: int = DEEPEST) -> bool:
+    """Whether a container is added to once for each of many things, or many things at a time."""
+    loops = project.loops_around(change)
+    if any(not isinstance(loop, t.While) and is_large(project, project.value(loop.iter), depth - 1) for loop in loops):
+        return True
+    added = change.args if isinstance(change, t.Call) else (change.value,) if isinstance(change, t.AugAssign) else ()
+    many = isinstance(change, t.AugAssign) or (
+        isinstance(change, t.Call) and isinstance(change.func, t.Attribute) and change.func.attr in ("extend", "update")
+    )
+    return many and any(is_large(project, project.value(one), depth - 1) for one in added)
+
+
+def is_array(value: Value) -> bool:
+    """Whether something is a tensor or an array: one object, however many samples it holds."""
+    found = alternatives(value)
+    return bool(found) and all(_is_array(one) for one in found)
+
+
+def _is_array(value: Value, made_by: tuple[str, ...] = _ARRAYS) -> bool:
+    while isinstance(value, Derived):
+        if value.step == "attr" and value.key in ("tolist", "keys"):
+            return False
+        value = value.base
+    if isinstance(value, Tensor):
+        return made_by is _ARRAYS
+    return isinstance(value, Made) and value.name.startswith(made_by)
+
+
+def of_python_objects(project: Project, value: Value) -> bool:
+    """Whether a container holds a Python object for each of many samples (and not a few arrays)."""
+    return any(_holds(project, one) for one in alternatives(value))
+
+
+def _holds(project: Project, value: Value) -> bool:
+    match value:
+        case Collection(items=None):
+            return not is_array(_innermost(value)) and is_large(project, value)
+        case Collection(items=tuple() as items):
+            return any(of_python_objects(project, one) for one in items)
+        case Table():
+            return any(of_python_objects(project, one) for _, one in value.items)
+        case Made(name="numpy.array" | "numpy.asarray"):
+            dtype = project.passed(value.call, "dtype", "object", "dtype")
+            named = {getattr(one, "name", None) or getattr(one, "value", None) for one in alternatives(dtype.value)}
+            return (
+                named <= {"builtins.object", "object", "O", "numpy.object_"}
+                and bool(named)
+                and is_large(project, project.value(value.call.args[0]) if value.call.args else dtype.value)
+            )
+        case Made():
+            return value.name in READING - {"builtins.open"} | _PASSING and is_large(project, value)
+        case Derived():
+            return not is_array(value) and is_large(project, value) and not _is_handle(value)
+        case _:
+            return False
+
+
+def _innermost(value: Value) -> Value:
+    """What the innermost lists of a nested list hold."""
+    for _ in range(DEEPEST):
+        if not isinstance(value, Collection):
+            break
+        value = value.items[0] if value.items else value.element
+    return value
+
+
+def _is_handle(value: Derived) -> bool:
+    """Whether this is a part of an open file or of an object of another library, rather than of plain containers."""
+    base: Value = value
+    steps = []
+    while isinstance(base, Derived):
+        steps.append(base.key)
+        base = base.base
+    plain = {
+        "readlines",
+        "splitlines",
+        "split",
+        "tolist",
+        "keys",
+        "values",
+        "items",
+        "strip",
+        "rstrip",
+        "read",
+        *LISTING,
+    }
+    return not any(step in plain for step in steps) and not (isinstance(base, Made) and base.name.startswith("json."))
+
+
+# --- on self ------------------------------------------------------------------------------
+
+
+def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[t.Node]:
+    """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
+    if _holds_images(project, cls):
+        return []
+    last = list(_last_assignments(project, cls, attribute))
+    values = [project.bound_value(binding) for binding in last]
+    if any(is_array(value) for value in values):
+        return []
+    found = []
+    for binding, value in zip(last, values, strict=True):
+        if (
+            of_python_objects(project, value)
+            or (is_table(value) and indexing.leads_to_file(project, read))
+            or (_starts_empty(value) and any(_adds(project, one) for one in _additions(project, cls, attribute)))
+        ):
+            found.append(binding.node)
+    return found
+
+
+def _holds_images(project: Project, cls: Class) -> bool:
+    """Whether decoded images are kept in a list, so that there cannot be many samples."""
+    for kept in project.kept(cls):
+        if kept.change is not None:
+            added = kept.change.value if kept.change.kind in GROWING else None
+        else:
+            made = kept.binding.value if kept.binding is not None else None
+            added = made.element if isinstance(made, t.Comprehension) else None
+        if added is not None and any(_is_array(one, _IMAGES) for one in alternatives(project.value(added))):
+            return True
+    return False
+
+
+def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
+    """What each method of the class and of its bases last assigns; ``+=`` only adds to that."""
+    for method, key in _methods(project, cls, attribute):
+        for binding in visible_at_end(method, key).bindings:
+            if binding.kind == "assign" and not _is_rework(project, method, attribute, binding):
+                yield binding
+
+
+def _is_rework(project: Project, method: Scope, attribute: str, binding: Binding) -> bool:
+    """Whether a method other than the one that fills an attribute replaces it by a sorted or filtered one."""
+    if method.name == "__init__":
+        return False
+    owner = method.params[0].name
+    if any(one.site.order < binding.site.order for one in method.bindings[f"{owner}.{attribute}"]):
+        return False  # filled here too
+    loads = (load for scope in reach.with_inner(method) for load in scope.loads.get(owner, ()))
+    reads = (
+        above for load in loads if isinstance(above := project.parent(load), t.Attribute) and above.attr == attribute
+    )
+    return any(_comes_before(project, read, binding) for read in reads)
+
+
+def _comes_before(project: Project, read: t.Attribute, binding: Binding) -> bool:
+    above = project.parent(read)
+    if isinstance(above, t.Assign) and read is not above.value:
+        return False  # a target
+    return project.site(read).order < binding.site.order or project.statement_of(read) is binding.node
+
+
+def _methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
+    """The methods that a class has or inherits, each with the name by which it binds ``self.attribute``."""
+    for one in attributes.lineage(project.evaluator, cls):
+        for method in attributes.methods(one) if isinstance(one, Class) else ():
+            if method.params:
+                yield method, f"{method.params[0].name}.{attribute}"
+
+
+def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t.Node, t.Expr | None]]:
+    """Where methods add to ``self.attribute`` in place, with what they add."""
+    for method, key in _methods(project, cls, attribute):
+        yield from ((one.node, one.value) for one in method.changes.get(key, ()) if one.kind in GROWING - {"inner"})
+        yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
+
+
+def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
+    node, added = addition
+    return not is_array(_innermost(project.value(added))) and grows_with_data(project, node)
+
+
+def _starts_empty(value: Value) -> bool:
+    found = alternatives(value)
+    return any(_is_empty(one) for one in found)
+
+
+def _is_empty(value: Value) -> bool:
+    match value:
+        case Collection(items=()):
+            return True
+        case Table(items=()):
+            return True
+        case Made(name="collections.deque"):
+            return True
+        case _:
+            return False
+
+
+def is_table(value: Value) -> bool:
+    """Whether something is a pandas table read from a file."""
+    found = alternatives(value)
+    return bool(found) and all(isinstance(one, Made) and one.name in TABLES for one in found)

@@ -1,0 +1,168 @@
+"""Which attributes of a dataset are indexed by the sample that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import reach
+from dl_lint.project.syntax import children, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+
+ROUNDS = 3
+"""Assignments and calls that an index is followed through."""
+
+_ROWS = frozenset({"iloc", "loc", "iat", "at", "values"})
+"""Attributes of a pandas table that are indexed in its place."""
+
+_RANDOM = frozenset({"randrange", "randint", "choice", "random_sample", "sample"})
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """``self.attribute[…]`` in code that fetches a sample.
+
+    ``direct`` if the index is worked out from the one that is asked for; else it was looked up by that one.
+    """
+
+    attribute: str
+    node: t.Expr
+    direct: bool
+    function: Scope
+
+
+class _Indices:
+    """The names in each function that hold the index asked for (direct), or what was looked up by it (found)."""
+
+    def __init__(self, project: Project, functions: tuple[Scope, ...]) -> None:
+        self.project = project
+        self.functions = functions
+        self.direct: dict[Scope, set[str]] = {one: set() for one in functions}
+        self.found: dict[Scope, set[str]] = {one: set() for one in functions}
+        for one in functions:
+            if one.name == "__getitem__" and len(one.params) > 1:
+                self.direct[one].add(one.params[1].name)
+        for _ in range(ROUNDS):
+            for one in functions:
+                self._assigned(one)
+                self._passed(one)
+
+    def _assigned(self, function: Scope) -> None:
+        for scope in reach.with_inner(function):
+            for name, bindings in scope.bindings.items():
+                for binding in bindings:
+                    if binding.value is not None and binding.kind in ("assign", "augment", "for"):
+                        self._note(function, name, function, binding.value)
+
+    def _passed(self, function: Scope) -> None:
+        for scope in reach.with_inner(function):
+            for call in scope.calls:
+                for target in self.project.entered(call):
+                    if target in self.direct:
+                        names = [param.name for param in target.params]
+                        names = names[1:] if target.is_method else names
+                        for name, argument in zip(names, call.args, strict=False):
+                            self._note(target, name, function, argument)
+
+    def _note(self, target: Scope, name: str, function: Scope, expr: t.Expr) -> None:
+        kind = self.kind(function, expr)
+        if kind is not None:
+            (self.direct if kind else self.found)[target].add(name)
+
+    def kind(self, function: Scope, expr: t.Node) -> bool | None:
+        """True for an index worked out from the one asked for, False for one looked up by it, None for others."""
+        looked_up = None
+        waiting: list[tuple[t.Node, bool]] = [(expr, False)]
+        while waiting:
+            node, below = waiting.pop()
+            if isinstance(node, t.Name):
+                if node.id in self.direct[function]:
+                    if not below:
+                        return True
+                    looked_up = False
+                elif node.id in self.found[function]:
+                    looked_up = False
+            elif isinstance(node, t.Call) and getattr(node.func, "attr", None) in _RANDOM:
+                return True
+            inside = below or isinstance(node, t.Subscript) or self._fetches(node)
+            waiting.extend((child, inside) for child in children(node))
+        return looked_up
+
+    def _fetches(self, node: t.Node) -> bool:
+        """Whether a call looks something up, rather than computing with a number."""
+        if not isinstance(node, t.Call):
+            return False
+        name = dotted(node.func) or ""
+        return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
+
+
+def indexed(project: Project, functions: tuple[Scope, ...]) -> Iterator[Indexed]:
+    """The attributes of self that ``functions``, which fetch a sample, index by it."""
+    indices = _Indices(project, functions)
+    for function in functions:
+        if not function.is_method or not function.params:
+            continue
+        for scope in reach.with_inner(function):
+            for attribute, node in _attributes(project, scope, function.params[0].name):
+                yield from _of(project, indices, function, attribute, node)
+
+
+def _attributes(project: Project, scope: Scope, owner: str) -> Iterator[tuple[str, t.Node]]:
+    """Each ``self.x``, and each local name that only stands for one."""
+    for load in scope.loads.get(owner, ()):
+        above = project.parent(load)
+        if isinstance(above, t.Attribute):
+            yield above.attr, above
+    for name, bindings in scope.bindings.items():
+        for binding in bindings:
+            source = binding.value
+            if isinstance(source, t.Attribute) and dotted(source) == f"{owner}.{source.attr}" and not binding.path:
+                yield from ((source.attr, load) for load in scope.loads.get(name, ()))
+
+
+def _of(project: Project, indices: _Indices, function: Scope, attribute: str, node: t.Node) -> Iterator[Indexed]:
+    above = project.parent(node)
+    while (isinstance(above, t.Subscript) and above.value is node) or (
+        isinstance(above, t.Attribute) and above.attr in _ROWS
+    ):
+        if isinstance(above, t.Subscript):
+            kind = indices.kind(function, above.index)
+            if kind is not None:
+                yield Indexed(attribute, above, kind, function)
+                return
+        node, above = above, project.parent(above)
+
+
+_FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "read", "joinpath", "Path"})
+"""Functions that are given paths."""
+
+
+def leads_to_file(project: Project, read: Indexed) -> bool:
+    """Whether what a read gives becomes a path, and so is text."""
+    waiting: list[t.Node] = [read.node]
+    seen: set[t.Node] = set()
+    while waiting and len(seen) < 64:
+        node = waiting.pop()
+        above = project.parent(node)
+        if above is None or node in seen:
+            continue
+        seen.add(node)
+        match above:
+            case t.Call(func=func) if func is not node:
+                if (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2] in _FILES:
+                    return True
+                if dotted(func) == "str":
+                    waiting.append(above)
+            case t.Subscript() | t.Attribute() | t.BinOp() | t.FString():
+                waiting.append(above)
+            case t.Assign(targets=(t.Name(id=name),)):
+                waiting.extend(project.site(node).scope.loads.get(name, ()))
+            case _:
+                continue
+    return False

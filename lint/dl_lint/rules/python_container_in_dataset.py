@@ -1,0 +1,123 @@
+"""A dataset keeps one Python object for each sample, and every worker copies them all.
+
+## What it does
+
+Finds lists, dicts and sets on a map-style dataset that are filled from the data (a directory listing, the lines of a
+file, JSON, an append loop or a comprehension over such) and indexed by the sample that is fetched; also numpy arrays of
+objects and the text columns of pandas tables.
+
+## Why is this bad?
+
+Reading a Python object writes to its reference count. In a forked worker that write copies the page of memory that
+the object is on, so while the workers go through the epoch each of them comes to own a copy of the whole container:
+memory grows with `num_workers`, until a worker is killed (pytorch/pytorch#13246). With spawn and forkserver the
+container is pickled to every worker instead, which is as large and slower to start.
+
+Numbers in an array or a tensor, and strings in a numpy array or a pyarrow table, have no reference counts.
+
+Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
+iterable datasets, and datasets whose loaders have no workers.
+
+## Example
+
+```python
+import json
+
+from PIL import Image
+from torch.utils.data import Dataset
+
+
+class Images(Dataset):
+    def __init__(self, index):
+        with open(index) as file:
+            self.paths = [entry["path"] for entry in json.load(file)]
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+```
+
+## Use instead
+
+```python
+import json
+
+import numpy as np
+from PIL import Image
+from torch.utils.data import Dataset
+
+
+class Images(Dataset):
+    def __init__(self, index):
+        with open(index) as file:
+            self.paths = np.array([entry["path"] for entry in json.load(file)])
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project import containers, indexing, workers
+from dl_lint.project.repetition import words
+from dl_lint.project.values import Class
+from dl_lint.rule import Finding, Related, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.facts import tree as t
+    from dl_lint.project import Project
+    from dl_lint.project.indexing import Indexed
+
+FEW = frozenset(
+    {"class", "classes", "category", "categories", "cat", "cats", "label", "labels", "name", "names", "vocab",
+     "vocabulary", "transform", "transforms", "split", "splits", "idx2", "id2", "to", "speakers", "languages"}
+)  # fmt: skip
+"""Words of the names of tables that a sample's class or the like is looked up in, which are short."""
+
+
+@rule("DL301", severity="slow")
+def python_container_in_dataset(project: Project) -> Iterator[Finding]:
+    told: set[t.Node] = set()
+    for cls in _classes(project):
+        if workers.idle(project, cls):
+            continue
+        seen: dict[str, Indexed] = {}
+        for read in indexing.indexed(project, project.fetching(cls)):
+            if read.direct or not FEW.intersection(words(read.attribute)):
+                seen.setdefault(read.attribute, read)
+        for attribute, read in seen.items():
+            for node in containers.python_objects_in(project, cls, attribute, read):
+                if node not in told and project.site(node).scope.file.linted:
+                    told.add(node)
+                    yield _finding(project, attribute, node, read)
+
+
+def _classes(project: Project) -> Iterator[Class]:
+    """The map-style datasets, and the classes of the objects that they keep and index in turn."""
+    found: dict[Class, None] = {}
+    for dataset in project.dataset_classes():
+        if dataset.kind == "map":
+            found.update(dict.fromkeys(workers.held(project, dataset.cls)))
+    yield from found
+
+
+def _finding(project: Project, attribute: str, node: t.Node, read: Indexed) -> Finding:
+    at = project.place(read.node)
+    return Finding(
+        project.place(node),
+        f"`self.{attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of {at.path}) "
+        "reads it: every worker comes to own a copy of all of them, as each read writes to a reference count",
+        "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
+        "byte array with an array of offsets",
+        (Related(at, "read here for each sample"),),
+    )
