@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
 SHRINKING = frozenset({"pop", "popitem", "popleft", "clear", "remove", "discard"})
 
-CONTAINERS = frozenset({"collections.defaultdict", "builtins.list", "builtins.set", "collections.deque"})
 LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "yaml.safe_load", "yaml.load"})
 """What returns a Python container, as a rule a dict of samples."""
 
@@ -111,7 +110,7 @@ def _can_grow(project: Project, value: Value, change: Change, holder: t.Expr) ->
         case Made():
             if value.name in LOADED:
                 return change.kind == "item"
-            return value.name in CONTAINERS and not _has_limit(value.call)
+            return value.name == "collections.deque" and not _has_limit(value.call)
         case _:
             return change.kind == "item" and _is_preallocated(project, holder)
 

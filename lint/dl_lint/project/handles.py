@@ -103,7 +103,7 @@ class Shared:
 
 def shared(project: Project, cls: Class) -> Iterator[Shared]:
     """The handles that objects of ``cls`` open in the main process and read in their workers."""
-    building = workers.building(project, cls)
+    building = (*workers.building(project, cls), *_measuring(project, cls))
     for read in project.reads(cls):
         if _is_harmless(project, read):
             continue
@@ -112,6 +112,12 @@ def shared(project: Project, cls: Class) -> Iterator[Shared]:
                 continue
             if not _is_dropped(project, cls, read, made, building) and not _is_reopened(project, cls, read):
                 yield Shared(made, read)
+
+
+def _measuring(project: Project, cls: Class) -> tuple[Scope, ...]:
+    """What ``len(dataset)`` runs: samplers ask for it in the main process, before there are workers."""
+    method = attributes.of_class(project.evaluator, cls, "__len__")
+    return reach.reachable(project.evaluator, (method.scope,), cls) if isinstance(method, Function) else ()
 
 
 def _is_harmless(project: Project, read: Read) -> bool:

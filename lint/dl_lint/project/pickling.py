@@ -9,6 +9,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import attributes, workers
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.handles import HANDLES
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Bound,
     Collection,
@@ -41,6 +42,7 @@ UNPICKLABLE = {
     "threading.Event": "a lock",
     "threading.Semaphore": "a lock",
     "threading.local": "thread-local data",
+    "concurrent.futures.ThreadPoolExecutor": "a pool of threads",
     "torch.Generator": "a torch.Generator",
     **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
 }
@@ -150,6 +152,8 @@ def _of_container(project: Project, value: Collection | Table, at: t.Node, depth
     if isinstance(value, Collection) and value.kind == "generator":
         yield Obstacle("a generator", value.node or at)
         return
+    if isinstance(value.node, t.Call) and (dotted(value.node.func) or "").endswith("defaultdict"):
+        yield from _of_arguments(project, value.node, depth)
     if isinstance(value, Table):
         held = tuple(item for _, item in value.items)
     else:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 ADDING = frozenset({"append", "extend", "insert", "appendleft"})
 EMPTYING = frozenset({"clear", "pop", "popleft", "popitem", "remove"})
-_DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict"})
 
 _OF_TENSORS = frozenset(
     {"cpu", "cuda", "to", "detach", "numpy", "view", "reshape", "squeeze", "unsqueeze", "size", "dim", "numel", "float",
@@ -29,13 +28,24 @@ _OF_TENSORS = frozenset(
 """Methods that lists, dicts and strings do not have."""
 
 
+JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """``node`` keeps what ``expr`` is in ``container``, beyond the loop. A comprehension is its own container."""
+    """``node`` keeps what ``expr`` is in ``container``, beyond the loop. A comprehension is its own container.
+
+    With ``spread`` it is not ``expr`` itself that is kept, but what iterating it gives.
+    """
 
     node: t.Node
     expr: t.Expr
-    container: str
+    container: t.Expr
+    spread: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"`{dotted(_root(self.container))}`" if self.container is not self.node else "this list"
 
 
 def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
@@ -43,15 +53,19 @@ def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
     if isinstance(loop.node, t.Generator):
         made = project.parent(loop.node)
         if isinstance(made, t.Comprehension) and made.kind != "generator":
-            yield from (Kept(made, item, f"this {made.kind}") for item in _items(made.element))
+            yield from (Kept(made, item, made) for item in _items(made.element))
         return
     if _is_left_at_once(project, loop.node):
         return
     for scope in _scopes(loop.function):
         for node, container, added in (*_calls(project, scope), *_stores(project, scope)):
             if loop.node in project.loops_around(node) and _outlives(project, container, scope, loop.node):
-                name = dotted(_root(container)) or ""
-                yield from (Kept(node, item, f"`{name}`") for item in _items(added))
+                spread = isinstance(node, t.Call) and _method(node) == "extend" and not isinstance(added, t.Sequence)
+                yield from (Kept(node, item, container, spread) for item in _items(added))
+
+
+def _method(call: t.Call) -> str:
+    return call.func.attr if isinstance(call.func, t.Attribute) else ""
 
 
 def _scopes(function: Scope) -> Iterator[Scope]:
@@ -85,7 +99,7 @@ def _items(added: t.Expr) -> Iterator[t.Expr]:
 def _calls(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
     """``container.append(added)``."""
     for call in scope.calls:
-        if isinstance(call.func, t.Attribute) and call.func.attr in ADDING and call.args:
+        if isinstance(call.func, t.Attribute) and _method(call) in ADDING and call.args:
             found = alternatives(project.value(call.func.value))
             if not any(isinstance(one, Made) and one.name == "collections.deque" for one in found):
                 yield call, call.func.value, call.args[-1]
@@ -105,13 +119,7 @@ def _stores(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.
 
 
 def _is_dict(value: Value) -> bool:
-    match value:
-        case Table() | Collection(kind="dict"):
-            return True
-        case Made():
-            return value.name in _DICTS
-        case _:
-            return False
+    return isinstance(value, Table) or (isinstance(value, Collection) and value.kind == "dict")
 
 
 def _root(container: t.Expr) -> t.Expr:
@@ -142,29 +150,53 @@ def _outlives(project: Project, container: t.Expr, scope: Scope, loop: LoopNode)
 # --- memory of batches ---------------------------------------------------------------------
 
 
-def shares(value: Value) -> tuple[Loader, ...]:
-    """The loaders whose batches a value shares memory with, whatever way the code takes; none if it may be a copy."""
+def shares(project: Project, one: Kept) -> tuple[Loader, ...]:
+    """The loaders whose batches it keeps the memory of; none if that depends or is not known."""
+    value = project.value(one.expr)
+    if one.spread and any(isinstance(part, Derived) for part in alternatives(value)):
+        return ()  # the elements of an array of numbers are copies
+    return _shared(value)
+
+
+def _shared(value: Value) -> tuple[Loader, ...]:
     found: dict[Loader, None] = {}
     for one in alternatives(value):
-        if one == NONE:
-            continue
         match one:
             case Batch():
                 inner: tuple[Loader, ...] = (one.loader,)
             case Tensor(placement="cpu"):
-                inner = shares(one.source)
+                inner = _shared(one.source)
             case Derived(step="attr", key="numpy"):
-                inner = shares(one.base)
+                inner = _shared(one.base)
+            case _ if one == NONE:
+                continue
             case _:
-                return ()
+                inner = ()
         if not inner:
             return ()
         found.update(dict.fromkeys(inner))
     return tuple(found)
 
 
-def is_tensor(project: Project, expr: t.Expr) -> bool:
-    """Whether the code treats something as a tensor: here, or elsewhere by the same name."""
+def is_of_tensors(project: Project, one: Kept) -> bool:
+    """Whether the code treats what is kept as tensors: a batch may as well hold names."""
+    return _is_tensor(project, one.expr) or _is_joined(project, one)
+
+
+def _is_joined(project: Project, one: Kept) -> bool:
+    """Whether the container goes to ``torch.cat`` or the like."""
+    name = dotted(one.container)
+    for scope in _scopes(project.function_of(one.node)):
+        for call in scope.calls:
+            if not call.args or (dotted(call.func) or "").rpartition(".")[2] not in JOINING:
+                continue
+            if call.args[0] is one.container or (name is not None and dotted(call.args[0]) == name):
+                return True
+    return False
+
+
+def _is_tensor(project: Project, expr: t.Expr) -> bool:
+    """Whether something is called a method of that tensors have: here, or elsewhere by the same name."""
     while True:
         match expr:
             case t.Call(func=t.Attribute(value=value, attr=attr)):

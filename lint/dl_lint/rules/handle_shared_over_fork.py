@@ -2,8 +2,8 @@
 
 ## What it does
 Finds `h5py.File`, `lmdb.open`, `sqlite3.connect`, archives, `open()` and their like kept on `self` by what `__init__`
-runs and read by what `__getitem__` runs, also through an alias such as `self.images = self.file["images"]`. Files that
-are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers.
+or `__len__` runs and read by what `__getitem__` runs, also through an alias: `self.images = self.file["images"]`. Files
+that are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers.
 
 ## Why is this bad?
 Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
@@ -89,8 +89,9 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             seen.add(shared.made.call)
             what = handles.HANDLES[shared.made.name]
             message = (
-                f"{what} is opened while `{dataset.name}` is made and read as `self.{shared.read.attribute}` while "
-                "samples are fetched: forked workers share it, and its position, so that they read each other's bytes"
+                f"{what} is opened where `{dataset.name}` is made or measured, in the main process, and read as "
+                f"`self.{shared.read.attribute}` for each sample: forked workers share it, and its position, so that "
+                "they read each other's bytes"
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
             yield Finding(project.place(shared.made.call), message, REMEDY, related)

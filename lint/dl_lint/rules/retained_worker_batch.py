@@ -53,8 +53,8 @@ from dl_lint.rule import Finding, Related, rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
+    from dl_lint.project.retention import Kept
     from dl_lint.project.values import Loader
 
 REMEDY = "keep a copy, `.clone()`, or what is needed of it as numbers, `.tolist()`"
@@ -66,27 +66,27 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
     for loop in project.loader_loops():
         calls = {loader.call for loader in loop.loaders}
         for kept in retention.kept(project, loop):
-            loaders = _sharing(project, kept.expr)
+            loaders = _sharing(project, kept)
             if not loaders or kept.node in seen or not calls.intersection(loader.call for loader in loaders):
                 continue
             seen.add(kept.node)
             message = (
-                f"{kept.container} keeps tensors of every batch as the workers sent them, each with an open file and a "
+                f"{kept.name} keeps tensors of every batch as the workers sent them, each with an open file and a "
                 "piece of shared memory: after some hundred batches the process runs out, `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
             yield Finding(project.place(kept.node), message, REMEDY, related)
 
 
-def _sharing(project: Project, expr: t.Expr) -> tuple[Loader, ...]:
-    """The loaders whose batches a tensor keeps alive, each with workers and without pinning."""
-    value = project.value(expr)
-    loaders = retention.shares(value)
+def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:
+    """The loaders whose batches are kept alive, each with workers and without pinning."""
+    loaders = retention.shares(project, kept)
     if not all(_sends_shared(project, one) for one in loaders):
         return ()
+    value = project.value(kept.expr)
     if isinstance(value, Batch) and value.whole and not project.argument(value.loader, "collate_fn").given:
         return loaders
-    return loaders if retention.is_tensor(project, expr) else ()
+    return loaders if retention.is_of_tensors(project, kept) else ()
 
 
 def _sends_shared(project: Project, loader: Loader) -> bool:

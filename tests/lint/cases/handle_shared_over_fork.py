@@ -159,6 +159,26 @@ class ThroughReader(Dataset):
         return self.reader.read(index)
 
 
+class OpenedToMeasure(Dataset):
+    """Samplers ask for the length in the main process."""
+
+    def __init__(self, path):
+        self.path = path
+        self._file = None
+
+    @property
+    def file(self):
+        if self._file is None:
+            self._file = h5py.File(self.path, "r")  # expect
+        return self._file
+
+    def __len__(self):
+        return len(self.file["x"])
+
+    def __getitem__(self, index):
+        return self.file["x"][index]
+
+
 class OpenedInWorker(Dataset):
     def __init__(self, path):
         self.path = path

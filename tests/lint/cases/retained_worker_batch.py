@@ -76,6 +76,29 @@ def comprehended():
     return labels, copies, values, total
 
 
+def joined(model):
+    labels_seen, ids, names = [], [], []
+    for images, labels, keys, texts in LOADER:
+        model(images)
+        labels_seen.append(labels)  # expect
+        ids.append(keys)  # expect
+        names.append(texts)
+    weights = torch.cat([weight for *_, weight in LOADER])  # expect
+    return torch.cat(labels_seen), torch.stack(ids, dim=0), names, weights
+
+
+def elements(model):
+    """The elements of an array of numbers are copies; those of a tensor are views."""
+    seen, views = [], []
+    for images, labels in LOADER:
+        seen.extend(labels.numpy())
+        seen.extend(model(images).cpu().numpy())
+        seen.append(labels.numpy()[0])
+        seen += list(labels.numpy())
+        views.extend(labels.cpu())  # expect
+    return seen, views
+
+
 def numbers(model):
     labels_seen, losses, correct, copies = [], [], [], []
     confusion = np.zeros((10, 10))

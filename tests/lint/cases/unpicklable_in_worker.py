@@ -1,6 +1,7 @@
 """What workers get by pickling: the dataset, collate_fn and worker_init_fn."""
 
 import argparse
+import collections
 import functools
 import random
 import threading
@@ -60,6 +61,11 @@ class Locked(Dataset):
         self.lock = threading.Lock()  # expect
         self.rng = torch.Generator()  # expect
         self.numbers = (row * 2 for row in rows)  # expect
+        self.counts = collections.defaultdict(lambda: 0)  # expect
+        self.groups = collections.defaultdict(list)
+        self.names = set(row.name for row in rows)
+        self.lengths = list(map(lambda row: len(row), rows))
+        self.longest = max((row for row in rows), key=lambda row: len(row))
         self.drawn = np.random.default_rng(0)
         if keep is None:
             self.keep = lambda row: True  # expect
