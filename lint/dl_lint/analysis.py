@@ -70,7 +70,7 @@ class Analysis:
         found: dict[str, list[Reported]] = {}
         ran: set[Entry] = set()
         try:
-            project = Project.load(names, self._root, self._read)
+            project = Project.load(names, self._root, self._read, self._content)
         except Exception as error:  # rather no findings than a traceback
             self._broke_down("linking the files", error, names)
             return found, ran
@@ -110,6 +110,10 @@ class Analysis:
             return None
         facts = self._extraction.of(file.path)
         return facts if isinstance(facts, FileFacts) else None
+
+    def _content(self, absolute: str) -> bytes | None:
+        file = self._by_absolute.get(absolute)
+        return None if file is None else self._tree.data.get(file.path)
 
     def _shown(self, finding: Finding) -> Finding:
         """Under the paths that the user gave."""

@@ -27,6 +27,7 @@ class Tree:
     data: Mapping[str, bytes]
     """By the path that is printed."""
     failures: tuple[Failure, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def with_data(self, changed: Mapping[str, bytes]) -> Tree:
         return replace(self, data={**self.data, **changed})
@@ -62,7 +63,7 @@ def read(found: Found, given: Mapping[str, bytes]) -> Tree:
             data[file.path] = seen
         elif seen is not None and file.asked:
             failures.append(seen)
-    return Tree(tuple(kept), data, tuple(failures))
+    return Tree(tuple(kept), data, tuple(failures), found.beside)
 
 
 def lint(tree: Tree, question: Question, cache: Cache) -> Report:
@@ -71,6 +72,7 @@ def lint(tree: Tree, question: Question, cache: Cache) -> Report:
     key = digest(
         tool_version(),
         question.key(),
+        digest(*tree.beside),
         *(f"{digests[file.path]}{file.asked:d}{file.by_name:d}{file.path}" for file in tree.files),
     )
     known = cache.read("runs", key)

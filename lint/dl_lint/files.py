@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from dl_lint.cache import Cache
     from dl_lint.config import Config, Home
+
+BESIDE = (".ipynb", ".pyx")
 
 # Folders that hold no code of the project, besides hidden ones and virtual environments, which a pyvenv.cfg gives away.
 SKIPPED_FOLDERS = frozenset({"__pycache__", "__pypackages__", "build", "dist", "node_modules", "site-packages", "venv"})
@@ -36,6 +39,8 @@ class File:
 class Found:
     files: tuple[File, ...]
     failures: tuple[Failure, ...]
+    beside: tuple[str, ...] = ()
+    """Notebooks and other files that are not linted, in which rules look for words: name, size and time of each."""
 
 
 def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, stdin: str | None = None) -> Found:
@@ -48,7 +53,8 @@ def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, stdin: 
     if home.root is not None and not _covers(paths, home.root):
         walk.add_rest(home.root)
     walk.keep()
-    return Found(tuple(sorted(walk.files.values(), key=lambda file: file.path)), tuple(walk.failures))
+    files = sorted(walk.files.values(), key=lambda file: file.path)
+    return Found(tuple(files), tuple(walk.failures), tuple(sorted(walk.beside)))
 
 
 def _covers(paths: Sequence[str], root: str) -> bool:
@@ -62,6 +68,7 @@ class _Walk:
     def __init__(self, home: Home, config: Config, cache: Cache) -> None:
         self.files: dict[str, File] = {}
         self.failures: list[Failure] = []
+        self.beside: set[str] = set()
         self._top = home.checkout or home.root
         self._git = GitIgnore(cache)
         self._exclude = Settings(config.base, [config.exclude] if config.exclude else [], cache)
@@ -130,6 +137,9 @@ class _Walk:
         if is_folder:
             if name.startswith(".") or name in SKIPPED_FOLDERS:
                 return
+        elif name.endswith(BESIDE):
+            self._note(entry, f"{folder}/{name}")
+            return
         elif not name.endswith(".py") or not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
             return
         absolute = f"{folder.rstrip('/')}/{name}"
@@ -141,6 +151,11 @@ class _Walk:
             self._links.append((absolute, shown + name, asked))
         else:
             self.files.setdefault(absolute, File(shown + name, absolute, asked))
+
+    def _note(self, entry: os.DirEntry[str], absolute: str) -> None:
+        with suppress(OSError):
+            seen = entry.stat(follow_symlinks=False)
+            self.beside.add(f"{absolute} {seen.st_size} {seen.st_mtime_ns}")
 
     def _add_links(self) -> None:
         """Links to files that the walk did not meet under their own name. Links to folders are not followed."""

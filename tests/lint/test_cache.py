@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint import catalogue
 from dl_lint.cache import Cache, digest, tool_version
 
 if TYPE_CHECKING:
@@ -138,6 +139,16 @@ def test_a_file_beyond_the_project_that_an_answer_rests_on_renews_it(
     assert project.lint_json("train.py").places == []
     Path("loaders.py").unlink()
     assert project.lint_json("train.py").places == []
+
+
+def test_a_word_in_a_notebook_beside_renews_findings(project: Project) -> None:
+    page = catalogue.page(catalogue.entries()["DL401"])
+    example = page.partition("## Example")[2].split("```python\n")[1].partition("```")[0]
+    project.write({"train.py": example, "explore.ipynb": "{}"})
+    for _ in range(2):
+        assert [code for _, _, code in project.lint_json("--select", "DL401").places] == ["DL401"]
+    project.write({"explore.ipynb": '{"source": "sampler.set_epoch(1)"}'})
+    assert project.lint_json("--select", "DL401").places == []
 
 
 def test_every_damaged_record_is_worked_out_again(project: Project, faulty: str) -> None:

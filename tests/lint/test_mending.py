@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import analysis
+from dl_lint import analysis, catalogue
 from dl_lint.rule import Edit, Finding, Fix, Place, Rule
 
 if TYPE_CHECKING:
@@ -175,3 +175,13 @@ def test_a_real_fix_gives_what_its_rule_advises(project: Project, faulty: str, m
     assert project.lint("--fix").status == 0
     assert (project.root / "data.py").read_bytes() == b"\xef\xbb\xbf" + mended.replace("\n", "\r\n").encode()
     assert project.lint().out == "No findings in 1 file.\n"
+
+
+def test_a_fix_that_adds_a_word_is_seen_before_it_is_written(project: Project) -> None:
+    """DL401 looks for ``set_epoch`` in the bytes of files, which on disk lack it until all passes are done."""
+    entry = catalogue.entries()["DL401"]
+    example = catalogue.page(entry).partition("## Example")[2].split("```python\n")[1].partition("```")[0]
+    project.write({"train.py": example})
+    ran = project.lint("--fix", "--unsafe-fixes", "--select", "DL401")
+    assert (ran.status, ran.out, ran.err) == (0, "Fixed 1 finding; 0 left.\n", "")
+    assert project.read("train.py").count("set_epoch") == 1

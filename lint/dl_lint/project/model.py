@@ -19,7 +19,7 @@ from dl_lint.project import (
     transfers,
 )
 from dl_lint.project.evaluate import Evaluator
-from dl_lint.project.modules import Files, Read
+from dl_lint.project.modules import Content, Files, Read
 from dl_lint.project.tokens import Tokens
 from dl_lint.project.values import External, Loader, Made, Sampler, Value, alternatives
 from dl_lint.rule import Edit, Place
@@ -44,13 +44,14 @@ class Project:
         self._tokens = Tokens(files)
 
     @classmethod
-    def load(cls, files: Iterable[str], root: str, read: Read) -> Project:
+    def load(cls, files: Iterable[str], root: str, read: Read, content: Content = lambda _: None) -> Project:
         """Index the files to lint, by their paths as the user named them (absolute, or relative to ``root``).
 
         ``read`` gives a file's facts, or None where there are none. It is also asked for files that are only
-        imported and therefore never linted, by path relative to ``root`` if inside it, else absolute.
+        imported and therefore never linted, by path relative to ``root`` if inside it, else absolute. ``content`` gives
+        a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes.
         """
-        found = Files(root, read)
+        found = Files(root, read, content)
         return cls(found, found.add(files))
 
     # --- values ------------------------------------------------------------------------

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Read = Callable[[str], FileFacts | None]
 
+Content = Callable[[str], bytes | None]
+"""The bytes of a file as linted, by absolute path; None for a file that is not, whose bytes are those on disk."""
+
 FARTHEST = 8
 """Folders above a file in which its imports are looked for."""
 
@@ -29,9 +32,10 @@ FARTHEST = 8
 class Files:
     """The indexed files, by normalised absolute path."""
 
-    def __init__(self, root: str, read: Read) -> None:
+    def __init__(self, root: str, read: Read, content: Content = lambda _: None) -> None:
         self.root = os.path.abspath(root)
         self.read = read
+        self.content = content
         self.sites: Sites = {}
         self.parents: Parents = {}
         self.by_path: dict[str, FileIndex | None] = {}

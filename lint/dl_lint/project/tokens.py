@@ -60,9 +60,20 @@ class Tokens:
             for name in names:
                 if name.endswith((".py", ".ipynb", ".pyx")):
                     searched += 1
-                    if searched > MOST_FILES or _holds(os.path.join(top, name), word):
+                    if searched > MOST_FILES or self._holds(os.path.join(top, name), word):
                         return True
         return False
+
+
+    def _holds(self, path: str, word: bytes) -> bool:
+        content = self.files.content(path)
+        if content is not None:
+            return word in content
+        try:
+            with open(path, "rb") as file:
+                return word in file.read()
+        except OSError:
+            return True
 
 
 def _is_top(folder: str) -> bool:
@@ -71,11 +82,3 @@ def _is_top(folder: str) -> bool:
     except OSError:
         return False
     return not MARKS.isdisjoint(names) or any(name.lower().startswith("readme") for name in names)
-
-
-def _holds(path: str, word: bytes) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return word in file.read()
-    except OSError:
-        return True
