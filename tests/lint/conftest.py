@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pytest
 from dl_lint.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FAULTY = """\
@@ -78,10 +79,27 @@ class Project:
     def lint_json(self, *arguments: str) -> Ran:
         return self.lint(*arguments, "--output-format", "json")
 
+    def unprivileged(self, *arguments: str) -> Ran:
+        """As a user whom permissions bind, which they do not root."""
+        if os.geteuid() != 0:
+            return self.command(*arguments)
+        if shutil.which("setpriv") is None:
+            pytest.skip("permissions do not bind root, and there is no setpriv to give up its powers")
+        return self._run(["setpriv", "--bounding-set=-all", "--inh-caps=-all"], arguments)
+
     def command(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Ran:
         """In a process of its own, as users run it."""
+        return self._run([], arguments, stdin, environment)
+
+    def _run(
+        self,
+        prefix: Sequence[str],
+        arguments: Sequence[str],
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+    ) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "dl_lint", *arguments],
+            [*prefix, sys.executable, "-m", "dl_lint", *arguments],
             cwd=self.root,
             input=stdin,
             capture_output=True,

@@ -170,6 +170,15 @@ def test_what_cannot_be_written_is_reported(
     assert (ran.status, ran.err) == (2, "dl-lint: a.py: cannot be written: No space left on device\n")
 
 
+def test_a_file_that_may_not_be_written_is_reported_though_its_folder_may(project: Project, faulty: str) -> None:
+    project.write({"data.py": faulty, "other.py": faulty})
+    (project.root / "data.py").chmod(0o444)
+    ran = project.unprivileged("--fix")
+    assert (ran.status, ran.err) == (2, "dl-lint: data.py: cannot be written: Permission denied\n")
+    assert project.read("data.py") == faulty
+    assert project.read("other.py") != faulty
+
+
 def test_a_real_fix_gives_what_its_rule_advises(project: Project, faulty: str, mended: str) -> None:
     project.write({"data.py": b"\xef\xbb\xbf" + faulty.replace("\n", "\r\n").encode()})
     assert project.lint("--fix").status == 0
