@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from dl_lint.facts import tree
+from dl_lint.facts.cursor import Kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dl_lint.facts.cursor import Cursor
 
 Body = tuple[tree.Stmt, ...]
 
-SIMPLE: dict[type[cst.CSTNode], Callable[[Cursor, Any], list[tree.Stmt]]] = {}
-COMPOUND: dict[type[cst.CSTNode], Callable[[Cursor, Any], tree.Stmt]] = {}
+SIMPLE = Kinds()
+COMPOUND = Kinds()
 
 
 def block(c: Cursor, statements: Any) -> Body:
@@ -57,14 +56,13 @@ def suite(c: Cursor, node: cst.BaseSuite) -> Body:
 
 
 def dotted_name(c: Cursor, node: Any) -> str:
+    """``a.b.c`` where it is no expression, as in an import."""
     parts = []
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)
         node = node.value
-    parts.append(node.value)
-    parts.reverse()
-    for place, part in enumerate(parts):
-        if place:
-            c.expect(".")
-        c.expect(part)
-    return ".".join(parts)
+    names = [c.name(node.value)]
+    for part in reversed(parts):
+        c.expect(".")
+        names.append(c.name(part))
+    return ".".join(names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from dl_lint.facts import tree
-from dl_lint.facts.cursor import Misaligned
+from dl_lint.facts.cursor import Misaligned, normalized
 from dl_lint.facts.expressions import LOWER, expression
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _attribute(c: Cursor, node: cst.Attribute, value: tree.Expr, first: int) -> 
     if c.texts[c.at + 1] != attr:
         raise Misaligned
     c.at += 2
-    return tree.Attribute(c.span(first), value, attr)
+    return tree.Attribute(c.span(first), value, normalized(attr))
 
 
 def _subscript(c: Cursor, node: cst.Subscript, value: tree.Expr, first: int) -> tree.Expr:
@@ -49,7 +49,7 @@ def _subscript(c: Cursor, node: cst.Subscript, value: tree.Expr, first: int) -> 
         items.append(_index(c, element.slice))
         if type(element.comma) is cst.Comma:
             c.at += 1
-    alone = len(items) == 1 and type(node.slice[0].comma) is not cst.Comma
+    alone = len(items) == 1 and type(items[0]) is not tree.Starred and type(node.slice[0].comma) is not cst.Comma
     index = items[0] if alone else tree.Sequence(c.span(start), "tuple", tuple(items))
     c.expect("]")
     return tree.Subscript(c.span(first), value, index)
@@ -86,10 +86,10 @@ def arguments(c: Cursor, nodes: Any) -> tuple[tuple[tree.Expr, ...], tuple[tree.
     for arg in nodes:
         first = c.at
         if arg.keyword is not None:
-            c.expect(arg.keyword.value)
-            c.at += 1
+            name = c.name(arg.keyword.value)
+            c.expect("=")
             value = expression(c, arg.value)
-            keywords.append(tree.Keyword(c.span(first), arg.keyword.value, value))
+            keywords.append(tree.Keyword(c.span(first), name, value))
         elif not arg.star:
             args.append(expression(c, arg.value))
         else:
@@ -136,7 +136,7 @@ def _parameter(c: Cursor, node: cst.Param, kind: str) -> tree.Param:
     first = c.at
     if kind in ("args", "kwargs"):
         c.at += 1
-    c.expect(node.name.value)
+    name = c.name(node.name.value)
     annotation = default = None
     if node.annotation is not None:
         c.expect(":")
@@ -144,7 +144,7 @@ def _parameter(c: Cursor, node: cst.Param, kind: str) -> tree.Param:
     if node.default is not None:
         c.expect("=")
         default = expression(c, node.default)
-    lowered = tree.Param(c.span(first), node.name.value, kind, default, annotation)
+    lowered = tree.Param(c.span(first), name, kind, default, annotation)
     if type(node.comma) is cst.Comma:
         c.at += 1
     return lowered

@@ -161,7 +161,7 @@ def _function(c: Cursor, node: cst.FunctionDef) -> tree.Stmt:
     if node.asynchronous is not None:
         c.expect("async")
     c.expect("def")
-    c.expect(node.name.value)
+    name = c.name(node.name.value)
     if node.type_parameters is not None:
         c.skip_to("(")
     c.expect("(")
@@ -173,14 +173,14 @@ def _function(c: Cursor, node: cst.FunctionDef) -> tree.Stmt:
         returns = expression(c, node.returns.annotation)
     at = _header(c, first)
     body = suite(c, node.body)
-    return tree.FunctionDef(at, node.name.value, params, body, decorators, returns, c.spans[c.at - 1][2])
+    return tree.FunctionDef(at, name, params, body, decorators, returns, c.spans[c.at - 1][2])
 
 
 def _class(c: Cursor, node: cst.ClassDef) -> tree.Stmt:
     decorators = _decorators(c, node.decorators)
     first = c.at
     c.expect("class")
-    c.expect(node.name.value)
+    name = c.name(node.name.value)
     if node.type_parameters is not None:
         c.skip_to("(", ":")
     bases: tuple[tree.Expr, ...] = ()
@@ -191,7 +191,7 @@ def _class(c: Cursor, node: cst.ClassDef) -> tree.Stmt:
         c.expect(")")
     at = _header(c, first)
     body = suite(c, node.body)
-    return tree.ClassDef(at, node.name.value, bases, keywords, body, decorators, c.spans[c.at - 1][2])
+    return tree.ClassDef(at, name, bases, keywords, body, decorators, c.spans[c.at - 1][2])
 
 
 COMPOUND |= by_kind(

@@ -74,13 +74,15 @@ def _concatenated(c: Cursor, node: cst.ConcatenatedString) -> tree.Expr:
 
 # --- values ----------------------------------------------------------------------------
 
+# The interpreter converts no more than 4,300 digits, and nobody counts workers with this many.
+LONGEST_INTEGER = 1_000
+
 
 def integer(text: str) -> int | None:
-    """None for a number of more digits than the interpreter converts."""
-    try:
-        return int(text) if text.isdecimal() else int(text, 0)
-    except ValueError:
+    """None for a number that is too long to be written down again."""
+    if len(text) > LONGEST_INTEGER:
         return None
+    return int(text) if text.isdecimal() else int(text, 0)
 
 
 def text_of(literal: str) -> tuple[str | None, str]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from dl_lint.facts import tree
-from dl_lint.facts.cursor import Misaligned
+from dl_lint.facts.cursor import Kinds, Misaligned, normalized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from dl_lint.facts.cursor import Cursor
 
-LOWER: dict[type[cst.CSTNode], Callable[[Cursor, Any], tree.Expr]] = {}
+LOWER = Kinds()
 
 _CONSTANTS: dict[str, tuple[bool | None, str]] = {
     "None": (None, "none"),
@@ -57,7 +57,7 @@ def name(c: Cursor, node: cst.Name) -> tree.Expr:
     c.at = at + 1
     if value in _CONSTANTS:
         return tree.Constant(c.spans[at], *_CONSTANTS[value])
-    return tree.Name(c.spans[at], value)
+    return tree.Name(c.spans[at], normalized(value))
 
 
 LOWER[cst.Name] = name

@@ -13,7 +13,7 @@ from dl_lint.source import line_starts
 Span = tuple[int, int, int, int]
 
 # A character beyond ASCII outside strings and comments can only belong to a name in a file that parses; \w alone
-# lacks some (U+2118). F-strings are read as plain strings first; the walk knows where they really end.
+# lacks some (U+2118).
 _NAME = r"(?![rRbBuUfFtT]{1,2}[\"'])[A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*"
 _STRING = (
     r"[rRbBuUfFtT]{0,2}(?:"
@@ -30,44 +30,39 @@ _NUMBER = (
 _OPERATOR = r"->|:=|\.\.\.|\*\*=?|//=?|>>=?|<<=?|<>|!=|[-+*/%&|^@=<>]=|[^\s\\]"
 _TOKEN = re.compile(rf"({_NAME}|\#[^\r\n]*|{_STRING}|{_NUMBER}|{_OPERATOR})", re.DOTALL)
 
+_FSTRING = re.compile(r"(?:[rR]?[fFtT]|[fFtT][rR])(\"\"\"|'''|\"|')")
+_BRACE_OR_QUOTE = {
+    quote: re.compile(rf"\\N\{{[^}}]*\}}|\\[^{{}}]|\{{\{{|\}}\}}|\{{|{quote}", re.DOTALL)
+    for quote in ('"""', "'''", '"', "'")
+}
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Tokens:
-    """Texts, spans and offsets of a file's tokens in parallel lists; comments stand apart."""
+    """Texts, spans and offsets of a file's tokens in parallel lists; comments stand apart.
+
+    An f-string is one token. ``lines`` are the offsets at which lines start.
+    """
 
     texts: list[str]
     spans: list[Span]
     starts: list[int]
     stops: list[int]
     comments: list[tuple[Span, str]]
-
-    def relex(self, text: str, token: int, stop: int) -> None:
-        """``token`` really ends at ``stop``: read the rest anew from there."""
-        (end,) = _spans([""], [stop], [stop], line_starts(text))
-        here = self.spans[token]
-        self.spans[token] = (here[0], here[1], end[2], end[3])
-        self.stops[token] = stop
-        rest = lex(text, stop)
-        self.texts[token + 1 :] = rest.texts
-        self.spans[token + 1 :] = rest.spans
-        self.starts[token + 1 :] = rest.starts
-        self.stops[token + 1 :] = rest.stops
-        self.comments = [comment for comment in self.comments if comment[0] < here] + rest.comments
-
-    def drop_comments(self, span: Span) -> None:
-        """Forget what looked like comments inside ``span``."""
-        start, end = span[:2], span[2:]
-        self.comments = [comment for comment in self.comments if not start < comment[0][:2] < end]
+    lines: list[int]
 
 
-def lex(text: str, start: int = 0) -> Tokens:
-    """The tokens of ``text`` from the offset ``start``, which must be a border between tokens."""
-    parts = _TOKEN.split(text[start:] if start else text)
-    borders = list(accumulate(map(len, parts), initial=start))
+def lex(text: str) -> Tokens:
+    """The tokens of a text; what is no token of Python is cut somehow."""
+    parts = _TOKEN.split(text)
+    borders = list(accumulate(map(len, parts), initial=0))
     texts, starts, stops = parts[1::2], borders[1:-1:2], borders[2::2]
-    spans = _spans(texts, starts, stops, line_starts(text))
+    if _cuts_fstrings(text, texts, starts):
+        texts, starts, stops = _with_fstrings(text)
+    lines = line_starts(text)
+    spans = _spans(texts, starts, stops, lines)
     if "#" not in text:
-        return Tokens(texts, spans, starts, stops, [])
+        return Tokens(texts, spans, starts, stops, [], lines)
     code = [token[0] != "#" for token in texts]
     comments = [(span, token) for span, token in zip(spans, texts, strict=True) if token[0] == "#"]
     return Tokens(
@@ -76,6 +71,7 @@ def lex(text: str, start: int = 0) -> Tokens:
         list(compress(starts, code)),
         list(compress(stops, code)),
         comments,
+        lines,
     )
 
 
@@ -94,3 +90,100 @@ def _spans(texts: list[str], starts: list[int], stops: list[int], lines: list[in
             line = last[index] = bisect_right(lines, stops[index])
             ends[index] = stops[index] - bases[line]
     return list(zip(first, columns, last, ends, strict=True))
+
+
+# --- f-strings -------------------------------------------------------------------------
+# Reading them as plain strings is right unless a quote of their own kind stands in a replacement field (PEP 701).
+
+# Deeper ones are read to the end of the text, and then refused; Python stops at 150.
+DEEPEST_FSTRINGS = 30
+
+
+def _cuts_fstrings(text: str, texts: list[str], starts: list[int]) -> bool:
+    """Whether reading them as plain strings has cut an f-string short."""
+    for index, token in enumerate(texts):
+        if token[-1] not in "\"'":
+            continue
+        if len(token) == 1:
+            return True
+        opening = _FSTRING.match(token) if "{" in token else None
+        if opening and not _is_simple(token[opening.end() : -len(opening[1])]):
+            start = starts[index]
+            if _fstring_end(text, start) != start + len(token):
+                return True
+    return False
+
+
+def _is_simple(inner: str) -> bool:
+    """Whether replacement fields surely end where they seem to: they hold no strings, and none is left open."""
+    if '"' in inner or "'" in inner:
+        return False
+    fields = inner.replace("{{", "").replace("}}", "")
+    return fields.count("{") == fields.count("}")
+
+
+def fields(fstring: str) -> list[str]:
+    """What stands in the replacement fields of a token, if it is an f-string, without those inside of others."""
+    found = []
+    opening = _FSTRING.match(fstring)
+    at = opening.end() if opening else len(fstring)
+    while opening and (mark := _BRACE_OR_QUOTE[opening[1]].search(fstring, at)) and mark[0] != opening[1]:
+        at = mark.end()
+        if mark[0] == "{":
+            start, at = at, _field_end(fstring, at)
+            found.append(fstring[start : at - 1])
+    return found
+
+
+def _with_fstrings(text: str) -> tuple[list[str], list[int], list[int]]:
+    """Token by token, which is slower than ``split``."""
+    texts, starts, stops = [], [], []
+    at = 0
+    while token := _TOKEN.search(text, at):
+        start, at = token.start(), _token_end(text, token)
+        starts.append(start)
+        stops.append(at)
+        texts.append(text[start:at])
+    return texts, starts, stops
+
+
+def _token_end(text: str, token: re.Match[str], level: int = 0) -> int:
+    opens = token[0][0] in "rRfFtT" and _FSTRING.match(text, token.start())
+    return _fstring_end(text, token.start(), level) if opens else token.end()
+
+
+def _fstring_end(text: str, start: int, level: int = 0) -> int:
+    """The offset behind the f-string that starts at ``start``; the end of the text if it is never closed."""
+    opening = _FSTRING.match(text, start)
+    if opening is None or level > DEEPEST_FSTRINGS:
+        return len(text)
+    at, quote = opening.end(), opening[1]
+    while mark := _BRACE_OR_QUOTE[quote].search(text, at):
+        at = mark.end()
+        if mark[0] == quote:
+            return at
+        if mark[0] == "{":
+            at = _field_end(text, at, level)
+    return len(text)
+
+
+def _field_end(text: str, at: int, level: int = 0) -> int:
+    """The offset behind the replacement field that was opened before ``at``."""
+    depth = 0
+    while token := _TOKEN.search(text, at):
+        at = _token_end(text, token, level + 1)
+        if depth == 0 and token[0] in ("}", ":", ":="):
+            return at if token[0] == "}" else _format_end(text, at, level)
+        depth += (token[0] in "([{") - (token[0] in ")]}")
+    return len(text)
+
+
+def _format_end(text: str, at: int, level: int) -> int:
+    """The same from behind the colon; a format is text that can hold fields."""
+    while at < len(text) and level <= DEEPEST_FSTRINGS:
+        at += 1
+        if text[at - 1] == "}":
+            return at
+        if text[at - 1] == "{":
+            at = _field_end(text, at, level + 1)
+    return len(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from dl_lint.facts.cursor import normalized
+
 
 def bound_names(pattern: cst.MatchPattern) -> tuple[str, ...]:
     """In source order; alternatives of ``|`` bind the same names, so each counts once."""
@@ -15,7 +17,7 @@ def bound_names(pattern: cst.MatchPattern) -> tuple[str, ...]:
             case cst.MatchAs(pattern=inner, name=name):
                 stack += [name, inner]
             case cst.Name(value=name):
-                found[name] = None
+                found[normalized(name)] = None
             case cst.MatchStar(name=name):
                 stack.append(name)
             case cst.MatchSequence():

@@ -100,8 +100,7 @@ def _scope(c: Cursor, node: cst.Global | cst.Nonlocal) -> list[tree.Stmt]:
     c.expect(kind)
     names = []
     for item in node.names:
-        c.expect(item.name.value)
-        names.append(item.name.value)
+        names.append(c.name(item.name.value))
         if type(item.comma) is cst.Comma:
             c.at += 1
     return [tree.Scope(c.span(first), kind, tuple(names))]

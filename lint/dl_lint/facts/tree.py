@@ -65,7 +65,7 @@ class Constant(Expr):
 
 @_node
 class FString(Expr):
-    """An f-string (or t-string); ``values`` are its replaced expressions, all spanning the whole string."""
+    """An f-string (or t-string); ``values`` are its expressions, each with the span of the string that it stands in."""
 
     values: tuple[Expr, ...]
 
