@@ -47,6 +47,10 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
         return attributes.attribute(ev, base, str(key))
     if kind == "item":
         return item(ev, base, key if isinstance(key, Value) else UNKNOWN)
+    if kind == "position":
+        return position(base, key if isinstance(key, Value) else UNKNOWN)
+    if kind == "otherwise":
+        return otherwise(base, key if isinstance(key, Value) else ABSENT)
     if kind == "keyword":
         return keyword(base, str(key))
     if kind == "iterate":
@@ -124,13 +128,33 @@ def without_absent(value: Value) -> Value:
     return UNKNOWN if isinstance(value, Absent) else value
 
 
-def found(value: Value, otherwise: Value | None) -> Value:
-    """``value``, or ``otherwise`` where it is absent."""
+def found(value: Value, instead: Value | None) -> Value:
+    """``value``, or ``instead`` where it is absent."""
     if isinstance(value, Absent):
-        return otherwise if otherwise is not None else ABSENT
+        return instead if instead is not None else ABSENT
     if isinstance(value, OneOf) and ABSENT in value.members:
-        return union((without_absent(value), otherwise if otherwise is not None else ABSENT))
+        return union((without_absent(value), instead if instead is not None else ABSENT))
     return value
+
+
+def otherwise(value: Value, instead: Value) -> Value:
+    """``value``, or ``instead`` where it proves absent once it is known."""
+    if isinstance(value, Parameter | Derived):
+        return derived(value, "otherwise", instead)
+    return found(value, instead)
+
+
+def position(mapping: Value, at: Value) -> Value:
+    """What ``*args`` passes at a position; absent behind its end."""
+    match mapping:
+        case OneOf():
+            return union(position(one, at) for one in mapping.members)
+        case Parameter() | Derived():
+            return derived(mapping, "position", at)
+        case Collection(items=tuple() as items) if isinstance(at, Const) and isinstance(at.value, int):
+            return items[at.value] if at.value < len(items) else ABSENT
+        case _:
+            return UNKNOWN
 
 
 def iterate(ev: Evaluator, base: Value) -> Value:

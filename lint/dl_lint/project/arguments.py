@@ -14,6 +14,7 @@ from dl_lint.project.values import (
     Absent,
     Class,
     Collection,
+    Const,
     Frame,
     Frames,
     Function,
@@ -54,16 +55,16 @@ def _given_here(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: s
         if keyword.name == name:
             return Given(ev.symbolic(keyword.value), keyword)
     positional = _by_position(ev, call, positions, name)
-    if positional is not None:
+    if positional is not None and not isinstance(positional.node, t.Starred):
         return positional
     found: Value = ABSENT
-    node: t.Node = call
+    node: t.Node = call if positional is None else positional.node
     for keyword in call.keywords:
         if keyword.name is None:
             inside = apply.keyword(ev.symbolic(keyword.value), name)
             if not isinstance(inside, Absent):
                 found, node = apply.found(inside, found), keyword
-    return Given(found, node)
+    return Given(found if positional is None else apply.otherwise(positional.symbolic, found), node)
 
 
 def _by_position(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: str) -> Given | None:
@@ -72,14 +73,8 @@ def _by_position(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: 
     at = positions.index(name)
     for index, argument in enumerate(call.args[: at + 1]):
         if isinstance(argument, t.Starred):
-            return Given(apply.item(ev, ev.symbolic(argument.value), _constant(at - index)), argument)
+            return Given(apply.position(ev.symbolic(argument.value), Const(at - index, "int")), argument)
     return Given(ev.symbolic(call.args[at]), call.args[at]) if at < len(call.args) else None
-
-
-def _constant(index: int) -> Value:
-    from dl_lint.project.values import Const
-
-    return Const(index, "int")
 
 
 # --- parameters of the project's functions --------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import apply, attributes, options, outside, tensors
-from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS
+from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS, WEIGHTS
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -224,7 +224,7 @@ def _of_unknown(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Valu
     if name in PREPARERS:
         return _prepared(ev, expr)
     copied = tensors.moved(ev, receiver, name, expr)
-    if copied is None and name in LISTING:
+    if copied is None and name in LISTING | WEIGHTS:
         return apply.derived(apply.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else UNKNOWN
 

@@ -162,9 +162,12 @@ class Evaluator:
             made = calls.method(self, receiver, str(base.key), _call_of(value))
             return made if made == value else self._again(made, bind, frame)
         found = self.rewrite(base, bind, frame)
-        if found == base:
+        key = value.key
+        if value.step == "otherwise" and isinstance(key, Value):
+            key = self.rewrite(key, bind, frame)
+        if found == base and key == value.key:
             return value
-        made = apply.step(self, found, value.step, value.key)
+        made = apply.step(self, found, value.step, key)
         return self._again(made, bind, frame) if value.step == "call" else made
 
     def _again(self, value: Value, bind: Bind, frame: Frame | None) -> Value:

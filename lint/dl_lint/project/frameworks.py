@@ -237,6 +237,9 @@ LISTING = frozenset(
 )
 """Methods that give one Python object for each file, line, element or row, whatever they are called on."""
 
+WEIGHTS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"})
+"""Methods that give a model's weights."""
+
 READING = frozenset(
     {
         "os.listdir",

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import workers
+from dl_lint.project.frameworks import WEIGHTS
 from dl_lint.project.values import Derived, Made, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -49,10 +50,8 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project, Transfer
 
-WEIGHTS = ("safetensors.", "torch.load", "torch.nn.")
+WEIGHT_FILES = ("safetensors.", "torch.load", "torch.nn.")
 """Where weights come from: no loader could pin them in its thread."""
-
-WEIGHT_METHODS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"})
 
 
 @rule("DL101", severity="slow")
@@ -123,7 +122,7 @@ def _is_weight(value: Value) -> bool:
         if isinstance(value, Tensor):
             value = value.source
             continue
-        if value.step == "attr" and value.key in WEIGHT_METHODS:
+        if value.step == "attr" and value.key in WEIGHTS:
             return True
         value = value.base
-    return isinstance(value, Made) and value.name.startswith(WEIGHTS)
+    return isinstance(value, Made) and value.name.startswith(WEIGHT_FILES)

@@ -1,113 +1,195 @@
-from itertools import cycle
+import itertools
 
+import torch
+from torch.utils import data as torchdata
 from torch.utils.data import DataLoader
+from tqdm import tqdm
+
+
+# --- anew for each batch --------------------------------------------------------------------------
 
 
 def each_step(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=2)
-    for _ in range(steps):
+    loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=2)
+    for step in range(steps):
+        images, labels = next(iter(loader))  # expect
+        model(images, labels)
+
+
+def endless(model, dataset):
+    loader = torchdata.DataLoader(dataset)
+    while True:
         batch = next(iter(loader))  # expect
         model(batch)
 
 
-def while_true(model, dataset):
-    loader = DataLoader(dataset, batch_size=4)
-    while True:
-        model(next(iter(loader)))  # expect
-
-
 def through_a_name(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4, num_workers=2)
-    for _ in range(steps):
-        it = iter(loader)  # expect
-        model(next(it))
+    loader = DataLoader(dataset, num_workers=2)
+    for step in tqdm(range(steps)):
+        batches = iter(loader)  # expect
+        model(next(batches))
 
 
-def by_method(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4)
-    for _ in range(steps):
+def dunder(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    for step in range(steps):
         model(iter(loader).__next__())  # expect
 
 
-def draw(loader):
-    return next(iter(loader))  # expect
+def second_loader(model, dataset, extra):
+    labelled = DataLoader(dataset, num_workers=2)
+    unlabelled = DataLoader(extra, num_workers=2)
+    for images, labels in labelled:
+        model(images, labels, next(iter(unlabelled)))  # expect
 
 
-def in_a_helper(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4, num_workers=4)
-    for _ in range(steps):
-        model(draw(loader))
+def in_a_comprehension(dataset, count):
+    loader = DataLoader(dataset, shuffle=True)
+    return [next(iter(loader)) for _ in range(count)]  # expect
 
 
-# --- silent ----------------------------------------------------------------------------
+class Trainer:
+    def __init__(self, dataset):
+        self.loader = DataLoader(dataset, num_workers=4)
+
+    def fit(self, steps):
+        for step in range(steps):
+            self.step(self.draw())
+
+    def draw(self):
+        return next(iter(self.loader))  # expect
+
+    def step(self, batch):
+        batch.sum().backward()
 
 
-def once_before(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4)
-    first = next(iter(loader))
-    it = iter(loader)
-    for _ in range(steps):
-        model(next(it), first)
+def parameter(loader, model, steps):
+    for step in range(steps):
+        model(next(iter(loader)))  # expect
 
 
-def renewed_when_exhausted(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4)
-    it = iter(loader)
-    for _ in range(steps):
+def calls_it(model, dataset):
+    parameter(DataLoader(dataset, num_workers=2), model, 10)
+
+
+# --- once -------------------------------------------------------------------------------------------
+
+
+def before_the_loop(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    batches = iter(loader)
+    example = next(iter(loader))
+    for step in range(steps):
+        model(next(batches), example)
+
+
+def restarted_when_exhausted(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    batches = iter(loader)
+    for step in range(steps):
         try:
-            batch = next(it)
+            batch = next(batches)
         except StopIteration:
-            it = iter(loader)
-            batch = next(it)
+            batches = iter(loader)
+            batch = next(batches)
         model(batch)
 
 
-def renewed_inline(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=4)
-    it = iter(loader)
+def restarted_when_due(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
     for step in range(steps):
         if step % len(loader) == 0:
-            it = iter(loader)
-        model(next(it))
+            batches = iter(loader)
+        model(next(batches))
 
 
-def endless(model, dataset, steps):
-    it = cycle(DataLoader(dataset, batch_size=4))
-    for _ in range(steps):
-        model(next(it))
-
-
-def other_iterables(model, samples, table, steps):
-    for _ in range(steps):
-        first = next(iter(samples))
-        key = next(iter(table.keys()))
-        device = next(iter(model.parameters())).device
-        value = next(iter(table.values()))
-        model(first, key, device, value)
-
-
-def once_per_epoch(model, dataset, epochs):
-    loader = DataLoader(dataset, batch_size=4)
-    for _ in range(epochs):
-        for batch in loader:
-            model(batch)
-        model.show(next(iter(loader)))
-
-
-def whole_epochs(model, dataset, epochs):
-    loader = DataLoader(dataset, batch_size=4)
-    for _ in range(epochs):
-        it = iter(loader)
+def each_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=2)
+    for epoch in range(epochs):
+        batches = iter(loader)
         for _ in range(len(loader)):
-            model(next(it))
+            model(next(batches))
 
 
-def unknown(model, loader, steps):
-    for _ in range(steps):
-        model(next(iter(loader)))
+def batch_size_of_each_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=2)
+    for epoch in range(epochs):
+        size = len(next(iter(loader))[0])
+        for batch in loader:
+            model(batch, size)
 
 
-def another_loader_each_time(model, datasets):
+class Logged:
+    def __init__(self, dataset):
+        self.loader = DataLoader(dataset)
+
+    def run_epoch(self, epoch):
+        size = len(next(iter(self.loader))[0])
+        for batch in self.loader:
+            batch.sum().backward()
+        return size
+
+    def train(self, epochs):
+        for epoch in range(epochs):
+            self.run_epoch(epoch)
+
+
+def of_each_loader(datasets, model):
     for dataset in datasets:
-        loader = DataLoader(dataset, batch_size=4)
+        loader = DataLoader(dataset, num_workers=2)
         model(next(iter(loader)))
+
+
+def of_each_of_some(model, train, test):
+    loaders = {"train": DataLoader(train), "test": DataLoader(test)}
+    return {name: 0 for name in loaders}
+
+
+def warm_up(model, dataset):
+    model(next(iter(DataLoader(dataset))))
+
+
+def shared_iterator(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    for step in range(steps):
+        batches = iter(loader)
+        first, second = next(batches), next(batches)
+        model(first, second)
+
+
+# --- no loader ------------------------------------------------------------------------------------
+
+
+def dictionaries(tables, model):
+    for table in tables:
+        first = next(iter(table.values()))
+        key = next(iter(table))
+        device = next(iter(model.parameters())).device
+        yield first, key, device
+
+
+def lists(rows):
+    names = ["a", "b"]
+    for row in rows:
+        yield next(iter(names)), next(iter(row))
+
+
+def unknown(loader, steps):
+    for step in range(steps):
+        yield next(iter(loader))
+
+
+def counting(steps):
+    for step in range(steps):
+        yield next(iter(itertools.count()))
+
+
+def tensors(steps):
+    for step in range(steps):
+        yield next(iter(torch.arange(3)))
+
+
+def builtin_shadowed(dataset, steps, iter):
+    loader = DataLoader(dataset)
+    for step in range(steps):
+        yield next(iter(loader))

@@ -1,95 +1,177 @@
 import argparse
+import os
+from dataclasses import dataclass
+from functools import partial
 
+import click
+import torch
+import torch.utils.data as data
 from torch.utils.data import DataLoader
-from torchvision import datasets
 
 
-def absent(dataset):
-    yield DataLoader(dataset, prefetch_factor=2)  # expect
-    yield DataLoader(dataset, persistent_workers=True)  # expect
-    yield DataLoader(dataset, multiprocessing_context="spawn")  # expect
-    yield DataLoader(dataset, timeout=30)  # expect
+# --- no workers -----------------------------------------------------------------------------------
 
 
-def zero(dataset):
-    yield DataLoader(dataset, num_workers=0, persistent_workers=True)  # expect
-    yield DataLoader(dataset, 4, True, None, None, 0, prefetch_factor=4)  # expect
-    kwargs = {"num_workers": 0, "persistent_workers": True}
-    yield DataLoader(dataset, **kwargs)  # expect
+def literally(dataset):
+    DataLoader(dataset, num_workers=0, prefetch_factor=4)  # expect
+    DataLoader(dataset, persistent_workers=True)  # expect
+    DataLoader(dataset, multiprocessing_context="spawn")  # expect
+    DataLoader(dataset, timeout=60)  # expect
+    return data.DataLoader(dataset, 32, True, None, None, 0, prefetch_factor=2)  # expect
 
 
-def nothing_to_prefetch(dataset):
-    return DataLoader(dataset, num_workers=2, prefetch_factor=0)  # expect
+def prefetches_nothing(dataset):
+    return DataLoader(dataset, num_workers=4, prefetch_factor=0)  # expect
 
 
-def zero_by_default(dataset):
+def in_a_dict(dataset):
+    options = dict(batch_size=8, persistent_workers=True)
+    options["pin_memory"] = True
+    return DataLoader(dataset, **options)  # expect
+
+
+def updated(dataset):
+    options = {"batch_size": 8, "num_workers": 4}
+    options.update(num_workers=0, prefetch_factor=2)
+    return DataLoader(dataset, **options)  # expect
+
+
+def from_a_partial(dataset):
+    build = partial(DataLoader, persistent_workers=True)
+    return build(dataset, batch_size=4)  # expect
+
+
+WORKERS = 0
+
+
+def from_a_constant(dataset):
+    return DataLoader(dataset, num_workers=WORKERS, persistent_workers=True)  # expect
+
+
+def passed(dataset, workers, keep):
+    return DataLoader(dataset, num_workers=workers, persistent_workers=keep)  # expect
+
+
+def passes(dataset):
+    return passed(dataset, 0, True)
+
+
+class Endless(DataLoader):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs, persistent_workers=True)
+
+
+def subclass(dataset):
+    return Endless(dataset, batch_size=4)  # expect
+
+
+# --- no workers by default ------------------------------------------------------------------------
+
+
+def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--num-workers", type=int, default=0)
-    args = parser.parse_args()
-    return DataLoader(dataset, num_workers=args.num_workers, persistent_workers=True)  # expect
+    parser.add_argument("--num-workers", "-j", type=int, default=0)
+    parser.add_argument("--loader_workers", type=int, default=4)
+    parser.add_argument("--prefetch", type=int, default=2)
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--read_workers", type=int, default=0)
+    parser.add_argument("--guarded_workers", type=int, default=0)
+    return parser.parse_args()
 
 
-def build(dataset, workers):
-    return DataLoader(dataset, num_workers=workers, persistent_workers=True)  # expect
+def main(args, dataset):
+    DataLoader(dataset, num_workers=args.num_workers, persistent_workers=True)  # expect
+    DataLoader(dataset, num_workers=args.num_workers, prefetch_factor=args.prefetch)  # expect
+    DataLoader(dataset, num_workers=args.loader_workers, persistent_workers=True)
+    DataLoader(dataset, num_workers=args.num_workers, persistent_workers=args.keep)
+    DataLoader(dataset, num_workers=args.num_workers, persistent_workers=args.num_workers > 0)
+    steps = len(dataset) // (8 * args.read_workers)
+    DataLoader(dataset, num_workers=args.read_workers, persistent_workers=True)
+    if args.guarded_workers > 0:
+        DataLoader(dataset, num_workers=args.guarded_workers, persistent_workers=True)
+    return steps
 
 
-def caller(dataset):
-    return build(dataset, 0)
+if __name__ == "__main__":
+    main(parse(), [])
 
 
-# --- silent ----------------------------------------------------------------------------
+@click.command()
+@click.option("--workers", default=0)
+def command(workers):
+    return DataLoader([], num_workers=workers, persistent_workers=True)  # expect
 
 
-def with_workers(dataset):
-    yield DataLoader(dataset, num_workers=2, prefetch_factor=2, persistent_workers=True, timeout=30)
-    yield DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")
+@dataclass
+class Config:
+    workers: int = 0
+    busy: int = 8
 
 
-def asked_for_nothing(dataset):
-    yield DataLoader(dataset, persistent_workers=False, prefetch_factor=None, timeout=0)
-    yield DataLoader(dataset, num_workers=0, multiprocessing_context=None)
+def configured(config: Config):
+    DataLoader([], num_workers=config.busy, persistent_workers=True)
+    return DataLoader([], num_workers=config.workers, prefetch_factor=4)  # expect
 
 
-def depends_on_the_workers(dataset, n):
-    yield DataLoader(dataset, num_workers=n, persistent_workers=n > 0)
-    yield DataLoader(dataset, num_workers=n, persistent_workers=bool(n), prefetch_factor=2 if n else None)
+# --- workers --------------------------------------------------------------------------------------
 
 
-def option_that_depends(dataset):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--workers", type=int, default=0)
-    args = parser.parse_args()
-    return DataLoader(dataset, num_workers=args.workers, persistent_workers=args.workers > 0)
+def some(dataset, workers, count):
+    DataLoader(dataset, num_workers=2, prefetch_factor=4, persistent_workers=True, timeout=30)
+    DataLoader(dataset, 8, False, None, None, 2, prefetch_factor=4)
+    DataLoader(dataset, num_workers=os.cpu_count(), persistent_workers=True)
+    DataLoader(dataset, num_workers=max(1, workers), persistent_workers=True)
+    return DataLoader(dataset, num_workers=count, persistent_workers=True)
 
 
-def some_by_default(dataset):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--workers", type=int, default=4)
-    args = parser.parse_args()
-    return DataLoader(dataset, num_workers=args.workers, persistent_workers=True)
+def switched(dataset, workers=0):
+    DataLoader(dataset, num_workers=workers, persistent_workers=workers > 0)
+    DataLoader(dataset, num_workers=workers, prefetch_factor=2 if workers > 0 else None)
+    DataLoader(dataset, num_workers=workers, persistent_workers=bool(workers))
+    return DataLoader(dataset, num_workers=workers, timeout=0)
 
 
-def set_with_the_workers(dataset, n):
-    kwargs = {"num_workers": n}
-    if n > 0:
-        kwargs["persistent_workers"] = True
-        kwargs["prefetch_factor"] = 4
-    return DataLoader(dataset, **kwargs)
-
-
-def tested_before(dataset):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--workers", type=int, default=0)
-    args = parser.parse_args()
-    if args.workers > 0:
-        return DataLoader(dataset, num_workers=args.workers, persistent_workers=True)
+def harmless(dataset):
+    DataLoader(dataset, num_workers=0, prefetch_factor=None, persistent_workers=False, timeout=0)
+    DataLoader(dataset, num_workers=0, multiprocessing_context=None)
     return DataLoader(dataset)
 
 
-def unknown(dataset, cfg, **options):
-    yield DataLoader(dataset, num_workers=cfg.workers, persistent_workers=True)
-    yield DataLoader(dataset, persistent_workers=True, **options)
+def together(dataset, use_cuda):
+    options = {"num_workers": 1, "persistent_workers": True} if use_cuda else {}
+    return DataLoader(dataset, **options)
 
 
-def nested_call(root, transform):
-    return DataLoader(datasets.ImageFolder(root, transform(timeout=30)), batch_size=4)
+def added_together(dataset):
+    options = {"batch_size": 8}
+    if torch.cuda.is_available():
+        options.update({"num_workers": 4, "persistent_workers": True})
+    return DataLoader(dataset, **options)
+
+
+def added_under_a_test(dataset, workers=0):
+    options = {"num_workers": workers}
+    if workers > 0:
+        options["prefetch_factor"] = 4
+    return DataLoader(dataset, **options)
+
+
+def unknown(dataset, config, **options):
+    DataLoader(dataset, num_workers=config.data.workers, persistent_workers=True)
+    return DataLoader(dataset, persistent_workers=True, **options)
+
+
+def callers_disagree(dataset, workers):
+    return DataLoader(dataset, num_workers=workers, persistent_workers=True)
+
+
+def one(dataset):
+    return callers_disagree(dataset, 4)
+
+
+def other(dataset):
+    return callers_disagree(dataset, 0)
+
+
+def not_a_loader(dataset, Pool):
+    return Pool(dataset, persistent_workers=True)
