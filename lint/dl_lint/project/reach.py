@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import attributes
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Bound, Class, Function, Instance, Value, alternatives
@@ -53,6 +54,8 @@ def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Scope
                 yield from functions(ev, ev.value(call.func))
         if cls is not None and owner:
             yield from _properties(ev, scope, owner, cls)
+        if owner:
+            yield from _items(ev, scope, owner)
 
 
 def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
@@ -69,6 +72,18 @@ def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
                     yield inner.function.scope
             case _:
                 continue
+
+
+def _items(ev: Evaluator, scope: Scope, owner: str) -> Iterator[Scope]:
+    """``self.reader[key]`` runs the reader's ``__getitem__``."""
+    for load in scope.loads.get(owner, ()):
+        held = ev.parents.get(load)
+        above = ev.parents.get(held) if isinstance(held, t.Attribute) else None
+        if isinstance(held, t.Attribute) and isinstance(above, t.Subscript) and above.value is held:
+            for one in alternatives(ev.value(held)):
+                found = attributes.of_instance(ev, one, "__getitem__") if isinstance(one, Instance) else None
+                if isinstance(found, Bound):
+                    yield found.function.scope
 
 
 def _properties(ev: Evaluator, scope: Scope, owner: str, cls: Class) -> Iterator[Scope]:

@@ -134,22 +134,27 @@ def handed(project: Project, loader: Loader, argument: str) -> t.Node:
 
 
 def building(project: Project, cls: Class) -> tuple[Scope, ...]:
-    """The functions that run while an object of ``cls`` is made, in the main process: its constructor, what that
-    calls, and the constructors of what it makes."""
+    """The functions that run in the main process before an object of ``cls`` is there: its constructor, what that
+    calls, and the constructors of the objects that it makes or is given to keep."""
     ev = project.evaluator
     found: dict[Scope, None] = {}
-    waiting, seen = [cls], {cls}
-    while waiting:
-        one = waiting.pop(0)
+    classes = [cls]
+    for one in classes:
         init = attributes.of_class(ev, one, "__init__")
-        roots = (init.scope,) if isinstance(init, Function) else ()
-        for function in reach.reachable(ev, roots, one):
-            found[function] = None
-            for made in _classes_called(project, function):
-                if made not in seen and len(seen) < MOST_CLASSES:
-                    seen.add(made)
-                    waiting.append(made)
+        functions_ = reach.reachable(ev, (init.scope,) if isinstance(init, Function) else (), one)
+        found.update(dict.fromkeys(functions_))
+        made = {made for function in functions_ for made in _classes_called(project, function)}
+        kept = {held_ for held_, method in _kept_classes(project, one) if method in functions_}
+        new = sorted((made | kept).difference(classes), key=lambda other: (other.scope.file.path, other.scope.name))
+        classes.extend(new[: MOST_CLASSES - len(classes)])
     return tuple(found)
+
+
+def _kept_classes(project: Project, cls: Class) -> Iterator[tuple[Class, Scope]]:
+    """The classes of the objects that are kept on self, each with the method that does it."""
+    for kept in project.kept(cls):
+        value = project.bound_value(kept.binding) if kept.binding is not None else UNKNOWN
+        yield from ((one.cls, kept.method) for one in alternatives(value) if isinstance(one, Instance))
 
 
 def _classes_called(project: Project, function: Scope) -> Iterator[Class]:
@@ -162,11 +167,9 @@ def held(project: Project, cls: Class) -> tuple[Class, ...]:
     """``cls`` and the classes of the objects that its objects keep on self, and of those that these keep."""
     found = [cls]
     for one in found:
-        for kept in project.kept(one):
-            value = project.bound_value(kept.binding) if kept.binding is not None else UNKNOWN
-            for held_ in alternatives(value):
-                if isinstance(held_, Instance) and held_.cls not in found and len(found) < MOST_CLASSES:
-                    found.append(held_.cls)
+        for other, _ in _kept_classes(project, one):
+            if other not in found and len(found) < MOST_CLASSES:
+                found.append(other)
     return tuple(found)
 
 
