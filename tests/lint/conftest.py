@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+collect_ignore = ["cases"]
+"""Code to lint, some of it named like tests."""
+
 FAULTY = """\
 from torch.utils.data import DataLoader
 

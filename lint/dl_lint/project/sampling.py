@@ -69,3 +69,21 @@ def epoch_of(loop: LoopNode) -> str | None:
     from dl_lint.facts import tree as t
 
     return loop.target.id if isinstance(loop, t.For) and isinstance(loop.target, t.Name) else None
+
+
+def set_late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> t.Call | None:
+    """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
+    epoch = epoch_of(epochs)
+    mine = [call for call in project.method_calls("set_epoch") if epochs in project.loops_around(call)]
+    if epoch is None or project.function_of(loop.node) is not project.function_of(epochs) or len(mine) != 1:
+        return None
+    call = mine[0]
+    after = project.site(call).order > project.site(loop.node).order and loop.node not in project.loops_around(call)
+    passes_epoch = len(call.args) == 1 and isinstance(call.args[0], t.Name) and call.args[0].id == epoch
+    return call if after and passes_epoch and _of(project, call, loader) else None
+
+
+def _of(project: Project, call: t.Call, loader: Loader) -> bool:
+    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+    wanted = {one.call for one in alternatives(sampler_of(project, loader)) if isinstance(one, Sampler)}
+    return any(isinstance(one, Sampler) and one.call in wanted for one in alternatives(project.value(receiver)))

@@ -80,7 +80,7 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
                 if epochs is None or not sampling.trains(project, loop):
                     continue
                 if project.mentions(sampler.call, "set_epoch") or project.mentions(loop.node, "set_epoch"):
-                    late = _late(project, loop, loader, epochs)
+                    late = sampling.set_late(project, loop, loader, epochs)
                     if late is not None and late not in told:
                         told.add(late)
                         yield _too_late(project, late, loop)
@@ -134,27 +134,6 @@ def _name_in(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNod
         return given.expr.id
     source = dotted(loop.source)
     return f"{source}.sampler" if source is not None and loop.function is here and given.given else None
-
-
-# --- set, but late ------------------------------------------------------------------------
-
-
-def _late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> t.Call | None:
-    """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
-    epoch = sampling.epoch_of(epochs)
-    mine = [call for call in project.method_calls("set_epoch") if epochs in project.loops_around(call)]
-    if epoch is None or project.function_of(loop.node) is not project.function_of(epochs) or len(mine) != 1:
-        return None
-    call = mine[0]
-    after = project.site(call).order > project.site(loop.node).order and loop.node not in project.loops_around(call)
-    passes_epoch = len(call.args) == 1 and isinstance(call.args[0], t.Name) and call.args[0].id == epoch
-    return call if after and passes_epoch and _of(project, call, loader) else None
-
-
-def _of(project: Project, call: t.Call, loader: Loader) -> bool:
-    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
-    wanted = {one.call for one in alternatives(sampling.sampler_of(project, loader)) if isinstance(one, Sampler)}
-    return any(isinstance(one, Sampler) and one.call in wanted for one in alternatives(project.value(receiver)))
 
 
 def _too_late(project: Project, call: t.Call, loop: LoaderLoop) -> Finding:
