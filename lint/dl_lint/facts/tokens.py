@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 def might_matter(data: bytes, names: Iterable[str] = ()) -> bool:
     """Whether a file can hold the site of a finding. ``names`` are the user's own loader classes, as configured.
 
-    It keeps 60 % of the lines of pytorch/examples, 15 % of timm, 58 % of diffusers, 34 % of fairseq, 40 % of torch.
+    It keeps 61 % of the lines of pytorch/examples, 15 % of timm, 60 % of diffusers, 35 % of fairseq, 48 % of torch.
     """
     if b"torch" in data or b"lightning" in data or b"ccelerat" in data:
         return _is_about_data(data) or _is_unmistakable(data) or _trains(data) or _has_any(data, names)
-    return _is_unmistakable(data) or _defines_dataset(data) or _sizes_workers(data) or _has_any(data, names)
+    return (
+        _is_unmistakable(data)
+        or _iterates_loader(data)
+        or _defines_dataset(data)
+        or _sizes_workers(data)
+        or _has_any(data, names)
+    )
 
 
 def _is_about_data(data: bytes) -> bool:
@@ -65,6 +71,11 @@ def _trains(data: bytes) -> bool:
 def _moves_batches(data: bytes) -> bool:
     """A helper that copies what a loader gives it to the device: ``def to_gpu(batch)``."""
     return b"def to_" in data or b"to_device(" in data or b"def move_" in data
+
+
+def _iterates_loader(data: bytes) -> bool:
+    """A script that gets its loader from another module; plugin, template and YAML loaders yield no batches."""
+    return b"oader" in data and (b"batch" in data or b"next(" in data or b"epoch" in data)
 
 
 def _defines_dataset(data: bytes) -> bool:

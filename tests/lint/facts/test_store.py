@@ -145,7 +145,7 @@ def test_a_record_nested_too_deeply_is_refused() -> None:
 RECORD = json.dumps(store.encode(sample()))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_change_of_a_record_is_read_or_refused(data: st.DataObject) -> None:
     record = json.loads(RECORD)

@@ -235,20 +235,16 @@ def test_a_literal_has_its_value(literal: str, value: object, kind: str) -> None
 
 def test_names_are_those_that_python_takes_them_for() -> None:
     """Python normalises identifiers (NFKC); their places are those of the text."""
-    text = "import \uff4f\uff53.path\n\uff58.\uff59(\uff5a=1)\ndef \uff46(\uff41): global \uff42\nmatch c:\n  case \uff44: pass\n"
+    text = "import \uff4f\uff53.path\n\uff58.\uff59(\uff5a=1)\ndef \uff46(\uff41): global \uff42\n"
+    text += "match c:\n  case \uff44: pass\n"
     imported, called, function, match = facts(text).body
     assert isinstance(imported, tree.Import)
     assert isinstance(called, tree.ExprStmt)
     assert isinstance(function, tree.FunctionDef)
     assert isinstance(match, tree.Match)
     names = [node.id for node in walk(called) if isinstance(node, tree.Name)]
-    assert (imported.module, names, function.name, function.params[0].name, match.cases[0].names) == (
-        "os.path",
-        ["x"],
-        "f",
-        "a",
-        ("d",),
-    )
+    assert (imported.module, names, function.name) == ("os.path", ["x"], "f")
+    assert (function.params[0].name, match.cases[0].names) == ("a", ("d",))
     assert only(text, tree.Attribute) == ["\uff58.\uff59"]
 
 
@@ -321,7 +317,7 @@ def _expressions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     ]
     pairs = st.tuples(st.sampled_from(forms), two).map(lambda drawn: drawn[0].format(*drawn[1]))
     singles = st.tuples(
-        st.sampled_from(["({}).b.c()", "(await {})", "-({})", "(({}))", "(yield from {})", "f(b for b in {})"]), inner
+        st.sampled_from(["({}).b.c()", "(await ({}))", "-({})", "(({}))", "(yield from {})", "f(b for b in {})"]), inner
     )
     triples = three.map(lambda drawn: "({} if {} else {})".format(*drawn))
     return pairs | singles.map(lambda drawn: drawn[0].format(drawn[1])) | triples
@@ -399,7 +395,7 @@ PROGRAMS = st.tuples(
 ).map(lambda drawn: "".join(level * drawn[1] + line + "\n" for level, line in drawn[0]).replace("\n", drawn[2]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_any_program_is_lowered_to_what_python_sees(
     against_ast: Callable[[bytes], list[str] | None], text: str
@@ -413,14 +409,14 @@ def test_any_program_is_lowered_to_what_python_sees(
             assert node.func.at[:2] <= node.func.at[2:] <= node.at[2:]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab1 .,:;=()[]{}'\"\\\n\r\t#fr+-*@\x0cé\u00b7"), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(SourceError):
         facts(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab1 .,:;=()[]{}'\"\\\n\r\t#fr+-*@\x0cé\u00b7"), max_size=60))
 def test_tokens_are_the_text_without_space_and_comments(text: str) -> None:
     tokens = lex(text)

@@ -1,0 +1,95 @@
+"""The byte filter lets through every file that can hold the site of a finding, and spares what it can."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from dl_lint.facts.tokens import might_matter
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from torch.utils.data import DataLoader\n",
+        "class VQA(BaseDataset):\n    def __init__(self): self.rows = []\n",
+        "class Reader:\n    def __getitem__(self, i): ...\n    def __len__(self): ...\n",
+        "def train(model, batches, device):\n  for x in batches:\n    model(x.to(device)).backward(); import torch\n",
+        "import torch\ndef train(loader):\n  for x in loader: x.cuda()\n",
+        "import torch\nclass A:\n  def __getitem__(self, i): return next(self.it)\n",
+        "def to(x, device): return x.to(device, non_blocking=True)\n",
+        "x = host.pin_memory()\n",
+        "parser.add_argument('--workers', default=os.cpu_count())\n",
+        "def seed_worker(worker_id): np.random.seed(0)\n",
+        "def collate_fn(batch): return next(iter(batch))\n",
+        "np.random.seed(torch.initial_seed())\n",
+        "mp.set_sharing_strategy('file_system')\n",
+        "sampler.set_epoch(0)\n",
+        "model = DistributedDataParallel(model)\n",
+        "from accelerate import Accelerator\nloader = accelerator.prepare(loader)\n",
+        "import lightning as L\nclass D(L.LightningDataModule):\n  def train_dataloader(self): ...\n",
+        "torch.cuda.empty_cache()\n",
+    ],
+)
+def test_a_file_with_a_site_matters(text: str) -> None:
+    assert might_matter(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "import numpy as np\nx = np.zeros(3)\n",
+        "import torch\nclass Model(torch.nn.Module):\n  def forward(self, x): return x.to(self.device)\n",
+        "loader = importlib.machinery.SourceFileLoader('a', 'b')\n",
+        "with Pool(os.cpu_count()) as pool: pool.map(f, xs)\n",
+        "class Headers(dict):\n  def __getitem__(self, key): ...\n",
+        "tokens = yaml.load(text, Loader=yaml.SafeLoader)\n",
+        "parser.add_argument('--epochs')\n",
+    ],
+)
+def test_a_file_without_one_is_spared(text: str) -> None:
+    assert not might_matter(text.encode())
+
+
+def test_the_user_s_own_loader_classes_matter() -> None:
+    text = b"for x in FastFeeder(rows): ...\n"
+    assert not might_matter(text)
+    assert might_matter(text, ["proj.data.FastFeeder"])
+
+
+# Nothing in it tells that it serves a dataset; the project reads it because the dataset's file imports it.
+REACHED_BY_IMPORT = {"captions.py"}
+
+
+def sites() -> list[Path]:
+    found = sorted(path for path in CASES.rglob("*.py") if b"# expect" in path.read_bytes())
+    return [path for path in found if path.name not in REACHED_BY_IMPORT]
+
+
+@pytest.mark.parametrize("path", sites(), ids=lambda path: path.name)
+def test_every_file_of_cases_with_an_expected_finding_matters(path: Path) -> None:
+    assert might_matter(path.read_bytes())
+
+
+def examples() -> list[tuple[str, str]]:
+    """The code under "Example" in the documentation of each rule, which is what the rule flags."""
+    rules = Path(inspect.getfile(import_module("dl_lint.rules"))).parent
+    found = []
+    for path in sorted(rules.glob("*.py")):
+        documentation = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        _, heading, rest = documentation.partition("## Example\n")
+        if heading:
+            found.append((path.stem, rest.partition("## Use instead")[0]))
+    assert len(found) > 30
+    return found
+
+
+@pytest.mark.parametrize(("name", "text"), examples(), ids=lambda value: value if value.isidentifier() else "")
+def test_the_example_of_every_rule_matters(name: str, text: str) -> None:
+    assert might_matter(text.encode()), name
