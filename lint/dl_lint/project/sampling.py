@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import context
 from dl_lint.project.attributes import of_class
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
