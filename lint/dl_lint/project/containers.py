@@ -12,7 +12,9 @@ from dl_lint.project.frameworks import LISTING, READING, TABLES
 from dl_lint.project.values import (
     Class,
     Collection,
+    Const,
     Derived,
+    External,
     Generated,
     Made,
     Table,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
+
+_OBJECT = (External("builtins.object"), External("numpy.object_"), Const("object", "str"), Const("O", "str"))
 
 _PASSING = frozenset(
     {"builtins.sorted", "builtins.filter", "builtins.zip", "builtins.map", "itertools.chain.from_iterable",
@@ -142,13 +146,9 @@ def _holds(project: Project, value: Value) -> bool:
         case Table():
             return any(of_python_objects(project, one) for _, one in value.items)
         case Made(name="numpy.array" | "numpy.asarray"):
-            dtype = project.passed(value.call, "dtype", "object", "dtype")
-            named = {getattr(one, "name", None) or getattr(one, "value", None) for one in alternatives(dtype.value)}
-            return (
-                named <= {"builtins.object", "object", "O", "numpy.object_"}
-                and bool(named)
-                and is_large(project, project.value(value.call.args[0]) if value.call.args else dtype.value)
-            )
+            dtype = project.passed(value.call, "dtype", "object", "dtype").value
+            source = project.passed(value.call, "object", "object").value
+            return all(one in _OBJECT for one in alternatives(dtype)) and is_large(project, source)
         case Made():
             return value.name in READING - {"builtins.open"} | _PASSING and is_large(project, value)
         case Derived():
@@ -198,7 +198,7 @@ def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexe
         return []
     last = list(_last_assignments(project, cls, attribute))
     values = [project.bound_value(binding) for binding in last]
-    if any(is_array(value) for value in values):
+    if any(is_array(value) and not of_python_objects(project, value) for value in values):
         return []
     found = []
     for binding, value in zip(last, values, strict=True):

@@ -1,69 +1,198 @@
-"""Nobody in this file says the word that the sampler waits for."""
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler
+from torch.utils.data.distributed import DistributedSampler
+from tqdm import trange
 
-from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler
-from torch.utils.data.distributed import DistributedSampler as Sampler
+
+# --- trained on epoch after epoch -----------------------------------------------------------------
 
 
-def train(model, dataset, epochs):
+def same_function(model, optimizer, dataset, epochs):
     sampler = DistributedSampler(dataset)  # expect
-    loader = DataLoader(dataset, batch_size=4, sampler=sampler)
-    for _ in range(epochs):
+    loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+    for epoch in range(epochs):
+        for images, labels in loader:
+            model(images, labels).backward()
+            optimizer.step()
+
+
+def without_a_name(model, dataset, epochs):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=True, drop_last=True))  # expect
+    for epoch in range(epochs):
         for batch in loader:
             model(batch).backward()
 
 
-def one_epoch(model, loader):
-    for batch in loader:
-        loss = model(batch)
-        loss.backward()
+def only_when_distributed(model, dataset, epochs):
+    if dist.is_initialized():
+        train_sampler = DistributedSampler(dataset)  # expect
+    else:
+        train_sampler = RandomSampler(dataset)
+    train_loader = DataLoader(dataset, sampler=train_sampler, num_workers=4)
+    for _ in trange(epochs):
+        for step, batch in enumerate(train_loader):
+            loss = model(batch)
+            loss.backward()
 
 
-def through_functions(model, dataset, epochs):
-    loader = DataLoader(dataset, sampler=Sampler(dataset, shuffle=True))  # expect
-    for _ in range(epochs):
-        one_epoch(model, loader)
-
-
-def when_distributed(model, dataset, epochs, distributed):
+def or_none(model, dataset, epochs, distributed):
     sampler = DistributedSampler(dataset) if distributed else None  # expect
-    loader = DataLoader(dataset, shuffle=sampler is None, sampler=sampler)
-    for _ in range(epochs):
-        one_epoch(model, loader)
+    loader = DataLoader(dataset, shuffle=(sampler is None), sampler=sampler)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
 
 
-# --- silent ----------------------------------------------------------------------------
+def in_batches(model, dataset, epochs):
+    sampler = DistributedSampler(dataset)  # expect
+    batches = BatchSampler(sampler, batch_size=8, drop_last=True)
+    loader = DataLoader(dataset, batch_sampler=batches)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
+
+
+def build(dataset, batch_size):
+    sampler = torch.utils.data.distributed.DistributedSampler(dataset)  # expect
+    return DataLoader(dataset, batch_size=batch_size, sampler=sampler)
+
+
+def train_one_epoch(model, loader, optimizer):
+    for batch in loader:
+        step(model, batch, optimizer)
+
+
+def step(model, batch, optimizer):
+    optimizer.zero_grad()
+    model(batch).backward()
+    optimizer.step()
+
+
+def main(model, optimizer, dataset, epochs):
+    loader = build(dataset, 8)
+    for epoch in range(epochs):
+        train_one_epoch(model, loader, optimizer)
+
+
+class Trainer:
+    def __init__(self, model, dataset):
+        self.model = model
+        self.sampler = DistributedSampler(dataset)  # expect
+        self.train_data = DataLoader(dataset, sampler=self.sampler)
+
+    def run_epoch(self, epoch):
+        for batch in self.train_data:
+            self.run_batch(batch)
+
+    def run_batch(self, batch):
+        self.model(batch).backward()
+
+    def train(self, epochs):
+        for epoch in range(epochs):
+            self.run_epoch(epoch)
+
+
+class Weighted(DistributedSampler):
+    def __init__(self, dataset, weight):
+        super().__init__(dataset)
+        self.weight = weight
+
+
+def subclass(model, dataset, epochs):
+    loader = DataLoader(dataset, sampler=Weighted(dataset, 2))  # expect
+    epoch = 0
+    while epoch < epochs:
+        for batch in loader:
+            model(batch).backward()
+        epoch += 1
+
+
+# --- nothing to set -------------------------------------------------------------------------------
 
 
 def in_order(model, dataset, epochs):
-    sampler = DistributedSampler(dataset, shuffle=False)
-    loader = DataLoader(dataset, sampler=sampler)
-    for _ in range(epochs):
-        one_epoch(model, loader)
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
 
 
-def once(model, dataset):
-    sampler = DistributedSampler(dataset)
-    for batch in DataLoader(dataset, sampler=sampler):
+def perhaps_in_order(model, dataset, epochs, config):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=config.shuffle))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
+
+
+def one_pass(model, dataset):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    for batch in loader:
         model(batch).backward()
 
 
-def evaluate(model, dataset, epochs):
-    val_sampler = DistributedSampler(dataset)
-    val_loader = DataLoader(dataset, sampler=val_sampler)
-    for _ in range(epochs):
-        for batch in val_loader:
-            model.score(batch)
+def evaluates(model, dataset, epochs):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    correct = 0
+    for epoch in range(epochs):
+        with torch.no_grad():
+            for images, labels in loader:
+                correct += (model(images) == labels).sum().item()
+    return correct
+
+
+def built_anew(model, dataset, epochs):
+    for epoch in range(epochs):
+        sampler = DistributedSampler(dataset, seed=epoch)
+        for batch in DataLoader(dataset, sampler=sampler):
+            model(batch).backward()
+
+
+def prepared(model, dataset, epochs):
+    accelerator = Accelerator()
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    model, loader = accelerator.prepare(model, loader)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch))
 
 
 def other_samplers(model, dataset, epochs):
-    random = DataLoader(dataset, sampler=RandomSampler(dataset))
-    batches = DataLoader(dataset, batch_sampler=BatchSampler(RandomSampler(dataset), 4, False))
-    for _ in range(epochs):
-        one_epoch(model, random)
-        one_epoch(model, batches)
+    loader = DataLoader(dataset, sampler=RandomSampler(dataset))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
 
 
-def prepared(model, dataset, epochs, accelerator):
-    loader = accelerator.prepare(DataLoader(dataset, sampler=DistributedSampler(dataset)))
-    for _ in range(epochs):
-        one_epoch(model, loader)
+class OwnOrder(DistributedSampler):
+    def __iter__(self):
+        return iter(torch.randperm(len(self.dataset)).tolist())
+
+
+def shuffles_itself(model, dataset, epochs):
+    loader = DataLoader(dataset, sampler=OwnOrder(dataset))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).backward()
+
+
+def handed_to_a_trainer(trainer, dataset):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    trainer.fit(loader)
+
+
+class Module:
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    def train_dataloader(self):
+        return DataLoader(self.dataset, sampler=DistributedSampler(self.dataset))
+
+
+def validation(model, dataset, epochs):
+    val_sampler = DistributedSampler(dataset)
+    val_loader = DataLoader(dataset, sampler=val_sampler)
+    for epoch in range(epochs):
+        for batch in val_loader:
+            model(batch).backward()

@@ -1,0 +1,476 @@
+import collections
+import csv
+import glob
+import json
+import os
+import random
+from pathlib import Path
+
+import cv2
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+
+# --- filled in the constructor --------------------------------------------------------------------
+
+
+class Listing(Dataset):
+    def __init__(self, root):
+        self.root = root
+        self.names = sorted(os.listdir(root))  # expect
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return Image.open(os.path.join(self.root, self.names[index]))
+
+
+class Globbed(Dataset):
+    def __init__(self, root):
+        self.paths = list(Path(root).rglob("*.png"))  # expect
+        self.masks = [path.with_suffix(".npy") for path in self.paths]  # expect
+
+    def __getitem__(self, i):
+        path, mask = self.paths[i], np.load(self.masks[i])
+        return path, mask
+
+
+class Lines(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.lines = file.readlines()  # expect
+        with open(path) as file:
+            self.pairs = [line.strip().split("|") for line in file]  # expect
+
+    def __getitem__(self, index):
+        audio, text = self.pairs[index]
+        return self.lines[index], audio, text
+
+
+class Parsed(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.entries = json.load(file)  # expect
+        self.ids = np.arange(10).tolist()  # expect
+
+    def __getitem__(self, index):
+        entry = self.entries[index]
+        return entry["image"], self.ids[index]
+
+
+class Appended(Dataset):
+    def __init__(self, root):
+        self.samples = []  # expect
+        for name in sorted(os.listdir(root)):
+            if name.endswith(".png"):
+                self.samples.append((os.path.join(root, name), len(name)))
+
+    def __getitem__(self, index):
+        path, target = self.samples[index % len(self.samples)]
+        return path, target
+
+
+class Local(Dataset):
+    def __init__(self, root):
+        samples, targets = [], []
+        for folder, _, names in os.walk(root):
+            for name in names:
+                samples.append(os.path.join(folder, name))
+                targets.append(folder)
+        self.samples = samples  # expect
+        self.targets = targets  # expect
+
+    def __getitem__(self, index):
+        samples = self.samples
+        return samples[index], self.targets[int(index)]
+
+
+class Extended(Dataset):
+    def __init__(self, folders):
+        self.files = []  # expect
+        for folder in folders:
+            self.files.extend(sorted(glob.glob(os.path.join(folder, "**", "*.jpg"), recursive=True)))
+            self.files += glob.glob(os.path.join(folder, "*.png"))
+
+    def __getitem__(self, index):
+        return self.files[index]
+
+
+class Keyed(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            paths = file.read().splitlines()
+        self.labels = {"path": [line for line in paths], "full": ["data/" + line for line in paths]}  # expect
+
+    def __getitem__(self, i):
+        return {key: self.labels[key][i] for key in self.labels}
+
+
+class Dictionary(Dataset):
+    def __init__(self, path):
+        self.rows = {}  # expect
+        with open(path) as file:
+            for number, row in enumerate(csv.reader(file)):
+                self.rows[number] = row
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class Objects(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.captions = np.array(json.load(file), dtype=object)  # expect
+
+    def __getitem__(self, index):
+        return self.captions[index]
+
+
+class Table(Dataset):
+    def __init__(self, path, root):
+        self.frame = pd.read_csv(path)  # expect
+        self.root = root
+
+    def __getitem__(self, index):
+        name = os.path.join(self.root, self.frame.iloc[index, 0])
+        return Image.open(name)
+
+
+# --- filled and read elsewhere --------------------------------------------------------------------
+
+
+class Helper(Dataset):
+    def __init__(self, manifests):
+        self.samples = []  # expect
+        for manifest in manifests:
+            self._load(manifest)
+
+    def _load(self, manifest):
+        for sample in json.load(open(manifest)):
+            self.samples.append(sample)
+
+    def get(self, index):
+        return self.samples[index]["audio"]
+
+    def __getitem__(self, index):
+        return self.get(index)
+
+
+class Flow(Dataset):
+    def __init__(self):
+        self.images = []  # expect
+        self.flows = []  # expect
+
+    def __getitem__(self, index):
+        index = index % len(self.images)
+        return self.images[index][0], self.flows[index]
+
+
+class Sintel(Flow):
+    def __init__(self, root):
+        super().__init__()
+        for scene in os.listdir(root):
+            names = sorted(glob.glob(os.path.join(root, scene, "*.png")))
+            for i in range(len(names) - 1):
+                self.images += [[names[i], names[i + 1]]]
+            self.flows += sorted(glob.glob(os.path.join(root, scene, "*.flo")))
+
+
+def read_pairs(path):
+    with open(path, encoding="utf-8") as file:
+        return [line.strip().split("|") for line in file]
+
+
+def find(root):
+    found = collections.defaultdict(list)
+    for path in Path(root).iterdir():
+        found[path.parent].append(path)
+    names = list(found)
+    return [found[name] for name in names], names
+
+
+class Unpacked(Dataset):
+    def __init__(self, path, root):
+        self.pairs = read_pairs(path)  # expect
+        random.shuffle(self.pairs)
+        self.videos, self.class_names = find(root)  # expect
+
+    def pair(self, pair):
+        return pair[0], pair[1]
+
+    def __getitem__(self, index):
+        video = self.videos[index]
+        return self.pair(self.pairs[index]), video, self.class_names.index(str(video))
+
+
+class Corpus(Dataset):
+    def __init__(self, path):
+        self.lines = [line.split("\t") for line in open(path)]  # expect
+
+    def __getitem__(self, item):
+        return self.line(item), self.other()
+
+    def line(self, item):
+        return self.lines[item][0]
+
+    def other(self):
+        return self.lines[random.randrange(len(self.lines))][1]
+
+
+class Reader:
+    """No dataset, but one keeps it."""
+
+    def __init__(self, root):
+        self.samples = [os.path.join(root, name) for name in os.listdir(root)]  # expect
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        return open(self.samples[index], "rb")
+
+
+class Reading(Dataset):
+    def __init__(self, root):
+        self.reader = Reader(root)
+
+    def __getitem__(self, index):
+        return self.reader[index].read()
+
+
+class NoSubclass:
+    def __init__(self, path):
+        with open(path) as file:
+            self.urls = file.read().split("\n")  # expect
+
+    def __len__(self):
+        return len(self.urls)
+
+    def __getitem__(self, index):
+        return self.urls[index]
+
+
+loader = DataLoader(NoSubclass("urls.txt"), num_workers=4)
+
+
+class Reworked(Dataset):
+    def __init__(self, path):
+        self.lines = open(path).readlines()  # expect
+        self.sort()
+
+    def sort(self):
+        self.lines = sorted(self.lines)
+
+    def __getitem__(self, index):
+        return self.lines[index]
+
+
+# --- what has no reference counts -----------------------------------------------------------------
+
+
+class Converted(Dataset):
+    def __init__(self, root):
+        self.names = []
+        self.sizes = []
+        for name in os.listdir(root):
+            self.names.append(name)
+            self.sizes.append(os.path.getsize(name))
+        self.names = pa.array(self.names)
+        self.sizes = np.array(self.sizes)
+
+    def __getitem__(self, index):
+        return self.names[index].as_py(), self.sizes[index]
+
+
+class Strings(Dataset):
+    def __init__(self, root):
+        names = os.listdir(root)
+        self.names = np.array(names)
+        self.targets = torch.tensor([len(name) for name in names])
+
+    def __getitem__(self, index):
+        return str(self.names[index]), self.targets[index]
+
+
+class CopiedLater(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.human = [line for line in file]
+        self.data = np.array(self.human)
+
+    def __getitem__(self, index):
+        return self.data[index]
+
+
+class Numbers(Dataset):
+    def __init__(self, path):
+        self.frame = pd.read_csv(path)
+
+    def __getitem__(self, index):
+        return torch.tensor(self.frame.iloc[index].values)
+
+
+class Memory(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path)
+        self.captions = self.file["captions"][:]
+
+    def __getitem__(self, index):
+        return self.captions[index]
+
+
+# --- few ------------------------------------------------------------------------------------------
+
+
+class Shards(Dataset):
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            self.inputs = [np.asarray(file[key][:]) for key in ("ids", "mask", "labels")]
+
+    def __getitem__(self, index):
+        return [array[index] for array in self.inputs]
+
+
+class Arrays(Dataset):
+    def __init__(self, root):
+        self.arrays = [np.load(path) for path in Path(root).glob("*.npy")]
+
+    def __getitem__(self, index):
+        return self.arrays[index]
+
+
+class InMemory(Dataset):
+    """The images are in memory, so there are not many."""
+
+    def __init__(self, root):
+        self.paths = list(Path(root).iterdir())
+        self.images = [Image.open(path) for path in self.paths]
+
+    def __getitem__(self, index):
+        return self.images[index], self.paths[index]
+
+
+class Transformed(Dataset):
+    def __init__(self, root):
+        resize = transforms.Compose([transforms.Resize(64), transforms.ToTensor()])
+        self.names = os.listdir(root)
+        self.pixels = []
+        for name in self.names:
+            self.pixels.append(resize(Image.open(name)))
+
+    def __getitem__(self, index):
+        return self.pixels[index], self.names[index]
+
+
+class Classes(Dataset):
+    def __init__(self, root, size):
+        self.classes = sorted(os.listdir(root))
+        self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
+        self.labels = np.zeros(size, dtype=int)
+        self.transforms = [transforms.ToTensor(), transforms.Resize(32)]
+
+    def __getitem__(self, index):
+        label = self.labels[index]
+        return self.classes[label], self.class_to_idx[self.classes[label]], self.transforms[index % 2]
+
+
+class Prompts(Dataset):
+    def __init__(self, repeats):
+        self.prompts = ["a photo of a cat", "a drawing of a cat"]
+        self.repeated = []
+        for prompt in self.prompts:
+            self.repeated.extend([prompt] * repeats)
+
+    def __getitem__(self, index):
+        return self.prompts[index % 2], self.repeated[index]
+
+
+class ByClass(Dataset):
+    def __init__(self, targets):
+        self.groups = {}
+        for label in range(10):
+            self.groups[label] = np.where(targets == label)[0]
+
+    def __getitem__(self, index):
+        return self.groups[random.randint(0, 9)][index]
+
+
+class Handed(Dataset):
+    """What is handed in may be anything."""
+
+    def __init__(self, samples, targets=None):
+        self.samples = samples
+        self.targets = targets
+
+    def __getitem__(self, index):
+        return self.samples[index], self.targets[index]
+
+
+class Configured(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.config = json.load(file)
+        self.size = self.config["size"]
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        return cv2.imread(f"{self.config['root']}/{index}.png")
+
+
+# --- no map-style dataset in a worker -------------------------------------------------------------
+
+
+class Streamed(IterableDataset):
+    def __init__(self, root):
+        self.names = os.listdir(root)
+
+    def __iter__(self):
+        for index in range(len(self.names)):
+            yield self.names[index]
+
+
+class OnlyLength(Dataset):
+    def __init__(self, path):
+        self.lines = open(path).readlines()
+        self.array = np.load("data.npy")
+
+    def __len__(self):
+        return len(self.lines)
+
+    def __getitem__(self, index):
+        return self.array[index]
+
+
+class NoWorkers(Dataset):
+    def __init__(self, path):
+        self.lines = open(path).readlines()
+
+    def __getitem__(self, index):
+        return self.lines[index]
+
+
+evaluation = DataLoader(NoWorkers("lines.txt"), num_workers=0)
+
+
+class Vocabulary:
+    def __init__(self, path):
+        self.words = open(path).read().split()
+
+    def __getitem__(self, index):
+        return self.words[index]
+
+
+class Ready(ImageFolder):
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        return path, target
