@@ -34,8 +34,8 @@ class Died:
             return "takes far more time than others of its size"
         if self.signal == signal.SIGKILL:
             return "its process was killed, perhaps for want of memory"
-        name = signal.Signals(self.signal).name if self.signal else "no signal"
-        return f"the parser broke down on it ({name})"
+        said = (signal.strsignal(self.signal) if self.signal else None) or "its process ended early"
+        return f"the parser broke down on it ({said})"
 
 
 @dataclass(slots=True)

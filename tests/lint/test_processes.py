@@ -48,7 +48,8 @@ def test_a_death_costs_one_item_and_no_other() -> None:
     died = {number: answer for number, answer in answers.items() if isinstance(answer, Died)}
     assert died == {2: Died(signal.SIGSEGV), 5: Died(signal.SIGSEGV), 7: Died(0)}
     assert len(answers) == 10
-    assert str(died[2]) == "the parser broke down on it (SIGSEGV)"
+    assert str(died[2]) == "the parser broke down on it (Segmentation fault)"
+    assert str(died[7]) == "the parser broke down on it (its process ended early)"
 
 
 def test_an_item_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
