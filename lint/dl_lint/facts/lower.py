@@ -71,6 +71,9 @@ def _syntax_error(said: str, tokens: Tokens) -> tuple[str, int | None]:
         reason = said.splitlines()[0].removeprefix("tokenizer error: ") if said else "unknown"
         return f"syntax error: {reason}", next(stumbled, None)
     line, column, expected = parser_error.groups()
+    last = tokens.spans[-1][0] if tokens.spans else 1
+    if int(line) > last:  # the parser reached the end of the file
+        return "syntax error: something is left open", last
     if expected.count(",") < MOST_EXPECTED:
         return f"syntax error at column {column}: expected {expected}", int(line)
     return f"syntax error at column {column}", int(line)
