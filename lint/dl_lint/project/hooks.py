@@ -40,12 +40,17 @@ def _is_hook_owner(project: Project, scope: Scope | None) -> bool:
     return not LIGHTNING_MODULES.isdisjoint(project.external_bases(Class(scope)))
 
 
-def touched_in(project: Project, loop: LoopNode) -> Iterator[t.Expr]:
-    """The objects whose methods are called or whose attributes are stored inside a loop, in its own function."""
-    scope = project.function_of(loop)
-    for call in scope.calls:
-        if isinstance(call.func, t.Attribute) and loop in project.loops_around(call):
-            yield call.func.value
-    for store in scope.stores:
-        if isinstance(store.target, t.Attribute) and loop in project.loops_around(store.node):
-            yield store.target.value
+def touched_in(project: Project, *loops: LoopNode) -> Iterator[t.Expr]:
+    """The objects whose methods are called, or whose attributes are stored, in the functions of ``loops``.
+
+    Inside the first loop, and anywhere in the functions of the others, which it calls.
+    """
+    for loop in loops:
+        scope = project.function_of(loop)
+        is_outer = loop is loops[0]
+        for call in scope.calls:
+            if isinstance(call.func, t.Attribute) and (not is_outer or loop in project.loops_around(call)):
+                yield call.func.value
+        for store in scope.stores:
+            if isinstance(store.target, t.Attribute) and (not is_outer or loop in project.loops_around(store.node)):
+                yield store.target.value

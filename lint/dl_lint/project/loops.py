@@ -122,9 +122,10 @@ def batches_in(value: Value) -> Iterator[Loader]:
 
 def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
     """The loop that iterates ``loader`` again and again, of those that do not also build it anew."""
-    around = [node for node in context.repeating(ev, loop.node) if node is not loop.node]
-    if isinstance(loop.node, t.While) or loop.source is not getattr(loop.node, "iter", None):
-        around = around or []
+    around = [node for node in context.loops_around(ev, loop.node) if node is not loop.node]
+    for frame in ev.callers.of(loop.function) or ():
+        if _may_pass(ev, frame.call, loader):
+            around += context.repeating(ev, frame.call)
     building = set(context.repeating(ev, loader.call))
     for frame in loader.frames:
         building.update(context.repeating(ev, frame.call))
@@ -132,6 +133,13 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     # A function that several scripts call has several loops around it: the script that makes the loader has its own.
     home = ev.sites[loader.call].scope.file
     return next((node for node in repeating if ev.sites[node].scope.file is home), next(iter(repeating), None))
+
+
+def _may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
+    """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    passed = {one.call for arg in given for one in iterated_loaders(ev, ev.value(arg))[0]}
+    return not passed or loader.call in passed
 
 
 def targets(loop: LoaderLoop) -> t.Expr | None:

@@ -64,7 +64,6 @@ class Tokens:
                         return True
         return False
 
-
     def _holds(self, path: str, word: bytes) -> bool:
         content = self.files.content(path)
         if content is not None:

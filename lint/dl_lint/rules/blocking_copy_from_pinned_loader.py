@@ -92,11 +92,11 @@ def _says_so(transfer: Transfer) -> bool:
 
 
 def _pinned(project: Project, transfer: Transfer) -> Loader | None:
-    """A loader that pins and whose batch may be what is copied."""
-    for one in alternatives(transfer.receiver):
-        if isinstance(one, Batch) and not one.loader.prepared and project.pins(one.loader) == "yes":
-            return one.loader
-    return None
+    """A loader that pins and whose batch may be what is copied; None where one that does not pin may have it too."""
+    loaders = [one.loader for one in alternatives(transfer.receiver) if isinstance(one, Batch)]
+    if any(project.pins(loader) == "no" for loader in loaders):
+        return None
+    return next((one for one in loaders if not one.prepared and project.pins(one) == "yes"), None)
 
 
 def _pinning(project: Project, loader: Loader) -> t.Node:

@@ -74,12 +74,12 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
     found: dict[Scope, list[tuple[t.Node, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if project.workers(loader) in ("some", "unknown"):
+            if project.may_have_workers(loader):
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
         for call in file.methods.get("iter", ()):
             for one in alternatives(project.value(call.args[0] if call.args else None)):
-                if isinstance(one, Loader) and project.workers(one) in ("some", "unknown"):
+                if isinstance(one, Loader) and project.may_have_workers(one):
                     found.setdefault(project.function_of(call), []).append((call, one))
     return found
 

@@ -66,10 +66,10 @@ if TYPE_CHECKING:
 @rule("DL204", severity="slow")
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
-    for loader, again in (*_repeated(project), *_given_to_trainers(project)):
+    for loader, again, loop in (*_repeated(project), *_given_to_trainers(project)):
         if loader.call in seen or not _starts_workers_again(project, loader):
             continue
-        if isinstance(again, t.For | t.While | t.Generator) and _changes_dataset(project, loader, again):
+        if loop is not None and _changes_dataset(project, loader, again, loop):
             continue
         seen.add(loader.call)
         place = project.place(again)
@@ -83,21 +83,21 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         )
 
 
-def _repeated(project: Project) -> Iterator[tuple[Loader, LoopNode]]:
+def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | None]]:
     for loop in project.loader_loops():
         for loader in loop.loaders:
             again = project.repeated_by(loop, loader)
             if again is not None:
-                yield loader, again
+                yield loader, again, loop.node
 
 
-def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node]]:
+def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | None]]:
     """The loaders that a Lightning hook returns, which its Trainer iterates once an epoch."""
     for hook in hooks.epoch_loader_hooks(project):
         for statement in hook.returns:
             for one in alternatives(project.value(statement.value)):
                 if isinstance(one, Made) and hook.node is not None:
-                    yield from ((loader, hook.node) for loader in project.loaders() if loader.call is one.call)
+                    yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
 
 
 def _starts_workers_again(project: Project, loader: Loader) -> bool:
@@ -105,20 +105,36 @@ def _starts_workers_again(project: Project, loader: Loader) -> bool:
     if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
         return False
     persistent = project.argument(loader, "persistent_workers")
-    return not persistent.given and project.may_have_workers(loader)
+    return not persistent.given and project.may_have_workers(loader) and not _left_to_callers(project, loader)
 
 
-def _changes_dataset(project: Project, loader: Loader, loop: LoopNode) -> bool:
-    """Whether the dataset is changed inside the loop, by a method or by an assignment; persistent workers miss it."""
+def _left_to_callers(project: Project, loader: Loader) -> bool:
+    """Whether the workers come through ``**kwargs`` of the function, whose callers decide on all of it."""
+    node = project.argument(loader, "num_workers").node
+    if not isinstance(node, t.Keyword) or node.name is not None or not isinstance(node.value, t.Name):
+        return False
+    function = project.function_of(node)
+    return any(param.name == node.value.id and param.kind == "kwargs" for param in function.params)
+
+
+def _changes_dataset(project: Project, loader: Loader, again: t.Node, loop: LoopNode) -> bool:
+    """Whether the dataset is changed between epochs, by a method or an assignment; persistent workers would miss it."""
+    if not isinstance(again, t.For | t.While | t.Generator):
+        return False
     datasets = {
         one.call for one in alternatives(project.argument(loader, "dataset").value) if isinstance(one, Instance | Made)
     }
-    touched = hooks.touched_in(project, loop)
-    return any(
-        isinstance(one, Instance | Made) and one.call in datasets
-        for owner in touched
-        for one in alternatives(project.value(owner))
-    )
+    for owner in hooks.touched_in(project, again, loop):
+        if isinstance(owner, t.Attribute) and owner.attr == "dataset" and _is_of(project, owner, loader):
+            return True
+        if any(isinstance(one, Instance | Made) and one.call in datasets for one in alternatives(project.value(owner))):
+            return True
+    return False
+
+
+def _is_of(project: Project, owner: t.Attribute, loader: Loader) -> bool:
+    """Whether ``owner`` is an attribute of ``loader``."""
+    return any(one.call is loader.call for one in project.iterated_loaders(owner.value)[0])
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:

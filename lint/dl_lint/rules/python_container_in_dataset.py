@@ -68,7 +68,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.project import containers, indexing, workers
 from dl_lint.project.repetition import words
-from dl_lint.project.values import Class
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.indexing import Indexed
+    from dl_lint.project.values import Class
 
 FEW = frozenset(
     {"class", "classes", "category", "categories", "cat", "cats", "label", "labels", "name", "names", "vocab",

@@ -184,3 +184,39 @@ def dataset_changes_through_the_loader(model, epochs):
 class Unrelated:
     def train_dataloader(self):
         return DataLoader(Images(), num_workers=4)
+
+
+def pass_that_renews(model, loader, epoch):
+    loader.dataset.reload(epoch)
+    for batch in loader:
+        model(batch)
+
+
+def dataset_changes_in_the_pass(model, make_dataset, epochs):
+    loader = DataLoader(make_dataset(), num_workers=2)
+    for epoch in range(epochs):
+        pass_that_renews(model, loader, epoch)
+
+
+def evaluate(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def evaluated_once(model, train_set, test_set, epochs):
+    train_loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
+    test_loader = DataLoader(test_set, num_workers=2)
+    for _ in range(epochs):
+        evaluate(model, train_loader)
+    evaluate(model, test_loader)
+
+
+class Walks:
+    def loader(self, **kwargs):
+        return DataLoader(Images(), **kwargs)
+
+
+def walk(model, epochs):
+    loader = Walks().loader(num_workers=2)
+    for _ in range(epochs):
+        one_epoch(model, loader)

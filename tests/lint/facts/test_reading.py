@@ -13,7 +13,7 @@ from dl_lint.source import Source, SourceError
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("a\nb = (1,\n", 3, "syntax error at column 0"),
+        ("a\nb = (1,\n", 2, "syntax error: something is left open"),
         ("a\n\nprint 'a'\nb\n", 3, "syntax error at column 9"),
         ("if a:\nb\n", 2, "syntax error at column 1: expected INDENT"),
         ("def f(:\n pass\n", 2, "syntax error at column 1: expected ), *, **, NAME"),
