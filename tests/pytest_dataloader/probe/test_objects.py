@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]  # it ships no types
+import pandas as pd
 import pytest
 import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
