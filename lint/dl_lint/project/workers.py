@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import arguments, attributes, reach
+from dl_lint.project import attributes, reach
 from dl_lint.project.frameworks import MAP_DATASETS
 from dl_lint.project.values import (
     UNKNOWN,
@@ -69,9 +69,8 @@ def _datasets(project: Project, value: Value, depth: int) -> Iterator[Instance]:
 
 
 def _inside(project: Project, made: Made, depth: int) -> Iterator[Instance]:
-    for name in ("dataset", "datasets"):
-        found = arguments.given(project.evaluator, made.call, (name,), name)
-        yield from _datasets(project, project.evaluator.resolve(found.symbolic), depth - 1)
+    for name, positions in (("dataset", ("dataset",)), ("datasets", ())):
+        yield from _datasets(project, project.passed(made.call, name, *positions).value, depth - 1)
 
 
 def users(project: Project, cls: Class) -> tuple[Loader, ...]:

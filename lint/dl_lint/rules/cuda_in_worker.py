@@ -70,24 +70,24 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project
     from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Value
+    from dl_lint.project.values import Loader, Value
     from dl_lint.project.workers import Collator
 
 REMEDY = (
     "leave it on the CPU, give the loader pin_memory=True, and move the whole batch in the loop: "
     "`batch.to(device, non_blocking=True)`"
 )
-STARTS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start_method")
+
+# Who sets it does so because CUDA does not work in forked workers.
+CHOSEN = "set_start_method"
 
 
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
-    if any(_spawns(project.passed(call, "method", "method").value) for call in project.calls(*STARTS)):
-        return
     seen = set()
     for function, collator, why in _running(project):
         for call in _moves(project, function, collator):
-            if call in seen:
+            if call in seen or project.mentions(call, CHOSEN):
                 continue
             seen.add(call)
             message = (
@@ -102,16 +102,19 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
 def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
     """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
-        if not workers.idle(project, dataset.cls):
+        users = workers.users(project, dataset.cls)
+        if not users or any(_forks(project, loader) for loader in users):
             yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
-        if project.workers(collator.loader) != "none":
+        if _forks(project, collator.loader):
             yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
 
 
-def _spawns(value: Value) -> bool:
-    """Who starts workers by spawn has chosen to use CUDA there."""
-    return isinstance(value, Const) and value.value in ("spawn", "forkserver")
+def _forks(project: Project, loader: Loader) -> bool:
+    """Whether a loader may have workers that are forked."""
+    context = project.argument(loader, "multiprocessing_context").value
+    spawns = isinstance(context, Const) and context.value in ("spawn", "forkserver")
+    return not spawns and project.workers(loader) != "none"
 
 
 def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[t.Call]:

@@ -181,6 +181,20 @@ def try_tokenizer(row):
     return Tokenizer(device=torch.device("cuda:0")).tokenize(row)
 
 
+class Spawned(Dataset):
+    """Its loader says that its workers are not forked."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return self.rows[index].cuda()
+
+
+def spawned(rows):
+    return DataLoader(Spawned(rows), num_workers=4, multiprocessing_context="spawn")
+
+
 class Weights:
     """A mapping of tensors, not a dataset."""
 
