@@ -27,6 +27,8 @@ _OF_TENSORS = frozenset(
 )  # fmt: skip
 """Methods that lists, dicts and strings do not have."""
 
+_HAD_BY_TENSORS = frozenset({"shape", "dtype", "device", "ndim", "data"})
+
 
 JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 
@@ -203,7 +205,7 @@ def _is_tensor(project: Project, expr: t.Expr) -> bool:
                 if attr in _OF_TENSORS:
                     return True
                 expr = value
-            case t.Attribute(attr="data"):
+            case t.Attribute(attr=attr) if attr in _HAD_BY_TENSORS:
                 return True
             case t.Subscript(value=value):
                 expr = value
@@ -215,7 +217,8 @@ def _is_tensor(project: Project, expr: t.Expr) -> bool:
 
 def _is_treated_so(project: Project, load: t.Node) -> bool:
     above = project.parent(load)
-    if not isinstance(above, t.Attribute) or above.attr not in _OF_TENSORS:
+    if not isinstance(above, t.Attribute):
         return False
     call = project.parent(above)
-    return isinstance(call, t.Call) and call.func is above
+    called = isinstance(call, t.Call) and call.func is above
+    return above.attr in (_OF_TENSORS if called else _HAD_BY_TENSORS)
