@@ -116,4 +116,6 @@ def _grown(ev: Evaluator, value: Collection, changes: list[Change]) -> Collectio
         if change.kind == "inner":
             found = Collection("list", None, found, change.node)
         elements.append(apply.iterate(ev, found) if change.kind == "extend" else found)
-    return Collection(value.kind, None, union(elements), value.node, tuple(change.node for change in changes[:16]))
+    return Collection(
+        value.kind, None, union(elements), value.node, (*value.grown, *(change.node for change in changes))[:16]
+    )

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
 
+_TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
+"""Methods that give one string."""
+
 _OBJECT = (External("builtins.object"), External("numpy.object_"), Const("object", "str"), Const("O", "str"))
 
 _PASSING = frozenset(
@@ -99,9 +102,21 @@ def _counts(project: Project, expr: t.Expr, depth: int) -> bool:
 
 
 def _is_large_part(project: Project, value: Derived, depth: int) -> bool:
-    if value.step == "attr" and (value.key in LISTING or value.key == "open"):
-        return True
+    if value.step == "attr":
+        if value.key in LISTING or value.key == "open":
+            return True
+        if value.key in _TEXT:
+            return False  # one string, however long
+        if value.key in ("split", "rsplit"):
+            return is_large(project, _source_of_text(value.base), depth)
     return is_large(project, value.base, depth)
+
+
+def _source_of_text(value: Value) -> Value:
+    """What a text was read from."""
+    while isinstance(value, Derived) and (value.step == "call" or value.key in _TEXT):
+        value = value.base
+    return value
 
 
 def grows_with_data(project: Project, change: t.Node, depth: int = DEEPEST) -> bool:
@@ -194,17 +209,15 @@ def _is_handle(value: Derived) -> bool:
 
 def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[t.Node]:
     """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
-    if _holds_images(project, cls):
-        return []
-    last = list(_last_assignments(project, cls, attribute))
-    values = [project.bound_value(binding) for binding in last]
-    if any(is_array(value) and not of_python_objects(project, value) for value in values):
+    if _holds_images(project, cls) or _ends_as_array(project, cls, attribute):
         return []
     found = []
-    for binding, value in zip(last, values, strict=True):
+    for binding in _last_assignments(project, cls, attribute):
+        value = project.bound_value(binding)
         if (
             of_python_objects(project, value)
             or (is_table(value) and indexing.leads_to_file(project, read))
+            or (_is_list(value) and any(of_python_objects(project, one) for one in _earlier(project, binding)))
             or (_starts_empty(value) and any(_adds(project, one) for one in _additions(project, cls, attribute)))
         ):
             found.append(binding.node)
@@ -224,33 +237,62 @@ def _holds_images(project: Project, cls: Class) -> bool:
     return False
 
 
-def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
-    """What each method of the class and of its bases last assigns; ``+=`` only adds to that."""
+def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
+    """Whether some method leaves the attribute an array, of numbers or of strings."""
     for method, key in _methods(project, cls, attribute):
         for binding in visible_at_end(method, key).bindings:
-            if binding.kind == "assign" and not _is_rework(project, method, attribute, binding):
-                yield binding
+            value = project.bound_value(binding)
+            if is_array(value) and not of_python_objects(project, value):
+                return True
+    return False
 
 
-def _is_rework(project: Project, method: Scope, attribute: str, binding: Binding) -> bool:
-    """Whether a method other than the one that fills an attribute replaces it by a sorted or filtered one."""
-    if method.name == "__init__":
-        return False
-    owner = method.params[0].name
-    if any(one.site.order < binding.site.order for one in method.bindings[f"{owner}.{attribute}"]):
-        return False  # filled here too
-    loads = (load for scope in reach.with_inner(method) for load in scope.loads.get(owner, ()))
-    reads = (
-        above for load in loads if isinstance(above := project.parent(load), t.Attribute) and above.attr == attribute
+def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
+    """What each method of the class and of its bases last assigns, other than its own content sorted or filtered."""
+    for method, key in _methods(project, cls, attribute):
+        last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
+        filling = [binding for binding in last if not _reads(project, method, attribute, binding)]
+        if filling or method.name == "__init__" or _is_filled_before(method, key, last):
+            yield from filling or last
+
+
+def _is_filled_before(method: Scope, key: str, last: list[Binding]) -> bool:
+    return any(one not in last for one in method.bindings.get(key, ()))
+
+
+def _earlier(project: Project, last: Binding) -> Iterator[Value]:
+    """What the method assigned to the same attribute before, and so a container of the same size."""
+    for binding in last.site.scope.bindings[last.name]:
+        if binding.kind == "assign" and binding.site.order < last.site.order:
+            yield project.bound_value(binding)
+
+
+def _is_list(value: Value) -> bool:
+    """Whether something is a list of nobody knows how many Python objects."""
+    found = alternatives(value)
+    return bool(found) and all(
+        isinstance(one, Collection) and one.items is None and not is_array(_innermost(one)) for one in found
     )
-    return any(_comes_before(project, read, binding) for read in reads)
 
 
-def _comes_before(project: Project, read: t.Attribute, binding: Binding) -> bool:
+def _reads(project: Project, method: Scope, attribute: str, binding: Binding) -> bool:
+    """Whether what is assigned is made of what the attribute held on entering the method."""
+    owner = method.params[0].name
+    before = [one for one in method.bindings[f"{owner}.{attribute}"] if one.site.order < binding.site.order]
+    for scope in reach.with_inner(method):
+        for load in scope.loads.get(owner, ()):
+            read = project.parent(load)
+            if isinstance(read, t.Attribute) and read.attr == attribute and not _is_target(project, read):
+                if project.statement_of(read) is binding.node:
+                    return True
+                if not before and project.site(read).order < binding.site.order:
+                    return True
+    return False
+
+
+def _is_target(project: Project, read: t.Attribute) -> bool:
     above = project.parent(read)
-    if isinstance(above, t.Assign) and read is not above.value:
-        return False  # a target
-    return project.site(read).order < binding.site.order or project.statement_of(read) is binding.node
+    return isinstance(above, t.Assign) and read is not above.value
 
 
 def _methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:

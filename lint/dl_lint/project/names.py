@@ -26,11 +26,16 @@ from dl_lint.project.values import (
     Nothing,
     Parameter,
     Value,
+    alternatives,
     union,
 )
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
+
+
+MOST_GROWN = 16
+"""Places that add to one container, of which more are kept for none."""
 
 
 def name(ev: Evaluator, expr: t.Name) -> Value:
@@ -157,10 +162,14 @@ def _entered(ev: Evaluator, value: Value) -> Value:
 def _augmented(ev: Evaluator, binding: Binding) -> Value:
     before = lookup(ev, binding.name, Site(binding.site.scope, binding.site.block, binding.site.order - 1))
     added = ev.symbolic(binding.value)
-    if isinstance(before, Collection):
-        more = apply.iterate(ev, added)
-        return Collection(before.kind, None, union((apply.iterate(ev, before), more)), before.node)
-    return apply.arithmetic(before, added, binding.node)
+    return union(_added(ev, one, added, binding) for one in alternatives(before))
+
+
+def _added(ev: Evaluator, before: Value, added: Value, binding: Binding) -> Value:
+    if not isinstance(before, Collection):
+        return apply.arithmetic(before, added, binding.node)
+    element = union((apply.iterate(ev, before), apply.iterate(ev, added)))
+    return Collection(before.kind, None, element, before.node, (*before.grown, binding.node)[-MOST_GROWN:])
 
 
 # --- imports -------------------------------------------------------------------------------

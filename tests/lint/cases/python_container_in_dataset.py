@@ -273,6 +273,47 @@ class Reworked(Dataset):
         return self.lines[index]
 
 
+class Cached(Dataset):
+    def __init__(self, folders, cache, keep):
+        found = []
+        for folder in folders:
+            if Path(folder).is_dir():
+                found += glob.glob(str(Path(folder) / "**" / "*.*"), recursive=True)
+            else:
+                with open(folder) as file:
+                    found += [line for line in file.read().strip().splitlines()]
+        self.files = sorted(name.replace("/", os.sep) for name in found)
+        known = np.load(cache, allow_pickle=True).item()
+        self.files = list(known.keys())  # expect
+        if keep:
+            self.files = [self.files[i] for i in keep]
+
+    def __getitem__(self, index):
+        index = self.order()[index]
+        return self.files[index]
+
+    def order(self):
+        return range(len(self.files))
+
+
+class PerGroup(Dataset):
+    def __init__(self, path):
+        self.groups, self.names = self.read(path)  # expect
+
+    def read(self, path):
+        groups, names = collections.defaultdict(list), {}
+        with open(path) as file:
+            for line in file:
+                group, name = line.split()
+                groups[group].append(name)
+                names.setdefault(group, len(names))
+        keys = groups.keys()
+        return [groups[key] for key in keys], names
+
+    def __getitem__(self, index):
+        return self.groups[index]
+
+
 # --- what has no reference counts -----------------------------------------------------------------
 
 
@@ -316,6 +357,31 @@ class Numbers(Dataset):
 
     def __getitem__(self, index):
         return torch.tensor(self.frame.iloc[index].values)
+
+
+class Characters(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            text = file.read()
+        self.stoi = {char: i for i, char in enumerate(sorted(set(text)))}
+        self.text = text
+
+    def __getitem__(self, index):
+        return [self.stoi[char] for char in self.text[index : index + 8]]
+
+
+class Archived(Dataset):
+    def __init__(self, root):
+        self.names = []
+        for name in os.listdir(root):
+            self.names.append(name)
+        try:
+            self.names = pa.array(self.names)
+        except ImportError:
+            pass
+
+    def __getitem__(self, index):
+        return self.names[index]
 
 
 class Memory(Dataset):
