@@ -12,12 +12,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import FileFacts
+from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import ALWAYS_EXTERNAL, canonical
 from dl_lint.project.index import index_file
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import External, Module, Package, Value
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
     from dl_lint.project.scopes import FileIndex, Parents, Sites
 
 Read = Callable[[str], FileFacts | None]
@@ -122,6 +123,9 @@ class Files:
 
     def _search_path(self, file: FileIndex) -> Iterable[str]:
         folder = os.path.dirname(self.keys[file])
+        for added in _added_folders(file):
+            yield os.path.normpath(os.path.join(folder, added))
+            yield os.path.normpath(os.path.join(self.root, added))
         for _ in range(FARTHEST):
             yield folder
             yield os.path.join(folder, "src")
@@ -140,3 +144,11 @@ class Files:
             if not self.is_folder(folder):
                 return None
         return Package(folder, name)
+
+
+def _added_folders(file: FileIndex) -> Iterable[str]:
+    """What the file itself adds to ``sys.path``, where it is written out."""
+    for method in ("append", "insert"):
+        for call in file.methods.get(method, ()):
+            if dotted(call.func) == f"sys.path.{method}" and call.args and isinstance(call.args[-1], t.Constant):
+                yield str(call.args[-1].value)
