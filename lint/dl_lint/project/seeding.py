@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
-from dl_lint.project import reach, workers
-from dl_lint.project.syntax import children
-from dl_lint.project.values import Const, External, Option, Partial, Value, alternatives
+from dl_lint.project import attributes, reach, workers
+from dl_lint.project.syntax import children, dotted
+from dl_lint.project.values import Class, Const, External, Option, Partial, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +31,8 @@ GENERATORS = frozenset(
     }
 )
 """Classes and functions that make a generator of one's own."""
+
+RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
 
 _DRAWING_MODULES = ("random.", "numpy.random.")
 _NO_DRAWS = frozenset(
@@ -233,3 +236,26 @@ def asks_for_worker(project: Project, test: t.Expr) -> bool:
             return _is_worker_info(project, left)
         case _:
             return _is_worker_info(project, test)
+
+
+def is_renewed(project: Project, name: str, drawn: t.Node) -> bool:
+    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
+    stores = (store.target for store in project.attribute_stores(name) if isinstance(store.target, t.Attribute))
+    calls = (call.func.value for call in project.method_calls(*RESEEDING) if isinstance(call.func, t.Attribute))
+    seeded = (one for one in calls if (dotted(one) or "").rpartition(".")[2] == name)
+    if any(project.function_of(one).name != "__init__" and _may_be(project, one, drawn) for one in (*stores, *seeded)):
+        return True
+    return name in project.function_of(drawn).outer
+
+
+def _may_be(project: Project, node: t.Expr, drawn: t.Node) -> bool:
+    """Whether ``node`` may be what is drawn from: not in another sub-project, nor on self of an unrelated class."""
+    if not project.path(node).startswith(posixpath.dirname(posixpath.dirname(project.path(drawn)))):
+        return False
+    function, owner = project.function_of(node), project.function_of(drawn).parent
+    if not function.is_method or not function.params or function.parent is None or owner is None:
+        return True
+    if (dotted(node) or "").partition(".")[0] != function.params[0].name or owner.kind != "class":
+        return True
+    here, there = Class(function.parent), Class(owner)
+    return here in attributes.lineage(project.evaluator, there) or there in attributes.lineage(project.evaluator, here)

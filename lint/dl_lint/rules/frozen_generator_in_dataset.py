@@ -54,8 +54,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, workers
 from dl_lint.project.reach import with_inner
-from dl_lint.project.seeding import GENERATORS
-from dl_lint.project.syntax import dotted
+from dl_lint.project.seeding import GENERATORS, is_renewed
 from dl_lint.project.values import Class, Made
 from dl_lint.rule import Finding, Related, rule
 
@@ -63,11 +62,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import DatasetClass, Project
-    from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Value
 
 _NO_DRAWS = frozenset({"seed", "manual_seed", "get_state", "set_state", "getstate", "setstate", "bit_generator"})
-_RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
 
 
 @rule("DL402", severity="bug")
@@ -77,7 +74,7 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
         if workers.idle(project, dataset.cls):
             continue
         for made, drawn, name in (*_kept(project, dataset), *_of_modules(project, dataset)):
-            if made.call in seen or _is_reseeded(project, name.rpartition(".")[2], drawn):
+            if made.call in seen or is_renewed(project, name.rpartition(".")[2], drawn):
                 continue
             seen.add(made.call)
             place = project.place(drawn)
@@ -130,16 +127,3 @@ def _draws(project: Project, node: t.Expr) -> bool:
     if isinstance(above, t.Attribute):
         return above.attr not in _NO_DRAWS
     return not isinstance(above, t.Compare)
-
-
-def _is_reseeded(project: Project, name: str, drawn: t.Node) -> bool:
-    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
-    for store in project.attribute_stores(name):
-        if project.function_of(store.node).name != "__init__":
-            return True
-    for call in project.method_calls(*_RESEEDING):
-        receiver = dotted(call.func.value) if isinstance(call.func, t.Attribute) else None
-        if receiver is not None and receiver.rpartition(".")[2] == name:
-            return True
-    function: Scope = project.function_of(drawn)
-    return name in function.outer

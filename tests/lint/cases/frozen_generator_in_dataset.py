@@ -78,6 +78,14 @@ class WithTransform(Dataset):
         return self.flip(index)
 
 
+class SameNameElsewhere:
+    """What another class does to an attribute of the same name says nothing."""
+
+    def restart(self):
+        self.generator = np.random.default_rng(1)
+        self.state.seed(1)
+
+
 # --- silent ----------------------------------------------------------------------------
 
 
