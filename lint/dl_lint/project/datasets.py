@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, names, reach
+from dl_lint.project import attributes, reach
 from dl_lint.project.frameworks import ITERABLE_DATASETS, is_map_dataset
-from dl_lint.project.values import Class, Function, Instance, Loader, Made, Value, alternatives
+from dl_lint.project.values import Class, Function, Instance, Loader, Made, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,8 +154,3 @@ def reads(ev: Evaluator, cls: Class) -> Iterator[Read]:
 def _is_stored(ev: Evaluator, node: t.Attribute) -> bool:
     above = ev.parents.get(node)
     return isinstance(above, t.Assign) and node in above.targets
-
-
-def stored_value(ev: Evaluator, one: Kept) -> Value:
-    """What an assignment on self stores."""
-    return ev.resolve(names.of_binding(ev, one.binding)) if one.binding is not None else ev.value(None)

@@ -238,11 +238,3 @@ _EXPRESSIONS: dict[type[t.Expr], Callable[[Evaluator, Any], Value]] = {
     t.Await: _walrus,
     t.Starred: _starred,
 }
-
-
-def name_of(expr: t.Expr) -> str:
-    """How a message calls an expression: its dotted name, or the last part of it."""
-    found = dotted(expr)
-    if found is not None:
-        return found
-    return name_of(expr.func) + "(…)" if isinstance(expr, t.Call) else "it"

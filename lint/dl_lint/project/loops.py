@@ -140,8 +140,3 @@ def _may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
     given = (*call.args, *(keyword.value for keyword in call.keywords))
     passed = {one.call for arg in given for one in iterated_loaders(ev, ev.value(arg))[0]}
     return not passed or loader.call in passed
-
-
-def targets(loop: LoaderLoop) -> t.Expr | None:
-    """What the loop binds to each batch."""
-    return loop.node.target if isinstance(loop.node, t.For | t.Generator) else None

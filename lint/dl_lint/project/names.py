@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, attributes
+from dl_lint.project import apply, attributes, calls
 from dl_lint.project.changes import changed
 from dl_lint.project.flow import Reach, reaching, visible_at_end
 from dl_lint.project.frameworks import canonical
@@ -152,8 +152,6 @@ def _entered(ev: Evaluator, value: Value) -> Value:
     if isinstance(value, Instance):
         enter = attributes.of_class(ev, value.cls, "__enter__")
         if isinstance(enter, Function):
-            from dl_lint.project import calls
-
             returned = calls.returned(ev, enter.scope)
             return value if returned == Instance(value.cls) else returned
     return value

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import arguments
+from dl_lint.project import apply, arguments
 from dl_lint.project.frameworks import PARSERS
 from dl_lint.project.values import (
     NONE,
@@ -36,8 +36,6 @@ def parsed(parser: Made, method: str) -> Value | None:
     if method in _PARSE:
         return Namespace(replace(parser, frames=()))
     if method in _PARSE_SOME:
-        from dl_lint.project import apply
-
         return apply.pair(Namespace(replace(parser, frames=())), UNKNOWN)
     return parser if method in _GROUPS else None
 

@@ -21,7 +21,6 @@ from dl_lint.project.values import (
     OneOf,
     Table,
     Value,
-    WhenAccelerated,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +96,3 @@ def _tests_device(op: str, left: Value, right: Value) -> bool:
             if one.value == "cpu" and op == "!=":
                 return True
     return False
-
-
-def accelerated(value: Value) -> bool:
-    return isinstance(value, WhenAccelerated)

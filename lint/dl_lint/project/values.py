@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from dl_lint.facts.tree import Call, Node, Param
     from dl_lint.project.scopes import FileIndex, Scope
@@ -308,9 +308,3 @@ def alternatives(value: Value) -> tuple[Value, ...]:
 def known(value: Value) -> bool:
     """Whether no alternative is unknown."""
     return bool(alternatives(value)) and not any(isinstance(one, Unknown) for one in alternatives(value))
-
-
-def collections_of(value: Value) -> Iterator[Collection]:
-    for one in alternatives(value):
-        if isinstance(one, Collection):
-            yield one
