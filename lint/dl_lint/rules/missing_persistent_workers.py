@@ -104,6 +104,8 @@ def _starts_workers_again(project: Project, loader: Loader) -> bool:
     """Whether a loader has workers that nobody asked to persist."""
     if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
         return False
+    if project.in_handler(loader.call):
+        return False  # a fallback, for a torch that knows no persistent workers
     persistent = project.argument(loader, "persistent_workers")
     return not persistent.given and project.may_have_workers(loader) and not _left_to_callers(project, loader)
 
@@ -111,10 +113,8 @@ def _starts_workers_again(project: Project, loader: Loader) -> bool:
 def _left_to_callers(project: Project, loader: Loader) -> bool:
     """Whether the workers come through ``**kwargs`` of the function, whose callers decide on all of it."""
     node = project.argument(loader, "num_workers").node
-    if not isinstance(node, t.Keyword) or node.name is not None or not isinstance(node.value, t.Name):
-        return False
-    function = project.function_of(node)
-    return any(param.name == node.value.id and param.kind == "kwargs" for param in function.params)
+    name = node.value.id if isinstance(node, t.Keyword) and isinstance(node.value, t.Name) else None
+    return any(param.name == name and param.kind == "kwargs" for param in project.function_of(node).params)
 
 
 def _changes_dataset(project: Project, loader: Loader, again: t.Node, loop: LoopNode) -> bool:

@@ -220,3 +220,14 @@ def walk(model, epochs):
     loader = Walks().loader(num_workers=2)
     for _ in range(epochs):
         one_epoch(model, loader)
+
+
+def falls_back(model, dataset, workers=4):
+    options = {"num_workers": workers, "persistent_workers": workers > 0}
+    try:
+        loader = DataLoader(dataset, **options)
+    except TypeError:
+        options.pop("persistent_workers")
+        loader = DataLoader(dataset, num_workers=4)
+    for _ in range(10):
+        one_epoch(model, loader)
