@@ -68,6 +68,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                         if _grows(project, function, change, cls):
                             yield Growth(change.node, f"`{name}`", _origin(project, owner, name))
             yield from _handed(project, scope, function.params[0].name)
+            yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
 
 
@@ -185,6 +186,58 @@ def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
         if kept.attribute == name.partition(".")[2] and kept.binding is not None:
             return kept.node
     return None
+
+
+# --- stores into entries -------------------------------------------------------------------
+
+
+def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
+    """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
+    for node, target, added in _additions(scope):
+        entry = _entry(_aliased(function, target), function.params[0].name)
+        if (
+            entry is None
+            or project.in_handler(node)
+            or _is_constant(project, entry.index)
+            or _is_small(function, added)
+        ):
+            continue
+        name = dotted(entry.value) or ""
+        stays = any(_holds_entries(one) for one in alternatives(project.value(entry.value)))
+        if stays and not _emptied(project, name, function, cls):
+            yield Growth(node, f"`{name}`")
+
+
+def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+    """What is stored in a dict under a name, or added to a list or set: where, to what, and what."""
+    for store in scope.stores:
+        if not isinstance(store.target, t.Subscript) or store.op or store.path or store.value is None:
+            continue
+        if isinstance(store.target.index, t.Constant) and store.target.index.kind == "str":
+            yield store.node, store.target.value, store.value
+    for call in scope.calls:
+        if isinstance(call.func, t.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:
+            yield call, call.func.value, call.args[0]
+
+
+def _aliased(function: Scope, target: t.Expr) -> t.Expr:
+    """What a name was bound to, if that was once."""
+    bindings = function.bindings.get(target.id, ()) if isinstance(target, t.Name) else ()
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        return bindings[0].value or target
+    return target
+
+
+def _is_small(function: Scope, added: t.Expr) -> bool:
+    """Whether what is kept is a literal or the index itself."""
+    return isinstance(added, t.Constant) or (
+        isinstance(added, t.Name) and any(param.name == added.id for param in function.params)
+    )
+
+
+def _holds_entries(value: Value) -> bool:
+    """Whether items of a container are objects that stay: of an unknown one, each may be made anew."""
+    return isinstance(value, Table | Collection) or (isinstance(value, Made) and value.name in LOADED)
 
 
 # --- functions that remember ---------------------------------------------------------------

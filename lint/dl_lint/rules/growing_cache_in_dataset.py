@@ -1,9 +1,10 @@
 """A dataset that remembers what it read, once in each worker.
 
 ## What it does
-Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `self`, directly, in a method that it
-calls or in an object that it holds, and methods on that path with an unbounded `lru_cache` or `cache`. Small bounded
-caches, caches that drop entries, manager proxies and one open file per shard are left alone.
+Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `self`, or into a record held there, by
+itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
+`lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
+file per shard are left alone.
 
 ## Why is this bad?
 Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in

@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import json
 import multiprocessing
 import os
 from functools import cache, lru_cache
@@ -91,6 +92,47 @@ class Appended(Dataset):
         self.seen.append(row)  # expect
         self.names.add(row["name"])  # expect
         return row
+
+
+class InRecords(Dataset):
+    """The records stay, and with them what is stored in them."""
+
+    def __init__(self, path):
+        with open(path) as stream:
+            self.records = json.load(stream)
+        self.groups = {name: [] for name in "abc"}
+        self.rows = [{"path": record["path"]} for record in self.records]
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        if "image" not in record:
+            record["image"] = np.load(record["path"])  # expect
+        record["index"] = index
+        record["seen"] = True
+        self.rows[index]["size"] = os.path.getsize(record["path"])  # expect
+        self.groups[record["group"]].append(record["image"].mean())  # expect
+        return record
+
+
+class CopiedRecords(Dataset):
+    """What is stored in a copy, or in what another dataset returns, goes with it."""
+
+    def __init__(self, path, inner):
+        with open(path) as stream:
+            self.records = json.load(stream)
+        self.inner = inner
+        self.table = np.zeros((8, 8))
+
+    def __getitem__(self, index):
+        record = self.records[index].copy()
+        record["image"] = np.load(record["path"])
+        other = dict(self.records[index])
+        other["image"] = record["image"]
+        sample = self.inner[index]
+        sample["image"] = other["image"]
+        row = self.table[index]
+        row[0] = index
+        return record, sample, row
 
 
 class Setdefault(Dataset):
