@@ -191,6 +191,11 @@ def iterate(ev: Evaluator, base: Value) -> Value:
             return UNKNOWN
 
 
+def held(ev: Evaluator, base: Collection) -> Value:
+    """What a container holds so far: nothing, if it was made empty."""
+    return NOTHING if base.items == () else iterate(ev, base)
+
+
 def _unwrapped(ev: Evaluator, base: Wrapped) -> Value:
     elements = tuple(iterate(ev, one) for one in base.inner)
     if base.kind == "enumerate":

@@ -107,7 +107,7 @@ def _updated(ev: Evaluator, table: Table, change: Change, always: bool) -> Table
 
 
 def _grown(ev: Evaluator, value: Collection, changes: list[Change]) -> Collection:
-    elements = [apply.iterate(ev, value)]
+    elements = [apply.held(ev, value)]
     for change in changes[:16]:
         added = change.value
         if change.kind == "insert" and isinstance(change.node, t.Call) and len(change.node.args) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
 
 
+BUILTINS = frozenset(dir(builtins))
+
 MOST_GROWN = 16
 """Places that add to one container, of which more are kept for none."""
 
@@ -53,7 +56,20 @@ def lookup(ev: Evaluator, wanted: str, site: Site) -> Value:
     if found:
         return union(found)
     starred = from_star(ev, site.scope.file.module, wanted)
-    return starred if starred is not None else External(f"builtins.{wanted}")
+    if starred is not None:
+        return starred
+    return (
+        External(f"builtins.{wanted}") if wanted in BUILTINS else _from_outside_star(ev, site.scope.file.module, wanted)
+    )
+
+
+def _from_outside_star(ev: Evaluator, module: Scope, wanted: str) -> Value:
+    """A name that nothing binds: of the one outside module that is imported with a star, if there is just one."""
+    stars = [one.node for one in module.bindings.get("*", ()) if isinstance(one.node, t.ImportFrom)]
+    sources = [source_of(ev, module, node) for node in stars]
+    if len(sources) == 1 and isinstance(sources[0], External):
+        return External(canonical(f"{sources[0].name}.{wanted}"))
+    return UNKNOWN
 
 
 def _enclosing(site: Site) -> list[tuple[Scope, Site | None]]:
@@ -166,7 +182,7 @@ def _augmented(ev: Evaluator, binding: Binding) -> Value:
 def _added(ev: Evaluator, before: Value, added: Value, binding: Binding) -> Value:
     if not isinstance(before, Collection):
         return apply.arithmetic(before, added, binding.node)
-    element = union((apply.iterate(ev, before), apply.iterate(ev, added)))
+    element = union((apply.held(ev, before), apply.iterate(ev, added)))
     return Collection(before.kind, None, element, before.node, (*before.grown, binding.node)[-MOST_GROWN:])
 
 
