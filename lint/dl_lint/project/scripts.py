@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import names
-from dl_lint.project.values import Module
+from dl_lint.project.values import Const, Module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Binding, FileIndex, Scope
     from dl_lint.project.values import Value
+
+STARTS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start_method")
 
 
 def is_imported(project: Project, file: FileIndex) -> bool:
@@ -63,3 +65,18 @@ def module_level(file: FileIndex) -> Iterator[Scope]:
         scope = waiting.pop()
         yield scope
         waiting.extend(inner for inner in scope.children if inner.kind == "comprehension")
+
+
+def spawning(project: Project) -> frozenset[str]:
+    """The folders, each with its slash, of scripts that have workers spawned by ``set_start_method``."""
+    folders = (
+        project.path(call).rpartition("/")[0]
+        for call in project.calls(*STARTS)
+        if is_spawn(project.passed(call, "method", "method").value)
+    )
+    return frozenset(f"{folder}/" if folder else "" for folder in folders)
+
+
+def is_spawn(value: Value) -> bool:
+    """Whether a start method or context makes new processes rather than forks."""
+    return isinstance(value, Const) and value.value in ("spawn", "forkserver")

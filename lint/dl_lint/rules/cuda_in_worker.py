@@ -60,9 +60,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, devices, workers
+from dl_lint.project import alternatives, devices, scripts, workers
 from dl_lint.project.reach import with_inner
-from dl_lint.project.values import Const, External
+from dl_lint.project.values import External
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -78,16 +78,15 @@ REMEDY = (
     "`batch.to(device, non_blocking=True)`"
 )
 
-# Who sets it does so because CUDA does not work in forked workers.
-CHOSEN = "set_start_method"
-
 
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
+    # who chooses spawn has met CUDA's refusal in forked workers
+    spawning = scripts.spawning(project)
     seen = set()
     for function, collator, why in _running(project):
         for call in _moves(project, function, collator):
-            if call in seen or project.mentions(call, CHOSEN):
+            if call in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(call)
             message = (
@@ -113,8 +112,7 @@ def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]
 def _forks(project: Project, loader: Loader) -> bool:
     """Whether a loader may have workers that are forked."""
     context = project.argument(loader, "multiprocessing_context").value
-    spawns = isinstance(context, Const) and context.value in ("spawn", "forkserver")
-    return not spawns and project.workers(loader) != "none"
+    return not scripts.is_spawn(context) and project.workers(loader) != "none"
 
 
 def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[t.Call]:
