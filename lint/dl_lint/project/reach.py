@@ -45,6 +45,8 @@ def reachable(ev: Evaluator, roots: tuple[Scope, ...], cls: Class | None = None)
 
 def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Scope]:
     owner = function.params[0].name if function.is_method and function.params else None
+    if cls is not None and (function.parent is None or Class(function.parent) not in attributes.lineage(ev, cls)):
+        cls = None  # a method of something else that the object uses
     for scope in with_inner(function):
         for call in scope.calls:
             name = dotted(call.func)
