@@ -95,7 +95,7 @@ def test_every_name_that_is_read_has_a_site_and_a_way_up_to_its_statement(path: 
 
 MONSTERS = {
     "a chain of tests": "if a:\n    x = 0\n"
-    + "".join(f"elif a == {n}:\n    x = {n}\n" for n in range(3_000))
+    + "".join(f"elif a == {n}:\n    x = {n}\n" for n in range(80))
     + "probe(x)",
     "a chain of sums": "x = " + " + ".join(["1"] * 150) + "\nprobe(x)",
     "a chain of calls": "x = y" + ".a()" * 90 + "\nprobe(x)",
