@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes
+from dl_lint.project.scopes import Scope
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Bound, Class, Function, Instance, Value, alternatives
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.evaluate import Evaluator
-    from dl_lint.project.scopes import Scope
 
 MOST = 200
 """Functions followed from one; the samples of real datasets take a dozen."""
@@ -28,55 +28,75 @@ def with_inner(scope: Scope) -> Iterator[Scope]:
         waiting.extend(one.children)
 
 
+Entry = tuple[Scope, Class | None]
+"""A function with the class of the object that it is called on, if it is known."""
+
+
 def reachable(ev: Evaluator, roots: tuple[Scope, ...], cls: Class | None = None) -> tuple[Scope, ...]:
     """The functions that run when ``roots`` do, themselves first.
 
-    With ``cls``, methods called on self are looked up in that class, so that a base's ``__getitem__`` reaches its own.
+    Methods called on self are looked up in the class of the object (``cls`` for ``roots``), so that a base's
+    ``__getitem__`` reaches what a subclass overrides.
     """
-    found = dict.fromkeys(roots)
-    waiting = list(roots)
+    found: dict[Entry, None] = {(root, cls): None for root in roots}
+    waiting = list(found)
     while waiting and len(found) < MOST:
-        for target in _called(ev, waiting.pop(0), cls):
-            if target not in found:
-                found[target] = None
-                waiting.append(target)
-    return tuple(found)
+        for entry in _called(ev, *waiting.pop(0)):
+            if entry not in found:
+                found[entry] = None
+                waiting.append(entry)
+    return tuple(dict.fromkeys(function for function, _ in found))
 
 
-def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Scope]:
+def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Entry]:
     owner = function.params[0].name if function.is_method and function.params else None
-    if cls is not None and (function.parent is None or Class(function.parent) not in attributes.lineage(ev, cls)):
-        cls = None  # a method of something else that the object uses
     for scope in with_inner(function):
         for call in scope.calls:
-            name = dotted(call.func)
-            if cls is not None and owner and name and name.startswith(owner + ".") and name.count(".") == 1:
-                yield from functions(ev, attributes.of_instance(ev, Instance(cls), name[len(owner) + 1 :]))
+            method = _on_self(call, owner) if cls is not None else None
+            if method is not None and cls is not None:
+                yield from _entries(ev, attributes.of_instance(ev, Instance(cls), method))
             else:
-                yield from functions(ev, ev.value(call.func))
+                yield from _entries(ev, ev.value(call.func))
         if cls is not None and owner:
-            yield from _properties(ev, scope, owner, cls)
+            yield from ((found, cls) for found in _properties(ev, scope, owner, cls))
         if owner:
             yield from _items(ev, scope, owner)
 
 
-def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
-    """The functions of the project that calling ``value`` enters."""
+def _on_self(call: t.Call, owner: str | None) -> str | None:
+    """The method that a call enters on self, which may be called itself."""
+    name = dotted(call.func)
+    if name is None or owner is None:
+        return None
+    if name == owner:
+        return "__call__"
+    return name[len(owner) + 1 :] if name.startswith(owner + ".") and name.count(".") == 1 else None
+
+
+def _entries(ev: Evaluator, value: Value) -> Iterator[Entry]:
+    """What calling ``value`` enters."""
     for one in alternatives(value):
         match one:
             case Function():
-                yield one.scope
+                yield one.scope, None
+            case Bound(receiver=Instance() as receiver):
+                yield one.function.scope, receiver.cls
             case Bound():
-                yield one.function.scope
+                yield one.function.scope, None
             case Instance():
                 inner = attributes.of_instance(ev, one, "__call__")
                 if isinstance(inner, Bound):
-                    yield inner.function.scope
+                    yield inner.function.scope, one.cls
             case _:
                 continue
 
 
-def _items(ev: Evaluator, scope: Scope, owner: str) -> Iterator[Scope]:
+def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:
+    """The functions of the project that calling ``value`` enters."""
+    yield from (scope for scope, _ in _entries(ev, value))
+
+
+def _items(ev: Evaluator, scope: Scope, owner: str) -> Iterator[Entry]:
     """``self.reader[key]`` runs the reader's ``__getitem__``."""
     for load in scope.loads.get(owner, ()):
         held = ev.parents.get(load)
@@ -84,8 +104,8 @@ def _items(ev: Evaluator, scope: Scope, owner: str) -> Iterator[Scope]:
         if isinstance(held, t.Attribute) and isinstance(above, t.Subscript) and above.value is held:
             for one in alternatives(ev.value(held)):
                 found = attributes.of_instance(ev, one, "__getitem__") if isinstance(one, Instance) else None
-                if isinstance(found, Bound):
-                    yield found.function.scope
+                if isinstance(one, Instance) and isinstance(found, Bound):
+                    yield found.function.scope, one.cls
 
 
 def _properties(ev: Evaluator, scope: Scope, owner: str, cls: Class) -> Iterator[Scope]:
