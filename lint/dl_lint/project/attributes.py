@@ -161,8 +161,9 @@ def of_instance(ev: Evaluator, base: Instance, name: str) -> Value:
     if given is not None:
         return given
     inside = ev.solver.solve(("attribute", base.cls, name), lambda: _in_lineage(ev, base.cls, name))
-    if isinstance(inside, Nothing) and base.call is None:
-        inside = ev.solver.solve(("overridden", base.cls, name), lambda: _in_subclasses(ev, base.cls, name))
+    if base.call is None and all(_is_abstract(one) for one in alternatives(inside)):
+        below = ev.solver.solve(("overridden", base.cls, name), lambda: _in_subclasses(ev, base.cls, name))
+        inside = inside if isinstance(below, Nothing) else below
     if isinstance(inside, Nothing):
         return UNKNOWN
     return union(_seen_from(ev, base, one) for one in alternatives(inside))
@@ -203,6 +204,17 @@ def as_built(ev: Evaluator, base: Instance, value: Value) -> Value:
     if isinstance(init, Function):
         value = ev.enter(value, Frame(init.scope, base.call))
     return ev.through(value, base.frames)
+
+
+def _is_abstract(value: Value) -> bool:
+    """Whether a function only says that a subclass has to define it."""
+    node = value.scope.node if isinstance(value, Function) else None
+    if not isinstance(node, t.FunctionDef):
+        return False
+    return all(
+        isinstance(stmt, t.Raise | t.Jump) or (isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Constant))
+        for stmt in node.body
+    )
 
 
 def _in_lineage(ev: Evaluator, cls: Class, name: str) -> Value:

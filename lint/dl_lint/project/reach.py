@@ -54,7 +54,11 @@ def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Entry
         for call in scope.calls:
             method = _on_self(call, owner) if cls is not None else None
             if method is not None and cls is not None:
-                yield from _entries(ev, attributes.of_instance(ev, Instance(cls), method))
+                defined = attributes.of_class(ev, cls, method)
+                if isinstance(defined, Function):
+                    yield defined.scope, cls
+                else:
+                    yield from _entries(ev, attributes.of_instance(ev, Instance(cls), method))
             else:
                 yield from _entries(ev, ev.value(call.func))
         if cls is not None and owner:

@@ -156,6 +156,11 @@ CLASSES = {
         "class B:\n    def f(self):\n        probe(self.x)\nclass C(B):\n    x = 3",
         "3",
     ),
+    "of a subclass, where the base only asks for it": (
+        "class B:\n    def f(self):\n        raise NotImplementedError\n    def g(self):\n        probe(self.f())\n"
+        "class C(B):\n    def f(self):\n        return 3",
+        "3",
+    ),
     "a property": ("class C:\n    @property\n    def p(self):\n        return 1\nprobe(C().p)", "1"),
     "a method": ("class C:\n    def f(self, x):\n        return x\nprobe(C().f(1))", "1"),
     "a static method": ("class C:\n    @staticmethod\n    def f(x):\n        return x\nprobe(C.f(1))", "1"),
