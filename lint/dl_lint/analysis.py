@@ -18,7 +18,7 @@ from dl_lint.project import Project
 from dl_lint.report import Failure, Report, Reported, order
 from dl_lint.rule import Place
 from dl_lint.selection import exactness
-from dl_lint.source import Source
+from dl_lint.source import Source, is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class Analysis:
 
     def report(self) -> Report:
         asked = [file for file in self._tree.files if file.asked]
-        relevant = {file.path: file for file in self._tree.files if matters(self._tree.data[file.path])}
+        relevant = {file.path: file for file in self._tree.files if self._matters(self._tree.data[file.path])}
         self._extraction.gather(relevant, self._question.jobs)
         linked = {path: file for path, file in relevant.items() if isinstance(self._extraction.of(path), FileFacts)}
         found, ran = self._run_rules([*linked.values()])
@@ -57,10 +57,15 @@ class Analysis:
         for file in asked:
             if file.path in linked:
                 findings += self._accepted(file, found.get(file.path, []), ran)
+                self._failures.extend(self._extraction.notes(file.path))
             else:
                 self._say_why_not(file, is_relevant=file.path in relevant)
         self.repeatable &= self._extraction.repeatable
         return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked))
+
+    def _matters(self, data: bytes) -> bool:
+        hints = self._question.config.hints
+        return might_matter(data, (*hints.dataloader_classes, *hints.dataset_classes)) or b"dl-lint" in data
 
     # --- rules -------------------------------------------------------------------------
 
@@ -70,7 +75,7 @@ class Analysis:
         found: dict[str, list[Reported]] = {}
         ran: set[Entry] = set()
         try:
-            project = Project.load(names, self._root, self._read, self._content)
+            project = Project.load(names, self._root, self._read, self._content, self._question.config.hints)
         except Exception as error:  # rather no findings than a traceback
             self._broke_down("linking the files", error, names)
             return found, ran
@@ -160,14 +165,11 @@ class Analysis:
         """Report a file that cannot be checked. One that no rule is about is left unparsed, but it must be text, and
         one that was named itself must be Python."""
         data = self._tree.data[file.path]
-        if is_relevant or (file.by_name and not _compiles(data)) or not _is_utf8(data):
+        doubtful = file.by_name and (is_notebook(file.path) or not _compiles(data))
+        if is_relevant or doubtful or not _is_utf8(data):
             facts = self._extraction.of(file.path)
             if isinstance(facts, Failure):
                 self._failures.append(facts)
-
-
-def matters(data: bytes) -> bool:
-    return might_matter(data) or b"dl-lint" in data
 
 
 def _common_folder(tree: Tree) -> str:

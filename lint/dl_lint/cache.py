@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,9 @@ KINDS = ("facts", "ignored", "runs")
 
 # The facts of torch's own tree (2,285 files, 1,200 KLOC) take about a tenth of this.
 LIMIT_BYTES = 256 * 2**20
+
+# A record is written at once; who takes this long is dead.
+LONGEST_WRITE_SECONDS = 600
 
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# See https://bford.info/cachedir/\n"
 
@@ -41,6 +45,10 @@ class Cache:
         self._written = False
         if self._folder is not None and os.path.islink(self._folder):
             self._folder = None  # a link could lead out of the project, and trimming deletes
+
+    @property
+    def keeps(self) -> bool:
+        return self._folder is not None
 
     def read(self, kind: str, key: str) -> Any | None:
         """The record, or None if there is none that can be trusted."""
@@ -77,7 +85,8 @@ class Cache:
             raise
 
     def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
-        """After a run that wrote: delete the oldest records until half the limit is free again."""
+        """After a run that wrote: delete what killed runs left half written, and above the limit the oldest until
+        half of it is free again."""
         if self._folder is None or not self._written:
             return
         records = []
@@ -86,6 +95,9 @@ class Cache:
                 for entry in entries:
                     with suppress(OSError):
                         seen = entry.stat(follow_symlinks=False)
+                        if entry.name.endswith(".tmp") and time.time() - seen.st_mtime > LONGEST_WRITE_SECONDS:
+                            os.unlink(entry.path)
+                            continue
                         records.append((seen.st_mtime_ns, seen.st_size, entry.path))
         total = sum(size for _, size, _ in records)
         if total <= limit_bytes:

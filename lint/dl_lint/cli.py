@@ -34,6 +34,8 @@ def run() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Lint, and return the exit status: 0 clean, 1 findings, 2 something could not be checked, 130 interrupted."""
+    if (sys.argv[1:] if argv is None else list(argv))[:1] == ["server"]:
+        return _serve(list(sys.argv[2:] if argv is None else argv[1:]))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a path may hold what the terminal cannot show
@@ -53,12 +55,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def _serve(arguments: Sequence[str]) -> int:
+    """``dl-lint server``, for editors; a folder of that name is ``./server``."""
+    parser = argparse.ArgumentParser("dl-lint server", description="A language server on standard input and output.")
+    try:
+        parser.parse_args(arguments)
+        from dl_lint.server import serve
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else UNCHECKED
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("dl_lint"):
+            raise
+        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'pytest-dataloader[server]'\n")
+        return UNCHECKED
+    gc.enable()
+    serve()
+    return CLEAN
+
+
 def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     try:
         options = parser.parse_args(argv)
         if options.write_baseline and (options.fix or options.diff):
             parser.error("--write-baseline accepts findings, --fix and --diff mend them: choose one")
+        if options.watch and (options.write_baseline or options.stdin_filename or "-" in options.paths):
+            parser.error("--watch follows files: it goes with neither standard input nor --write-baseline")
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else UNCHECKED
     from dl_lint import catalogue
@@ -70,7 +92,7 @@ def _main(argv: Sequence[str] | None) -> int:
             return _explain(options, rules)
         if options.list_rules:
             return _list_rules(options, rules.values())
-        return _lint(options, rules)
+        return _watch(options, rules) if options.watch else _lint(options, rules)
     except ConfigError as error:
         sys.stderr.write(f"dl-lint: error: {error}\n")
         return UNCHECKED
@@ -80,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "dl-lint",
         description="Finds the mistakes in PyTorch data pipelines by reading the code; never imports or runs it.",
-        epilog="Exit status: 0 clean, 1 findings, 2 something could not be checked.",
+        epilog="Exit status: 0 clean, 1 findings, 2 something could not be checked. `dl-lint server` serves editors.",
         allow_abbrev=False,
         formatter_class=_help,
     )
@@ -108,8 +130,15 @@ def _parser() -> argparse.ArgumentParser:
     live("--baseline", metavar="FILE", help="say nothing of the findings that FILE accepts")
     live("--write-baseline", action="store_true", help="accept all present findings in the baseline file")
     tune = parser.add_argument_group("how it runs").add_argument
-    tune("--config", metavar="FILE", help="a TOML file instead of the nearest pyproject.toml with [tool.dl-lint]")
+    tune(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE|KEY=VALUE",
+        help="a TOML file instead of the nearest pyproject.toml with [tool.dl-lint], or a key that wins over the file",
+    )
     tune("--stdin-filename", metavar="NAME", help="what the code on standard input is called")
+    tune("--watch", action="store_true", help="lint again after every change, until Ctrl-C")
     tune("--no-cache", action="store_true", help="neither read nor write .dl_lint_cache")
     tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
     return parser
@@ -184,7 +213,7 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
         extend=_joined(options.extend_select),
         ignore=_joined(options.ignore),
         pedantic=options.pedantic,
-        config=options.config,
+        config=tuple(options.config),
         baseline=options.baseline,
         cache=not options.no_cache,
         jobs=options.jobs,
@@ -200,10 +229,35 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
         outcome = session.write(outcome, sys.stdout.buffer)
     _show(options, outcome, sys.stderr if options.diff or (options.fix and stdin) else sys.stdout)
     _say(outcome.report.failures)
-    if outcome.report.failures:
+    if not all(failure.partial for failure in outcome.report.failures):
         return UNCHECKED
     found = bool(outcome.report.findings) or (options.diff and bool(outcome.fixed))
     return FINDINGS if found and not options.exit_zero else CLEAN
+
+
+def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
+    """Until Ctrl-C."""
+    from dl_lint import config
+    from dl_lint.selection import ConfigError
+
+    try:
+        from dl_lint.watching import changes
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"--watch needs {error.name}: pip install 'pytest-dataloader[watch]'") from None
+    gc.enable()  # a run makes little garbage, many make much
+    paths = options.paths or ["."]
+    for _ in changes(paths, config.locate(paths)):
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[H")
+        try:
+            _lint(options, rules)
+        except ConfigError as error:  # of a file that is being written, perhaps
+            sys.stderr.write(f"dl-lint: error: {error}\n")
+        if options.output_format in TALKING:
+            sys.stdout.write("Watching for changes; Ctrl-C ends it.\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
+    raise KeyboardInterrupt
 
 
 def _write_baseline(session: Session) -> int:
@@ -211,14 +265,15 @@ def _write_baseline(session: Session) -> int:
     _say(outcome.report.failures)
     path = session.write_baseline(outcome.report)
     _print([f"{path}: {len(outcome.report.findings)} accepted.\n"], sys.stdout)
-    return UNCHECKED if outcome.report.failures else CLEAN
+    return CLEAN if all(failure.partial for failure in outcome.report.failures) else UNCHECKED
 
 
 def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
     from dl_lint.output import Look, plain
 
     talking = options.output_format in TALKING
-    look = Look(outcome.lines, _paint(stream) if talking else plain, unsafe=options.unsafe_fixes)
+    texts = outcome.texts
+    look = Look(texts.lines, _paint(stream) if talking else plain, options.unsafe_fixes, texts.cell)
     if not options.diff:
         _print(_renderer(options)(outcome.report, look), stream)
     if talking:

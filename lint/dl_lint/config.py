@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dl_lint import selection
+from dl_lint.hints import NO_HINTS, Hints
 from dl_lint.selection import ConfigError, Selectors, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dl_lint.report import Entry
 
+_T = TypeVar("_T")
+
 TABLE = "tool.dl-lint"
 NO_SELECTORS = Selectors()
-KEYS = ("select", "extend-select", "ignore", "per-file-ignores", "exclude", "pedantic", "baseline")
+KEYS = (
+    "select",
+    "extend-select",
+    "ignore",
+    "per-file-ignores",
+    "exclude",
+    "pedantic",
+    "baseline",
+    "dataloader-classes",
+    "dataset-classes",
+    "device-names",
+    "trainer-calls-set-epoch",
+    "start-method",
+    "target-torch",
+)
+START_METHODS = ("fork", "spawn", "forkserver")
+NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+VERSION = re.compile(r"(\d+)\.(\d+)(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +60,7 @@ class Config:
     exclude: tuple[str, ...] = ()
     pedantic: bool = False
     baseline: str | None = None
+    hints: Hints = NO_HINTS
 
 
 def locate(paths: Sequence[str]) -> Home:
@@ -75,8 +97,20 @@ def _mentions_table(pyproject: str) -> bool:
         return False
 
 
-def read(path: str, base: str, rules: Mapping[str, Entry]) -> Config:
-    """The configuration in a pyproject.toml, or in a file that holds the keys alone. Raises ConfigError."""
+def read(path: str | None, base: str, rules: Mapping[str, Entry], overrides: Sequence[str] = ()) -> Config:
+    """The configuration in a pyproject.toml, or in a file that holds the keys alone; ``overrides`` are lines of TOML
+    that win over it. Raises ConfigError."""
+    values: dict[str, tuple[Any, str]] = {}
+    if path is not None:
+        where, table = _table(path)
+        values |= {key: (value, where) for key, value in table.items()}
+    for line in overrides:
+        values |= {key: (value, "--config") for key, value in _override(line).items()}
+    return _Keys(values, rules).config(base)
+
+
+def _table(path: str) -> tuple[str, dict[str, Any]]:
+    """How the table is called, and what it says."""
     import tomllib
 
     shown = os.path.relpath(path)
@@ -89,60 +123,112 @@ def read(path: str, base: str, rules: Mapping[str, Entry]) -> Config:
         raise ConfigError(f"{shown}: not TOML: {error}") from None
     tool = document.get("tool", {})
     if isinstance(tool, dict) and "dl-lint" in tool:
-        return _config(tool["dl-lint"], f"{shown}: [{TABLE}]", base, rules)
-    if os.path.basename(path) == "pyproject.toml":
-        return Config(base)
-    return _config(document, f"{shown}:", base, rules)
+        table = tool["dl-lint"]
+        if not isinstance(table, dict):
+            raise ConfigError(f"{shown}: [{TABLE}] must be a table, not {table!r}")
+        return f"{shown}: [{TABLE}]", table
+    return f"{shown}:", {} if os.path.basename(path) == "pyproject.toml" else document
 
 
-def _config(table: Any, where: str, base: str, rules: Mapping[str, Entry]) -> Config:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where} must be a table, not {table!r}")
-    for key in table:
-        if key not in KEYS:
-            known = did_you_mean(key, KEYS) or f"; there are {', '.join(KEYS)}"
-            raise ConfigError(f'{where} has no key "{key}"{known}')
-    select, extend, ignore = (
-        _selectors(table[key], f"{where} {key}", rules) if key in table else None
-        for key in ("select", "extend-select", "ignore")
-    )
-    ignores = table.get("per-file-ignores", {})
-    if not isinstance(ignores, dict):
-        raise ConfigError(f"{where} per-file-ignores must be a table of patterns to rules, not {ignores!r}")
-    pedantic = table.get("pedantic", False)
-    if not isinstance(pedantic, bool):
-        raise ConfigError(f"{where} pedantic must be true or false, not {pedantic!r}")
-    baseline = table.get("baseline")
-    if baseline is not None and not isinstance(baseline, str):
-        raise ConfigError(f"{where} baseline must be the name of a file, not {baseline!r}")
-    return Config(
-        base,
-        Selectors(select, extend or (), ignore or ()),
-        tuple(
-            (
-                _pattern(pattern, f"{where} per-file-ignores"),
-                _selectors(codes, f'{where} per-file-ignores."{pattern}"', rules),
-            )
-            for pattern, codes in ignores.items()
-        ),
-        tuple(
-            _pattern(pattern, f"{where} exclude") for pattern in _strings(table.get("exclude", []), f"{where} exclude")
-        ),
-        pedantic,
-        None if baseline is None else os.path.join(base, baseline),
-    )
+def _override(line: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(line)
+    except ValueError as error:
+        raise ConfigError(f"--config: {line!r} is no line of TOML such as 'pedantic = true': {error}") from None
+
+
+class _Keys:
+    """Values by key, each with where it was written, read one by one as what they must be."""
+
+    def __init__(self, values: Mapping[str, tuple[Any, str]], rules: Mapping[str, Entry]) -> None:
+        self._values = values
+        self._rules = rules
+        for key, (_, where) in values.items():
+            if key not in KEYS:
+                known = did_you_mean(key, KEYS) or f"; there are {', '.join(KEYS)}"
+                raise ConfigError(f'{where} has no key "{key}"{known}')
+
+    def config(self, base: str) -> Config:
+        select = self._selectors("select") if "select" in self._values else None
+        baseline = self._text("baseline", "the name of a file", lambda text: text)
+        return Config(
+            base,
+            Selectors(select, self._selectors("extend-select"), self._selectors("ignore")),
+            self._per_file_ignores(),
+            tuple(_pattern(pattern, self._where("exclude")) for pattern in self._strings("exclude")),
+            self._truth("pedantic"),
+            None if baseline is None else os.path.join(base, baseline),
+            Hints(
+                self._names("dataloader-classes"),
+                self._names("dataset-classes"),
+                self._names("device-names"),
+                self._truth("trainer-calls-set-epoch"),
+                self._text("start-method", f"one of {', '.join(START_METHODS)}", _start_method),
+                self._text("target-torch", 'a version such as "2.4"', _version),
+            ),
+        )
+
+    def _where(self, key: str) -> str:
+        return f"{self._values[key][1]} {key}"
+
+    def _truth(self, key: str) -> bool:
+        value, _ = self._values.get(key, (False, ""))
+        if not isinstance(value, bool):
+            raise ConfigError(f"{self._where(key)} must be true or false, not {value!r}")
+        return value
+
+    def _text(self, key: str, what: str, read: Callable[[str], _T | None]) -> _T | None:
+        if key not in self._values:
+            return None
+        value, _ = self._values[key]
+        found = read(value) if isinstance(value, str) else None
+        if found is None:
+            raise ConfigError(f"{self._where(key)} must be {what}, not {value!r}")
+        return found
+
+    def _strings(self, key: str) -> tuple[str, ...]:
+        return _strings(self._values[key][0], self._where(key)) if key in self._values else ()
+
+    def _names(self, key: str) -> tuple[str, ...]:
+        found = self._strings(key)
+        for name in found:
+            if not NAME.fullmatch(name):
+                raise ConfigError(f'{self._where(key)}: {name!r} is no name such as "data.Loader" or "Loader"')
+        return found
+
+    def _selectors(self, key: str) -> tuple[str, ...]:
+        found = self._strings(key)
+        selection.check(found, self._rules, self._where(key) if found else key)
+        return found
+
+    def _per_file_ignores(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        table, _ = self._values.get("per-file-ignores", ({}, ""))
+        if not isinstance(table, dict):
+            raise ConfigError(f"{self._where('per-file-ignores')} must be a table of patterns to rules, not {table!r}")
+        found = []
+        for pattern, codes in table.items():
+            where = self._where("per-file-ignores")
+            selectors = _strings(codes, f'{where}."{pattern}"')
+            selection.check(selectors, self._rules, f'{where}."{pattern}"')
+            found.append((_pattern(pattern, where), selectors))
+        return tuple(found)
+
+
+def _start_method(text: str) -> str | None:
+    return text if text in START_METHODS else None
+
+
+def _version(text: str) -> tuple[int, int] | None:
+    match = VERSION.fullmatch(text)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 def _strings(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ConfigError(f"{where} must be a list of strings, not {value!r}")
     return tuple(value)
-
-
-def _selectors(value: Any, where: str, rules: Mapping[str, Entry]) -> tuple[str, ...]:
-    selectors = _strings(value, where)
-    selection.check(selectors, rules, where)
-    return selectors
 
 
 def _pattern(pattern: str, where: str) -> str:

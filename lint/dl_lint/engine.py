@@ -48,6 +48,7 @@ class Question:
         return digest(
             *(rule.code for rule in self.rules),
             repr(config.per_file_ignores),
+            repr(config.hints),
             os.path.relpath(config.base),
             "" if self.home.root is None else os.path.relpath(self.home.root),
         )

@@ -12,7 +12,7 @@ from dl_lint.cache import digest, tool_version
 from dl_lint.facts import read, store
 from dl_lint.processes import Died, spread
 from dl_lint.report import Failure
-from dl_lint.source import Source, SourceError
+from dl_lint.source import Source, SourceError, is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +26,9 @@ WORTH_PROCESSES_BYTES = 400_000
 
 # libcst takes about 100 times a file's size in memory. torch's largest module has 1 MB.
 LARGEST_BYTES = 8_000_000
+
+# Most of a notebook is pictures, which are read over at 100 MB/s.
+LARGEST_NOTEBOOK_BYTES = 200_000_000
 
 # On a stack of 8 MB the parser survives 1,045 nested brackets and chains of 4,000 operators, but not 1,673 and 6,849.
 DEEPEST_BRACKETS = 500
@@ -45,8 +48,9 @@ class Extraction:
         self._data = dict(data)
         self._digests = dict(digests)
         self._cache = cache
-        self._version = tool_version("__init__.py", "source.py", "facts")
+        self._version = tool_version("__init__.py", "source.py", "notebook.py", "ipython.py", "facts")
         self._known: dict[str, FileFacts | Failure] = {}
+        self._notes: dict[str, tuple[Failure, ...]] = {}
         self.repeatable = True
         """Whether the same files would fare the same again, as far as we know."""
 
@@ -61,9 +65,9 @@ class Extraction:
         missing = [path for path in paths if path not in self._known and not self._recall(path)]
         apart = missing
         if jobs < 2 or sum(len(self._data[path]) for path in missing) < WORTH_PROCESSES_BYTES:
-            apart = [path for path in missing if monstrous(self._data[path])]
+            apart = [path for path in missing if monstrous(_python(path, self._data[path]))]
         for path in set(missing).difference(apart):
-            self._keep(path, *_extract(path, self._data[path]))
+            self._keep(path, *_extract(path, self._data[path], stored=self._cache.keeps))
         if apart:
             import_module("dl_lint.facts.lower")  # once, not in every process
         sizes = [len(self._data[path]) for path in apart]
@@ -77,20 +81,27 @@ class Extraction:
             self.gather([path], jobs=1)
         return self._known[path]
 
+    def notes(self, path: str) -> tuple[Failure, ...]:
+        """What of a file could not be read, where the rest could."""
+        self.of(path)
+        return self._notes.get(path, ())
+
     def _key(self, path: str) -> str:
-        return digest(self._version, self._digests[path])
+        return digest(self._version, self._digests[path], "notebook" if is_notebook(path) else "")
 
     def _recall(self, path: str) -> bool:
         record = self._cache.read("facts", self._key(path))
         if record is not None:
             try:
                 self._known[path] = _from_record(path, record)
+                self._notes[path] = _notes(path, record)
             except (KeyError, TypeError, ValueError):
                 return False
         return record is not None
 
     def _keep(self, path: str, found: FileFacts | Failure, record: Record) -> None:
         self._known[path] = found
+        self._notes[path] = _notes(path, record)
         if "broken" in record:
             self.repeatable = False
         else:
@@ -100,24 +111,55 @@ class Extraction:
         return json.dumps(_extract(path, self._data[path])[1]).encode("ascii")
 
 
-def _extract(path: str, data: bytes) -> tuple[FileFacts | Failure, Record]:
+def _extract(path: str, data: bytes, *, stored: bool = True) -> tuple[FileFacts | Failure, Record]:
+    """What a file says, and the same as stored, but for facts that nobody will store."""
+    source = None
     try:
-        if len(data) > LARGEST_BYTES:
-            raise SourceError(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB")
-        facts = read(Source.of(path, data))
-        return facts, {"facts": store.encode(facts)}
+        largest = LARGEST_NOTEBOOK_BYTES if is_notebook(path) else LARGEST_BYTES
+        if len(data) > largest:
+            raise SourceError(path, f"not analysed: more than {largest / 1e6:.0f} MB")
+        source = Source.of(path, data)
+        if len(source.code) > LARGEST_BYTES:
+            raise SourceError(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB of code")
+        facts = read(source)
+        record: Record = {"facts": store.encode(facts)} if stored else {}
+        if source.notebook is not None and source.notebook.broken:
+            record["notes"] = source.notebook.broken
+        return facts, record
     except SourceError as error:
-        record: Record = {"failure": [error.message, error.line]}
+        record = {"failure": _failure(error, source)}
     except Exception as error:  # a fault of ours in reading one file must not hide what others hold
         said = " ".join(f"{type(error).__name__}: {error}".split())
         record = {"broken": f"reading it broke down, please report it: {said}"}
     return _from_record(path, record), record
 
 
+def _failure(error: SourceError, source: Source | None) -> list[Any]:
+    """Message and line; the line of a notebook is that of a cell, which only the message can name."""
+    cell = None if source is None or source.notebook is None else source.notebook.cell(error.line or 1)
+    if cell is None or error.line is None:
+        return [error.message, error.line]
+    return [f"cell {cell.number}, line {error.line - cell.first + 1}: {error.message}", None]
+
+
+def _python(path: str, data: bytes) -> bytes:
+    """What the parser will see of a file; nothing if that cannot be told."""
+    if not is_notebook(path):
+        return data
+    try:
+        return Source.of(path, data).code.encode()
+    except SourceError:
+        return b""
+
+
 def _obituary(died: Died) -> Record:
     """A process killed from outside, perhaps for want of memory, may do better next time."""
     message = f"not analysed: {died}"
     return {"broken": message} if died.signal == signal.SIGKILL else {"failure": [message, None]}
+
+
+def _notes(path: str, record: Record) -> tuple[Failure, ...]:
+    return tuple(Failure(path, str(note), partial=True) for note in record.get("notes", ()))
 
 
 def _from_record(path: str, record: Record) -> FileFacts | Failure:

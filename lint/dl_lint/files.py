@@ -12,11 +12,12 @@ from dl_lint.ignored import GitIgnore, Settings
 from dl_lint.report import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dl_lint.cache import Cache
     from dl_lint.config import Config, Home
 
+LINTED = (".py", ".ipynb")
 BESIDE = (".ipynb", ".pyx")
 
 # Folders that hold no code of the project, besides hidden ones and virtual environments, which a pyvenv.cfg gives away.
@@ -40,14 +41,14 @@ class Found:
     files: tuple[File, ...]
     failures: tuple[Failure, ...]
     beside: tuple[str, ...] = ()
-    """Notebooks and other files that are not linted, in which rules look for words: name, size and time of each."""
+    """Files that are not linted, in which rules look for words all the same: name, size and time of each."""
 
 
-def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, stdin: str | None = None) -> Found:
-    """The files under ``paths`` and the one on ``stdin``, with the rest of the project around them, by name."""
+def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, given: Iterable[str] = ()) -> Found:
+    """The files under ``paths`` and those ``given``, with the rest of the project around them, by name."""
     walk = _Walk(home, config, cache)
-    if stdin is not None:
-        walk.add_stdin(stdin)
+    for name in given:
+        walk.add_given(name)
     for path in paths:
         walk.add_named(path)
     if home.root is not None and not _covers(paths, home.root):
@@ -74,7 +75,7 @@ class _Walk:
         self._exclude = Settings(config.base, [config.exclude] if config.exclude else [], cache)
         self._links: list[tuple[str, str, bool]] = []
 
-    def add_stdin(self, name: str) -> None:
+    def add_given(self, name: str) -> None:
         """A file whose content comes along, and which need not exist."""
         absolute = os.path.abspath(name)
         if not self._exclude.matching(absolute):
@@ -93,8 +94,6 @@ class _Walk:
             self._add_links()
         elif not stat.S_ISREG(mode):
             self.failures.append(Failure(shown, "not a regular file"))
-        elif path.endswith(".ipynb"):  # JSON is a Python expression, and would be found clean
-            self.failures.append(Failure(shown, "notebooks cannot be linted yet"))
         elif not self._exclude.matching(absolute):
             known = self.files.get(absolute)
             self.files[absolute] = File(known.path if known else shown, absolute, by_name=True)
@@ -137,13 +136,12 @@ class _Walk:
         if is_folder:
             if name.startswith(".") or name in SKIPPED_FOLDERS:
                 return
-        elif name.endswith(BESIDE):
+        elif not name.endswith(LINTED) or not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
             self._note(entry, f"{folder}/{name}")
-            return
-        elif not name.endswith(".py") or not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
             return
         absolute = f"{folder.rstrip('/')}/{name}"
         if self._git.ignores(absolute, folder, folder=is_folder) or self._exclude.matching(absolute + "/" * is_folder):
+            self._note(entry, absolute)
             return
         if is_folder:
             pending.append((absolute, f"{shown}{name}/"))
@@ -153,6 +151,8 @@ class _Walk:
             self.files.setdefault(absolute, File(shown + name, absolute, asked))
 
     def _note(self, entry: os.DirEntry[str], absolute: str) -> None:
+        if not entry.name.endswith(BESIDE):
+            return
         with suppress(OSError):
             seen = entry.stat(follow_symlinks=False)
             self.beside.add(f"{absolute} {seen.st_size} {seen.st_mtime_ns}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import tempfile
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from dl_lint.report import Reported
     from dl_lint.rule import Edit, Span
     from dl_lint.source import Source
+
+
+TEMPORARY = ".dl-lint-"
 
 
 def choose(findings: Iterable[Reported], *, unsafe: bool, paths: Collection[str]) -> list[Reported]:
@@ -57,16 +61,16 @@ def apply(source: Source, edits: Iterable[Edit]) -> bytes:
     """
     text = source.text
     starts = line_starts(text)
-    pieces = []
+    replacements = []
     done = 0
     for edit in sorted(edits, key=lambda edit: edit.place.span):
         row, column, end_row, end_column = edit.place.span
         start, end = _offset(starts, row, column, len(text)), _offset(starts, end_row, end_column, len(text))
         if not done <= start <= end:
             raise ValueError(f"edit at {row}:{column + 1} overlaps another")
-        pieces += [text[done:start], NEWLINE.sub(source.newline, edit.text)]
+        replacements.append((start, end, NEWLINE.sub(source.newline, edit.text)))
         done = end
-    return source.encode("".join(pieces) + text[done:])
+    return source.replaced(replacements)
 
 
 def _offset(starts: list[int], row: int, column: int, length: int) -> int:
@@ -93,6 +97,16 @@ def _lines(text: str) -> list[str]:
     )
 
 
+def _sweep(folder: str) -> None:
+    """Delete what runs that were killed have left; they left it where a fix was due, and so it is due again."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(TEMPORARY) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+
+
 class Changed(Exception):
     """The file is no longer what was linted."""
 
@@ -109,9 +123,12 @@ def write(path: str, before: bytes, after: bytes) -> None:
             raise Changed
     if not os.access(target, os.W_OK):  # renaming over it would get around its protection
         raise PermissionError(13, "Permission denied", path)
-    handle, temporary = tempfile.mkstemp(prefix=".dl-lint-", dir=os.path.dirname(target))
+    folder = os.path.dirname(target)
+    _sweep(folder)
+    handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
     try:
         with open(handle, "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until it is in place: who can lock it may take it for a stray
             file.write(after)
             file.flush()
             with suppress(PermissionError):  # only root may keep another's name on it

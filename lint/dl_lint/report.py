@@ -45,6 +45,8 @@ class Failure:
     """Empty if no file is to blame."""
     message: str
     line: int | None = None
+    partial: bool = False
+    """Whether the rest of the file was checked all the same: this alone is no reason for an exit status of 2."""
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
@@ -68,7 +70,7 @@ def encode(report: Report) -> dict[str, Any]:
     """As JSON keeps it in the cache."""
     return {
         "findings": [_encode_finding(reported) for reported in report.findings],
-        "failures": [[failure.path, failure.message, failure.line] for failure in report.failures],
+        "failures": [[failure.path, failure.message, failure.line, failure.partial] for failure in report.failures],
         "checked": report.checked,
     }
 
@@ -77,7 +79,7 @@ def decode(data: dict[str, Any], rules: Mapping[str, Entry]) -> Report:
     """The inverse of ``encode``; raises KeyError, TypeError or ValueError for anything else."""
     return Report(
         tuple(_decode_finding(row, rules) for row in data["findings"]),
-        tuple(Failure(path, message, line) for path, message, line in data["failures"]),
+        tuple(Failure(path, message, line, partial) for path, message, line, partial in data["failures"]),
         int(data["checked"]),
     )
 

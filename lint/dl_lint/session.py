@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from dl_lint import baseline, config, engine, files, selection
 from dl_lint.cache import Cache
-from dl_lint.config import Config
 from dl_lint.engine import Question, Tree
 from dl_lint.report import Failure
 from dl_lint.selection import ConfigError, Selectors
-from dl_lint.source import NEWLINE, Source, SourceError
+from dl_lint.source import Source
+from dl_lint.texts import Texts
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from dl_lint.config import Config
     from dl_lint.files import File
     from dl_lint.report import Entry, Report, Reported
 
@@ -28,11 +29,14 @@ class Wishes:
 
     paths: tuple[str, ...] = ()
     stdin: tuple[str, bytes] | None = None
+    given: Mapping[str, bytes] = field(default_factory=dict)
+    """More files that come with their content, as those that are open in an editor."""
     select: tuple[str, ...] | None = None
     extend: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     pedantic: bool = False
-    config: str | None = None
+    config: tuple[str, ...] = ()
+    """Files, of which there can be one, and lines of TOML that win over it."""
     baseline: str | None = None
     cache: bool = True
     jobs: int = 1
@@ -45,7 +49,7 @@ class Outcome:
     report: Report
     before: Tree
     tree: Tree
-    lines: Callable[[str], tuple[str, ...]]
+    texts: Texts
     fixed: tuple[Reported, ...] = ()
     accepted: int = 0
     """Findings that the baseline took back."""
@@ -57,8 +61,9 @@ class Outcome:
         from dl_lint.fixes import difference
 
         for file in self.changed():
-            texts = (Source.of(file.path, tree.data[file.path]).text for tree in (self.before, self.tree))
-            yield from difference(file.path, *texts)
+            before, after = (Source.of(file.path, tree.data[file.path]).parts() for tree in (self.before, self.tree))
+            for (name, old), (_, new) in zip(before, after, strict=True):
+                yield from difference(name, old, new)
 
 
 class Session:
@@ -70,8 +75,9 @@ class Session:
             name = "--extend-select" if option == "extend" else f"--{option}"
             selection.check(getattr(command, option) or (), rules, name)
         self._stdin = wishes.stdin
-        paths = wishes.paths or (() if wishes.stdin else (".",))
-        home = config.locate([*paths, *([wishes.stdin[0]] if wishes.stdin else [])])
+        given = dict(wishes.given) | (dict([wishes.stdin]) if wishes.stdin else {})
+        paths = wishes.paths or (() if given else (".",))
+        home = config.locate([*paths, *given])
         settings = _settings(wishes, home, rules)
         self._cache = Cache((home.root or os.getcwd()) if wishes.cache else None)
         self._baseline = wishes.baseline or settings.baseline
@@ -84,17 +90,17 @@ class Session:
             home,
             wishes.jobs,
         )
-        found = files.find(paths, home, settings, self._cache, stdin=wishes.stdin and wishes.stdin[0])
-        self._tree = engine.read(found, dict([wishes.stdin]) if wishes.stdin else {})
+        found = files.find(paths, home, settings, self._cache, given)
+        self._tree = engine.read(found, given)
 
     def lint(self, *, accepting: bool = True) -> Outcome:
         """Findings as they are; without ``accepting``, also those that the baseline takes back."""
         known = self._accepted() if accepting else None
         report = engine.lint(self._tree, self._question, self._cache)
-        lines = _lines(self._tree)
-        left = self._new(report, known, lines)
+        texts = Texts(self._tree.data)
+        left = self._new(report, known, texts)
         self._cache.trim()
-        return Outcome(left, self._tree, self._tree, lines, accepted=len(report.findings) - len(left.findings))
+        return Outcome(left, self._tree, self._tree, texts, accepted=len(report.findings) - len(left.findings))
 
     def mend(self, *, unsafe: bool) -> Outcome:
         """Findings after all fixes, which are made in memory only."""
@@ -106,13 +112,13 @@ class Session:
         def lint(tree: Tree) -> Report:
             nonlocal accepted
             report = engine.lint(tree, self._question, self._cache)
-            left = self._new(report, known, _lines(tree))
+            left = self._new(report, known, Texts(tree.data))
             accepted = len(report.findings) - len(left.findings)
             return left
 
         mended = mend(self._tree, lint, unsafe=unsafe)
         self._cache.trim()
-        return Outcome(mended.report, self._tree, mended.tree, _lines(mended.tree), mended.fixed, accepted)
+        return Outcome(mended.report, self._tree, mended.tree, Texts(mended.tree.data), mended.fixed, accepted)
 
     def write(self, outcome: Outcome, stdout: BinaryIO) -> Outcome:
         """Put the mended files in place, standard input on standard output. What cannot be written is a failure."""
@@ -138,7 +144,7 @@ class Session:
         if self._baseline is None:
             raise ConfigError("--write-baseline needs --baseline FILE, or the key baseline in [tool.dl-lint]")
         try:
-            baseline.write(self._baseline, report.findings, _lines(self._tree))
+            baseline.write(self._baseline, report.findings, Texts(self._tree.data).lines)
         except OSError as error:
             raise ConfigError(f"{self._baseline}: cannot be written: {error.strerror or error}") from None
         return self._baseline
@@ -146,31 +152,16 @@ class Session:
     def _accepted(self) -> Counter[baseline.Key] | None:
         return None if self._baseline is None else baseline.read(self._baseline)
 
-    def _new(
-        self, report: Report, known: Counter[baseline.Key] | None, lines: Callable[[str], tuple[str, ...]]
-    ) -> Report:
+    def _new(self, report: Report, known: Counter[baseline.Key] | None, texts: Texts) -> Report:
         if known is None or self._baseline is None:
             return report
-        return replace(report, findings=baseline.unknown(report.findings, known, self._baseline, lines))
+        return replace(report, findings=baseline.unknown(report.findings, known, self._baseline, texts.lines))
 
 
 def _settings(wishes: Wishes, home: config.Home, rules: Mapping[str, Entry]) -> Config:
     base = home.root or os.getcwd()
-    path = wishes.config or home.pyproject
-    return Config(base) if path is None else config.read(path, base, rules)
-
-
-def _lines(tree: Tree) -> Callable[[str], tuple[str, ...]]:
-    """The lines of a file by its path, read from the tree, or from the disk if the file is beyond it."""
-    known: dict[str, tuple[str, ...]] = {}
-
-    def lines(path: str) -> tuple[str, ...]:
-        if path not in known:
-            try:
-                source = Source.of(path, tree.data[path]) if path in tree.data else Source.read(path)
-                known[path] = tuple(NEWLINE.split(source.text))
-            except SourceError:
-                known[path] = ()
-        return known[path]
-
-    return lines
+    overrides = [one for one in wishes.config if "=" in one and not os.path.exists(one)]
+    files = [one for one in wishes.config if one not in overrides]
+    if len(files) > 1:
+        raise ConfigError(f"--config: {files[0]} and {files[1]}: one file can configure a run")
+    return config.read(files[0] if files else home.pyproject, base, rules, overrides)

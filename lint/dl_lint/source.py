@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.notebook import Notebook, Replacement
 
 BOM = codecs.BOM_UTF8
 NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -30,13 +37,18 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's bytes and what they say; ``text`` has no byte order mark and keeps its line ends."""
+    """A file's bytes and what they say; ``text`` has no byte order mark and keeps its line ends.
+
+    The text of a notebook is that of its code cells, one below the other; ``code`` is the same as Python knows it.
+    """
 
     path: str
     data: bytes
     encoding: str
     text: str
     newline: str
+    code: str
+    notebook: Notebook | None = None
 
     @classmethod
     def read(cls, path: str) -> Source:
@@ -46,10 +58,37 @@ class Source:
     @classmethod
     def of(cls, path: str, data: bytes) -> Source:
         """The file ``path`` if it held ``data``; raises SourceError if that is not text."""
+        if is_notebook(path):
+            from dl_lint import notebook
+
+            found = notebook.read(path, _decoded(path, data, "utf-8"))
+            return cls(path, data, "utf-8", found.text, "\n", found.code, found)
         encoding = _encoding(path, data)
         text = _decoded(path, data, encoding)
         newline = NEWLINE.search(text)
-        return cls(path, data, encoding, text, newline.group() if newline else "\n")
+        return cls(path, data, encoding, text, newline.group() if newline else "\n", text)
+
+    def replaced(self, replacements: list[Replacement]) -> bytes:
+        """The file with stretches of its text replaced, which must be in order and apart.
+
+        Raises UnicodeEncodeError for a character that the file's encoding lacks, ValueError for an edit that goes
+        through the border of a cell or a line that only IPython knows.
+        """
+        if self.notebook is not None:
+            return self.encode(self.notebook.replaced(replacements))
+        pieces, done = [], 0
+        for start, stop, text in replacements:
+            pieces += [self.text[done:start], text]
+            done = stop
+        return self.encode("".join(pieces) + self.text[done:])
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """What people take for one text, under its name: the file, or each cell."""
+        if self.notebook is None:
+            yield self.path, self.text
+        else:
+            for number, text in self.notebook.parts():
+                yield f"{self.path}:cell {number}", text
 
     def encode(self, text: str) -> bytes:
         """``text`` as bytes of this file: its encoding, and its byte order mark if it had one.
@@ -57,6 +96,20 @@ class Source:
         Raises UnicodeEncodeError for a character that the file's encoding lacks.
         """
         return (BOM if self.data.startswith(BOM) else b"") + text.encode(self.encoding)
+
+
+def encoded(text: str) -> bytes:
+    """The text of a Python file as its bytes, in the encoding that it declares, if that is a sound one."""
+    plain = text.encode("utf-8", "surrogatepass")
+    cookie = _COOKIE.match(plain)
+    if cookie is not None:
+        with suppress(LookupError, UnicodeError):
+            return text.encode(cookie.group(1).decode("ascii"))
+    return plain
+
+
+def is_notebook(path: str) -> bool:
+    return path.endswith(".ipynb")
 
 
 def read_bytes(path: str) -> bytes:

@@ -199,9 +199,3 @@ def test_what_may_not_be_read_is_a_failure_and_the_rest_is_linted(project: Proje
         "dl-lint: closed: cannot be read: permission denied",
         "dl-lint: secret.py: cannot be read: permission denied",
     ]
-
-
-def test_a_notebook_named_by_hand_is_refused_and_not_taken_for_python(project: Project) -> None:
-    project.write({"train.ipynb": '{"cells": []}'})
-    ran = project.lint("train.ipynb")
-    assert (ran.status, ran.err) == (2, "dl-lint: train.ipynb: notebooks cannot be linted yet\n")

@@ -28,8 +28,8 @@ Ranges = tuple[tuple[int, int], ...]
 def lower(source: Source) -> tuple[Body, Ranges, Tokens]:
     """The tree, the logical lines longer than one line, and the tokens; raises SourceError."""
     try:
-        tokens = lex(source.text)
-        line = nested_too_deeply(source.text, tokens)
+        tokens = lex(source.code)
+        line = nested_too_deeply(source.code, tokens)
         if line is not None:
             raise SourceError(source.path, NESTED, line)
         body, ranges = walk(_parse(source, tokens), tokens)
@@ -58,7 +58,7 @@ def walk(module: cst.Module, tokens: Tokens) -> tuple[Body, Ranges]:
 
 def _parse(source: Source, tokens: Tokens) -> cst.Module:
     try:
-        return cst.parse_module(source.text)
+        return cst.parse_module(source.code)
     except cst.ParserSyntaxError as error:
         raise SourceError(source.path, *_syntax_error(error.message, tokens)) from None
 

@@ -1,4 +1,4 @@
-"""A report as text: one module a format, each with ``render(report, texts, options)``, imported only when asked for."""
+"""A report as text: one module a format, each with ``render(report, look)``, imported only when asked for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from dl_lint.notebook import Cell
     from dl_lint.report import Report
+    from dl_lint.rule import Place
 
 Lines = Callable[[str], "tuple[str, ...]"]
 """The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""
+
+Cells = Callable[[str, int], "Cell | None"]
+"""The cell of a notebook in which a row stands; None in other files."""
 
 Paint = Callable[[str, str], str]
 """Text in a style such as ``bold red``."""
@@ -21,6 +26,10 @@ def plain(_style: str, text: str) -> str:
     return text
 
 
+def no_cells(_path: str, _row: int) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """How a report is to be shown. ``unsafe``: whether unsafe fixes count as fixes."""
@@ -28,6 +37,15 @@ class Look:
     lines: Lines
     paint: Paint = plain
     unsafe: bool = False
+    cell: Cells = no_cells
+
+
+def where(place: Place, look: Look) -> tuple[str, int]:
+    """What a place is in, a file or a cell, and its row there."""
+    cell = look.cell(place.path, place.span[0])
+    if cell is None:
+        return place.path, place.span[0]
+    return f"{place.path}:cell {cell.number}", place.span[0] - cell.first + 1
 
 
 Render = Callable[["Report", Look], Iterator[str]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.output import where
 from dl_lint.output.frame import one_line, printable
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ def render(report: Report, look: Look) -> Iterator[str]:
 
 def line(reported: Reported, look: Look) -> str:
     place, rule, paint = reported.finding.place, reported.rule, look.paint
-    row, column = place.span[0], place.span[1] + 1
-    where = f"{paint('bold', printable(place.path))}:{row}:{column}:"
-    return f"{where} {paint('bold red', rule.code)} {mark(reported, look)}{one_line(reported.finding.message)}"
+    name, row = where(place, look)
+    at = f"{paint('bold', printable(name))}:{row}:{place.span[1] + 1}:"
+    return f"{at} {paint('bold red', rule.code)} {mark(reported, look)}{one_line(reported.finding.message)}"
 
 
 def mark(reported: Reported, look: Look) -> str:

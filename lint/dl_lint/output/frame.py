@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
+from dl_lint.output import where
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,12 +25,15 @@ def frame(place: Place, look: Look, *, margin: int, context: int = 0) -> Iterato
     row, column, end_row, end_column = place.span
     if end_row > row and end_column == 0:  # ends before the first character of a line: mark the line before
         end_row, end_column = end_row - 1, len(lines[end_row - 2]) if end_row - 2 < len(lines) else 0
-    yield f"{' ' * margin}{look.paint('blue', '-->')} {printable(place.path)}:{row}:{column + 1}"
+    name, shown_row = where(place, look)
+    yield f"{' ' * margin}{look.paint('blue', '-->')} {printable(name)}:{shown_row}:{column + 1}"
     if not lines or end_row > len(lines):
         return  # changed or gone since it was read
-    gutter = _Gutter(margin, look, bar=end_row > row)
+    cell = look.cell(place.path, row)
+    first, last = (1, len(lines)) if cell is None else (cell.first, cell.last)
+    gutter = _Gutter(margin, look, bar=end_row > row, above=first - 1)
     yield gutter.empty()
-    for number in range(max(1, row - context), row):
+    for number in range(max(first, row - context), row):
         yield gutter.line(number, lines[number - 1])
     if row == end_row:
         yield gutter.line(row, lines[row - 1])
@@ -36,7 +41,7 @@ def frame(place: Place, look: Look, *, margin: int, context: int = 0) -> Iterato
     else:
         yield from _several(lines, place, gutter, end_row)
         yield gutter.corner(lines[end_row - 1], end_column)
-    for number in range(end_row + 1, min(len(lines), end_row + context) + 1):
+    for number in range(end_row + 1, min(last, end_row + context) + 1):
         yield gutter.line(number, lines[number - 1])
 
 
@@ -52,10 +57,12 @@ def _several(lines: tuple[str, ...], place: Place, gutter: _Gutter, end_row: int
 
 
 class _Gutter:
-    """Line numbers and the bar beside them; ``bar`` leaves room for the mark of a stretch of several lines."""
+    """Line numbers and the bar beside them; ``bar`` leaves room for the mark of a stretch of several lines; the
+    lines ``above`` are not counted."""
 
-    def __init__(self, margin: int, look: Look, *, bar: bool) -> None:
+    def __init__(self, margin: int, look: Look, *, bar: bool, above: int) -> None:
         self._margin = margin
+        self._above = above
         self._paint = look.paint
         self._bar = bar
 
@@ -67,7 +74,7 @@ class _Gutter:
 
     def line(self, number: int, text: str, bar: str = " ") -> str:
         beside = f"{self._paint('bold red', bar) if bar != ' ' else ' '} " if self._bar else ""
-        shown = f"{str(number).rjust(self._margin)} |"
+        shown = f"{str(number - self._above).rjust(self._margin)} |"
         return f"{self._paint('blue', shown)} {beside}{printable(text)}".rstrip()
 
     def marks(self, text: str, column: int, end_column: int) -> str:

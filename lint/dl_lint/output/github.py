@@ -1,8 +1,10 @@
-"""Workflow commands that GitHub shows as annotations of the changed lines."""
+"""Workflow commands that GitHub shows as annotations of the changed lines; in a notebook, of the lines of its JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from dl_lint.output import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,20 +15,22 @@ if TYPE_CHECKING:
 LEVELS = {"bug": "error", "slow": "warning", "advice": "notice"}
 
 
-def render(report: Report, _look: Look) -> Iterator[str]:
+def render(report: Report, look: Look) -> Iterator[str]:
     for reported in report.findings:
         finding, rule = reported.finding, reported.rule
         row, column, end_row, end_column = finding.place.span
+        name, shown_row = where(finding.place, look)
+        cell = look.cell(finding.place.path, row)
         properties = {
             "title": f"dl-lint {rule.code} {rule.name}",
             "file": reported.path,
-            "line": str(row),
-            "endLine": str(end_row),
+            "line": str(row if cell is None else cell.line(row)),
+            "endLine": str(end_row if cell is None else cell.line(end_row)),
         }
-        if row == end_row:  # GitHub rejects columns of a stretch of several lines
+        if row == end_row and cell is None:  # GitHub rejects columns of a stretch of several lines
             properties |= {"col": str(column + 1), "endColumn": str(end_column + 1)}
         shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-        message = f"{reported.path}:{row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
+        message = f"{name}:{shown_row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
         yield f"::{LEVELS[rule.severity]} {shown}::{_data(message)}\n"
 
 

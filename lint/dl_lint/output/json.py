@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.catalogue import url
+from dl_lint.output import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,40 +16,43 @@ if TYPE_CHECKING:
     from dl_lint.rule import Fix, Place
 
 
-def render(report: Report, _look: Look) -> Iterator[str]:
-    yield json.dumps([record(reported) for reported in report.findings], indent=2) + "\n"
+def render(report: Report, look: Look) -> Iterator[str]:
+    yield json.dumps([record(reported, look) for reported in report.findings], indent=2) + "\n"
 
 
-def record(reported: Reported) -> dict[str, Any]:
+def record(reported: Reported, look: Look) -> dict[str, Any]:
     finding = reported.finding
     return {
-        "cell": None,
         "code": reported.rule.code,
         "name": reported.rule.name,
         "severity": reported.rule.severity,
         "message": finding.message,
         "remedy": finding.remedy,
-        **stretch(finding.place),
-        "fix": finding.fix and _fix(finding.fix),
-        "related": [{"message": related.message, **stretch(related.place)} for related in finding.related],
-        "noqa_row": finding.place.span[0],
+        **stretch(finding.place, look),
+        "fix": finding.fix and _fix(finding.fix, look),
+        "related": [{"message": related.message, **stretch(related.place, look)} for related in finding.related],
+        "noqa_row": where(finding.place, look)[1],
         "url": url(reported.rule),
     }
 
 
-def stretch(place: Place) -> dict[str, Any]:
-    """Rows and columns count from 1, columns in characters; the end is the first column after."""
+def stretch(place: Place, look: Look) -> dict[str, Any]:
+    """Rows and columns count from 1, columns in characters; the end is the first column after. The rows of a notebook
+    count in the cell, which is None in other files."""
     row, column, end_row, end_column = place.span
+    cell = look.cell(place.path, row)
+    above = 0 if cell is None else cell.first - 1
     return {
         "filename": place.path,
-        "location": {"row": row, "column": column + 1},
-        "end_location": {"row": end_row, "column": end_column + 1},
+        "cell": None if cell is None else cell.number,
+        "location": {"row": row - above, "column": column + 1},
+        "end_location": {"row": end_row - above, "column": end_column + 1},
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix, look: Look) -> dict[str, Any]:
     return {
         "applicability": "safe" if fix.safe else "unsafe",
         "message": fix.message,
-        "edits": [{"content": edit.text, **stretch(edit.place)} for edit in fix.edits],
+        "edits": [{"content": edit.text, **stretch(edit.place, look)} for edit in fix.edits],
     }

@@ -11,6 +11,7 @@ from dl_lint import __version__
 from dl_lint.baseline import flagged
 from dl_lint.cache import digest
 from dl_lint.catalogue import REPOSITORY, page, summary, url
+from dl_lint.source import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,17 +69,17 @@ def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
         "ruleIndex": number,
         "level": LEVELS[rule.severity],
         "message": {"text": f"{finding.message}; help: {finding.remedy}"},
-        "locations": [{"physicalLocation": _location(finding.place)}],
+        "locations": [_location(finding.place, look)],
         "partialFingerprints": {
             "flaggedText/v1": digest(rule.code, reported.path, flagged(reported, look.lines)),
         },
     }
     if finding.related:
         result["relatedLocations"] = [
-            {"id": count, "physicalLocation": _location(related.place), "message": {"text": related.message}}
+            {"id": count, **_location(related.place, look), "message": {"text": related.message}}
             for count, related in enumerate(finding.related, 1)
         ]
-    if finding.fix is not None:
+    if finding.fix is not None and not any(is_notebook(edit.place.path) for edit in finding.fix.edits):
         result["fixes"] = [_fix(finding.fix)]
     return result
 
@@ -111,8 +112,19 @@ def _notification(failure: Failure) -> dict[str, Any]:
     return notice | {"locations": [{"physicalLocation": location}]}
 
 
-def _location(place: Place) -> dict[str, Any]:
-    return {"artifactLocation": {"uri": _uri(place.path)}, "region": _region(place)}
+def _location(place: Place, look: Look) -> dict[str, Any]:
+    """In a notebook the lines of its JSON, whose columns mean nothing, and the cell beside."""
+    artifact = {"uri": _uri(place.path)}
+    row, _, end_row, _ = place.span
+    cell = look.cell(place.path, row)
+    if cell is None:
+        return {"physicalLocation": {"artifactLocation": artifact, "region": _region(place)}}
+    region = {"startLine": cell.line(row), "endLine": cell.line(end_row)}
+    shown = f"cell {cell.number}, line {row - cell.first + 1}"
+    return {
+        "physicalLocation": {"artifactLocation": artifact, "region": region},
+        "logicalLocations": [{"name": shown, "kind": "member"}],
+    }
 
 
 def _region(place: Place) -> dict[str, int]:

@@ -47,6 +47,8 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
         return attributes.attribute(ev, base, str(key))
     if kind == "item":
         return item(ev, base, key if isinstance(key, Value) else UNKNOWN)
+    if kind == "slice":
+        return sliced(ev, base)
     if kind == "position":
         return position(base, key if isinstance(key, Value) else UNKNOWN)
     if kind == "otherwise":
@@ -104,6 +106,21 @@ def item(ev: Evaluator, base: Value, key: Value) -> Value:
             return UNKNOWN
         case _:
             return UNKNOWN
+
+
+def sliced(ev: Evaluator, base: Value) -> Value:
+    """``base[a:b]``: of a container, one of the same kind with some of its elements."""
+    match base:
+        case OneOf():
+            return union(sliced(ev, one) for one in base.members)
+        case Collection(items=None):
+            return base
+        case Collection(items=tuple() as items):
+            return Collection(base.kind, None, union(items), base.node, base.grown)
+        case Parameter() | Derived():
+            return derived(base, "slice")
+        case _:
+            return item(ev, base, UNKNOWN)
 
 
 def _from_collection(base: Collection, key: Value) -> Value:

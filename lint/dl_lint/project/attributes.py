@@ -121,6 +121,10 @@ def bases(ev: Evaluator, cls: Class) -> tuple[Value, ...]:
 
 def lineage(ev: Evaluator, cls: Class) -> tuple[Value, ...]:
     """The class and all its bases, nearest first: classes of the project, outside ones, unknown ones."""
+    return ev.once(("lineage", cls), lambda: _lineage(ev, cls))
+
+
+def _lineage(ev: Evaluator, cls: Class) -> tuple[Value, ...]:
     found: dict[Value, None] = {}
     waiting: list[Value] = [cls]
     while waiting and len(found) < 64:
@@ -200,9 +204,14 @@ def as_built(ev: Evaluator, base: Instance, value: Value) -> Value:
     """``value`` with the parameters of the constructor bound by the call that built ``base``."""
     if base.call is None:
         return value
+    # A wrapper built around what builds it (a repeated dataset of a config) asks for itself: the solver ends that.
+    return ev.solver.solve(("as built", base, value), partial(_as_built, ev, base, base.call, value))
+
+
+def _as_built(ev: Evaluator, base: Instance, call: t.Call, value: Value) -> Value:
     init = of_class(ev, base.cls, "__init__")
     if isinstance(init, Function):
-        value = ev.enter(value, Frame(init.scope, base.call))
+        value = ev.enter(value, Frame(init.scope, call))
     return ev.through(value, base.frames)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import reach, workers
 from dl_lint.project.handles import HANDLES
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import (
     Bound,
     Class,
@@ -79,14 +79,28 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     if change.kind not in GROWING or isinstance(change.node, t.AugAssign) or project.in_handler(change.node):
         return False
     holder = _holder(change)
-    if holder is None or _emptied(project, change.name, function, cls):
+    if holder is None or _emptied(project, change.name, function, cls) or _is_register(project, function, change):
         return False
     key = change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
+    if key is not None and _is_of_shape(function, key):
+        return False
     if change.kind == "item" and _is_own(project, change.value):
         return False
     return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
+
+
+def _is_register(project: Project, function: Scope, change: Change) -> bool:
+    """Whether a list or set takes each thing once, ``if kind not in kinds: kinds.append(kind)``, other than indices."""
+    added = dotted(change.value)
+    if added is None or (function.name == "__getitem__" and added in [param.name for param in function.params]):
+        return False
+    return any(
+        outcome and isinstance(test, t.Compare) and test.ops == ("not in",) and dotted(test.left) == added
+        for test, outcome in project.tests_around(change.node)
+        if isinstance(change.node, t.Call)
+    )
 
 
 def _holder(change: Change) -> t.Expr | None:
@@ -159,6 +173,25 @@ def _emptied(project: Project, name: str, function: Scope, cls: Class) -> bool:
 
 def _is_constant(project: Project, key: t.Expr) -> bool:
     return all(isinstance(one, Const) for one in alternatives(project.value(key)))
+
+
+def _is_of_shape(function: Scope, key: t.Expr) -> bool:
+    """Whether entries are kept by size or type, of which samples have few: ``grids[image.shape]``."""
+    waiting: list[t.Node] = [_aliased(function, key)]
+    seen: set[t.Node] = set()
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case t.Attribute(attr="shape" | "size" | "dtype" | "device" | "ndim"):
+                return True
+            case t.Call(func=t.Name(id="len") | t.Attribute(attr="size" | "dim" | "get_size")):
+                return True
+            case _ if node not in seen:
+                seen.add(node)
+                waiting.extend(_aliased(function, one) if isinstance(one, t.Expr) else one for one in children(node))
+            case _:
+                continue
+    return False
 
 
 def _is_worker(project: Project, key: t.Expr) -> bool:

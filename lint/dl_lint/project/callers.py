@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,8 @@ class Callers:
     def _find(self, scope: Scope) -> Value:
         if scope.name == "__call__":
             return _Callers(None)
-        candidates = [call for call in self._candidates(scope) if self._may_call(call, scope)]
+        likely = (call for call in self._candidates(scope) if self._may_call(call, scope))
+        candidates = list(islice(likely, MOST_CANDIDATES + 1))
         if len(candidates) > MOST_CANDIDATES:
             return _Callers(None)
         found: list[Frame] = []

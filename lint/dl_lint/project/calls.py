@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import names_one, qualified
 from dl_lint.project import apply, attributes, options, outside, tensors
-from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS, WEIGHTS
+from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -147,11 +148,19 @@ def _construct(ev: Evaluator, cls: Class, expr: t.Call) -> Value:
             return Loader(name, expr, cls)
         if name in SAMPLERS:
             return Sampler(name, expr, cls)
+        if names_one(ev.hints.dataloader_classes, name):
+            return Loader(TORCH_LOADER, expr, cls)
+    if ev.hints.dataloader_classes and names_one(ev.hints.dataloader_classes, qualified(cls.scope)):
+        return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
     return Instance(cls, expr)
 
 
 def iterated(ev: Evaluator, base: Instance) -> Value:
-    """What a loop over an object of a project class gives."""
+    """What a loop over an object of a project class gives; iterators that give each other give nothing."""
+    return ev.solver.solve(("iterated", base), lambda: _iterated(ev, base))
+
+
+def _iterated(ev: Evaluator, base: Instance) -> Value:
     for name in ("__iter__", "__next__", "__getitem__"):
         found = attributes.of_instance(ev, base, name)
         if isinstance(found, Bound):

@@ -8,7 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import attributes, indexing, reach
 from dl_lint.project.changes import GROWING
 from dl_lint.project.flow import visible_at_end
-from dl_lint.project.frameworks import LISTING, READING, TABLES
+from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -22,6 +22,7 @@ from dl_lint.project.values import (
     Value,
     Wrapped,
     alternatives,
+    union,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _PASSING = frozenset(
      "itertools.chain", "random.sample", "collections.OrderedDict", "collections.Counter", "natsort.natsorted"}
 )  # fmt: skip
 """Functions whose result is as large as what they are given."""
+
+_PICKLES = frozenset({"pickle.load", "pickle.loads", "joblib.load", "cloudpickle.load", "dill.load"})
 
 _IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
 _ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *_IMAGES)
@@ -86,12 +89,17 @@ def _is_large_collection(project: Project, value: Collection, depth: int) -> boo
 
 
 def _is_large_result(project: Project, value: Made, depth: int) -> bool:
-    if value.name in READING:
+    if _reads_many(value.name):
         return True
     args = value.call.args
     if value.name == "builtins.range":
         return any(_counts(project, arg, depth) for arg in args)
     return value.name in _PASSING and any(is_large(project, project.value(arg), depth - 1) for arg in args)
+
+
+def _reads_many(name: str) -> bool:
+    """Whether a function lists or parses files; ``listdir`` does so in whatever library."""
+    return name in READING or name.rpartition(".")[2] in LISTING
 
 
 def _counts(project: Project, expr: t.Expr, depth: int) -> bool:
@@ -121,14 +129,22 @@ def _source_of_text(value: Value) -> Value:
 
 def grows_with_data(project: Project, change: t.Node, depth: int = DEEPEST) -> bool:
     """Whether a container is added to once for each of many things, or many things at a time."""
+    added = change.args if isinstance(change, t.Call) else (change.value,) if isinstance(change, t.AugAssign) else ()
+    if any(isinstance(one, t.BinOp) and one.op == "*" for one in added):
+        return False  # ``[label] * count`` holds one object
     loops = project.loops_around(change)
     if any(not isinstance(loop, t.While) and is_large(project, project.value(loop.iter), depth - 1) for loop in loops):
         return True
-    added = change.args if isinstance(change, t.Call) else (change.value,) if isinstance(change, t.AugAssign) else ()
     many = isinstance(change, t.AugAssign) or (
         isinstance(change, t.Call) and isinstance(change.func, t.Attribute) and change.func.attr in ("extend", "update")
     )
-    return many and any(is_large(project, project.value(one), depth - 1) for one in added)
+    values = [project.value(one) for one in added] if many else []
+    return any(_is_unpickled(one) or is_large(project, one, depth - 1) for one in values)
+
+
+def _is_unpickled(value: Value) -> bool:
+    """Whether something came out of a pickle: of unknown kind, but what a list is extended by is many objects."""
+    return any(isinstance(one, Made) and one.name in _PICKLES for one in alternatives(value))
 
 
 def is_array(value: Value) -> bool:
@@ -165,7 +181,8 @@ def _holds(project: Project, value: Value) -> bool:
             source = project.passed(value.call, "object", "object").value
             return all(one in _OBJECT for one in alternatives(dtype)) and is_large(project, source)
         case Made():
-            return value.name in READING - {"builtins.open"} | _PASSING and is_large(project, value)
+            listed = _reads_many(value.name) and value.name != "builtins.open"
+            return (listed or value.name in _PASSING) and is_large(project, value)
         case Derived():
             return not is_array(value) and is_large(project, value) and not _is_handle(value)
         case _:
@@ -201,7 +218,8 @@ def _is_handle(value: Derived) -> bool:
         "read",
         *LISTING,
     }
-    return not any(step in plain for step in steps) and not (isinstance(base, Made) and base.name.startswith("json."))
+    is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
+    return not is_parsed and not any(step in plain for step in steps)
 
 
 # --- on self ------------------------------------------------------------------------------
@@ -227,14 +245,34 @@ def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexe
 def _holds_images(project: Project, cls: Class) -> bool:
     """Whether decoded images are kept in a list, so that there cannot be many samples."""
     for kept in project.kept(cls):
-        if kept.change is not None:
-            added = kept.change.value if kept.change.kind in GROWING else None
+        if kept.change is not None and kept.change.kind in GROWING:
+            added = project.value(kept.change.value)
+        elif kept.binding is not None and kept.binding.kind == "assign" and not kept.binding.path:
+            value = project.value(kept.binding.value)
+            added = union(one.element for one in alternatives(value) if isinstance(one, Collection))
         else:
-            made = kept.binding.value if kept.binding is not None else None
-            added = made.element if isinstance(made, t.Comprehension) else None
-        if added is not None and any(_is_array(one, _IMAGES) for one in alternatives(project.value(added))):
+            continue
+        if _are_images(project, added, DEEPEST):
             return True
     return False
+
+
+def _are_images(project: Project, value: Value, depth: int) -> bool:
+    """Whether something is a decoded image, many of them, or a tuple with one."""
+    return depth > 0 and any(_is_image(project, one, depth) for one in alternatives(value))
+
+
+def _is_image(project: Project, value: Value, depth: int) -> bool:
+    match value:
+        case Collection():
+            held = value.items if value.items is not None else (value.element,)
+            return any(_are_images(project, one, depth - 1) for one in held)
+        case Made(name="itertools.repeat" | "itertools.cycle" | "builtins.list" | "builtins.sorted"):
+            return any(_are_images(project, project.value(one), depth - 1) for one in value.call.args[:1])
+        case Made(name=name) if name.rpartition(".")[2][:1].isupper():
+            return False  # a transform, not an image
+        case _:
+            return _is_array(value, _IMAGES)
 
 
 def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
@@ -271,7 +309,8 @@ def _is_list(value: Value) -> bool:
     """Whether something is a list of nobody knows how many Python objects."""
     found = alternatives(value)
     return bool(found) and all(
-        isinstance(one, Collection) and one.items is None and not is_array(_innermost(one)) for one in found
+        isinstance(one, Collection) and one.items is None and one.node is not None and not is_array(_innermost(one))
+        for one in found
     )
 
 
@@ -312,7 +351,19 @@ def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t
 
 def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
     node, added = addition
-    return not is_array(_innermost(project.value(added))) and grows_with_data(project, node)
+    if is_array(_innermost(project.value(added))) or _is_shared(project, node, added):
+        return False
+    return grows_with_data(project, node)
+
+
+def _is_shared(project: Project, node: t.Node, added: t.Expr | None) -> bool:
+    """Whether one object is added again and again: in ``for label, folder in …: for file in …: labels.append(label)``
+    there are as many objects as folders, and reading one of many references to it copies nothing more."""
+    if not isinstance(added, t.Name):
+        return False
+    bindings = project.function_of(node).bindings.get(added.id, ())
+    outer = list(project.loops_around(node))[1:]
+    return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
 
 
 def _starts_empty(value: Value) -> bool:

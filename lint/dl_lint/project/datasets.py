@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import names_one, qualified
 from dl_lint.project import attributes, reach
 from dl_lint.project.frameworks import ITERABLE_DATASETS, is_map_dataset
-from dl_lint.project.values import Class, Function, Instance, Loader, Made, alternatives
+from dl_lint.project.values import Class, External, Function, Instance, Loader, Made, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,13 +82,24 @@ def dataset_classes(ev: Evaluator, loaders: tuple[Loader, ...]) -> tuple[Dataset
 
 
 def kind_of(ev: Evaluator, cls: Class) -> Kind | None:
-    """Whether a class is a dataset by descent, and of which kind."""
+    """Whether a class is a dataset by descent or because the configuration says so, and of which kind."""
     for name in attributes.external_bases(ev, cls):
         if name in ITERABLE_DATASETS:
             return "iterable"
         if is_map_dataset(name):
             return "map"
+    wanted = ev.hints.dataset_classes
+    if wanted and any(names_one(wanted, name) for name in _names(ev, cls)):
+        return "map" if _defines(ev, cls, "__getitem__") or not _defines(ev, cls, "__iter__") else "iterable"
     return None
+
+
+def _names(ev: Evaluator, cls: Class) -> Iterator[str]:
+    for one in attributes.lineage(ev, cls):
+        if isinstance(one, External):
+            yield one.name
+        elif isinstance(one, Class):
+            yield qualified(one.scope)
 
 
 def given_classes(ev: Evaluator, loader: Loader) -> Iterator[Class]:
@@ -109,6 +121,10 @@ def _defines(ev: Evaluator, cls: Class, name: str) -> bool:
 
 def kept(ev: Evaluator, cls: Class) -> Iterator[Kept]:
     """What the methods of a class and its bases store on self, and change in place there; the class's own first."""
+    return iter(ev.once(("kept", cls), lambda: tuple(_kept(ev, cls))))
+
+
+def _kept(ev: Evaluator, cls: Class) -> Iterator[Kept]:
     for one in attributes.lineage(ev, cls):
         if not isinstance(one, Class):
             continue

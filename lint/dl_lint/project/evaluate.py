@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import NO_HINTS, Hints
 from dl_lint.project import apply, attributes, callers, calls, expressions
 from dl_lint.project.solver import Solver
 from dl_lint.project.values import (
@@ -50,13 +51,15 @@ DEEPEST_VALUE = 10
 
 Bind = Callable[[Parameter], Value]
 _Object = TypeVar("_Object", bound=Made | Instance)
+_T = TypeVar("_T")
 
 
 class Evaluator:
     """The values of one project's expressions."""
 
-    def __init__(self, files: Files, linted: list[FileIndex]) -> None:
+    def __init__(self, files: Files, linted: list[FileIndex], hints: Hints = NO_HINTS) -> None:
         self.files = files
+        self.hints = hints
         self.linted = linted
         self.sites = files.sites
         self.parents = files.parents
@@ -65,6 +68,18 @@ class Evaluator:
         self._scopes: dict[t.Node, Scope] = {}
         self._scoped: set[FileIndex] = set()
         self._storing: dict[Class, dict[str, list[tuple[Scope, str]]]] = {}
+        self._answers: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, work: Callable[[], _T]) -> _T:
+        """What ``work`` answers, which rests on values alone; kept under ``key`` if no value was still open."""
+        if key in self._answers:
+            found: _T = self._answers[key]
+            return found
+        is_final = self.solver.is_idle
+        answer = work()
+        if is_final:
+            self._answers[key] = answer
+        return answer
 
     def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
         """The scope that a definition opens."""

@@ -14,11 +14,14 @@ from dl_lint.project.values import (
     Collection,
     Const,
     CpuCount,
+    Derived,
     Function,
     Literal,
+    Made,
     Option,
     Table,
     Tensor,
+    Unknown,
     Value,
     WhenAccelerated,
     alternatives,
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dl_lint.project.evaluate import Evaluator
+
+FEW_ITEMS = 1_000
+"""The head of a container that is short whatever its length: of paths, less than a page of memory a worker."""
 
 MOST_ITEMS = 24
 """Items of a literal that are kept one by one."""
@@ -51,11 +57,18 @@ def _attribute(ev: Evaluator, expr: t.Attribute) -> Value:
 
 
 def _subscript(ev: Evaluator, expr: t.Subscript) -> Value:
-    return apply.item(ev, ev.symbolic(expr.value), _index(ev, expr.index))
+    base = ev.symbolic(expr.value)
+    if not isinstance(expr.index, t.Slice):
+        return apply.item(ev, base, ev.symbolic(expr.index))
+    found = apply.sliced(ev, base)
+    if isinstance(found, Collection) and isinstance(found.element, Derived | Made | Unknown) and _takes_few(expr.index):
+        return Collection(found.kind, None, UNKNOWN, None)  # as short as the code says, whatever it was taken from
+    return found
 
 
-def _index(ev: Evaluator, index: t.Expr) -> Value:
-    return UNKNOWN if isinstance(index, t.Slice) else ev.symbolic(index)
+def _takes_few(index: t.Slice) -> bool:
+    upper = index.upper
+    return isinstance(upper, t.Constant) and isinstance(upper.value, int) and upper.value <= FEW_ITEMS
 
 
 def _sequence(ev: Evaluator, expr: t.Sequence) -> Value:

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.project.scopes import Binding, Block, FileIndex, Scope, Site
 
 MOST = 64
@@ -70,7 +73,7 @@ def visible_at_end(scope: Scope, name: str) -> Reach:
 class _Search:
     """The way from a binding to one block of use."""
 
-    __slots__ = ("above", "file", "full")
+    __slots__ = ("above", "file", "full", "known")
 
     def __init__(self, file: FileIndex, block: Block) -> None:
         self.file = file
@@ -82,11 +85,15 @@ class _Search:
             self.above[outer] = inner
             inner, outer = outer, outer.parent
         self.full: set[Block] = set()
+        self.known = {test: arm for around in self.above for test, arm in _decided(around)}
+        """The outcomes that plain tests around the use have had."""
 
     def passes(self, block: Block) -> bool:
         """Whether control can go from ``block`` on to the use."""
         child: Block | None = None
         while block not in self.above:
+            if self.known and any(self.known.get(test, arm) != arm for test, arm in _decided(block)):
+                return False
             if block.exits in ("leave", "continue") or (block.exits == "break" and self._inside_same_loop(block)):
                 return False
             if block.parent is None:
@@ -123,6 +130,22 @@ class _Search:
             tried = any(arm in self.full for arm in arms if arm.arm == 0)
             return tried and all(arm in self.full or arm.exits for arm in arms if arm.arm > 0)
         return False
+
+
+def _decided(block: Block) -> Iterator[tuple[str, bool]]:
+    """The outcome of a plain test (``flag``, ``not args.flag``) in an arm of an ``if``, unless the flag is bound anew.
+
+    Two statements that test the same flag go the same way.
+    """
+    if not isinstance(block.owner, t.If) or block.kind not in ("if", "else"):
+        return
+    test, outcome = block.owner.test, block.kind == "if"
+    if isinstance(test, t.UnaryOp) and test.op == "not":
+        test, outcome = test.operand, not outcome
+    name = dotted(test)
+    scope: Scope | None = block.scope
+    if name is not None and scope is not None and len(scope.bindings.get(name, ())) <= 1:
+        yield name, outcome
 
 
 def _exclusive(one: Block, other: Block) -> bool:

@@ -240,6 +240,9 @@ LISTING = frozenset(
 WEIGHTS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"})
 """Methods that give a model's weights."""
 
+JSON = ("json", "ujson", "orjson", "simplejson", "rapidjson", "json_tricks")
+"""Libraries that read JSON."""
+
 READING = frozenset(
     {
         "os.listdir",
@@ -247,8 +250,7 @@ READING = frozenset(
         "os.walk",
         "glob.glob",
         "glob.iglob",
-        "json.load",
-        "json.loads",
+        *(f"{library}.{name}" for library in JSON for name in ("load", "loads")),
         "csv.reader",
         "csv.DictReader",
         "builtins.open",
@@ -280,6 +282,22 @@ FRESH_TENSORS = frozenset(
      "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "linspace"}
 )  # fmt: skip
 """Functions of torch that return new memory, on the CPU unless told otherwise."""
+
+
+_TRANSFORMS = (
+    "torchvision.transforms.",
+    "torch.nn.Sequential",
+    "albumentations.",
+    "monai.transforms.",
+    "audiomentations.",
+)
+
+
+def composes(name: str) -> bool:
+    """Whether an outside class calls each of the functions that it is given a list of."""
+    return name.startswith(_TRANSFORMS) and name.rpartition(".")[2] in (
+        "Compose", "Sequential", "RandomApply", "RandomChoice", "RandomOrder", "OneOf", "SomeOf"
+    )  # fmt: skip
 
 
 def canonical(name: str) -> str:

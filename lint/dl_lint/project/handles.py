@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, reach, workers
+from dl_lint.project import attributes, reach, scripts, workers
 from dl_lint.project.syntax import dotted, is_none
 from dl_lint.project.values import Class, Collection, Const, Derived, Function, Made, Value, alternatives
 
@@ -55,6 +55,8 @@ _ATTRIBUTES = frozenset({"variables", "root", "groups"})
 _POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"})
 """Attributes of a file that say nothing of its position; what has the descriptor reads with ``os.pread``."""
 
+PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
+
 _WHO = frozenset({"os.getpid", "torch.utils.data.get_worker_info"})
 
 
@@ -95,23 +97,56 @@ def _behind(value: Derived) -> Iterator[Made]:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """``made`` is opened while an object is built and still open where ``read`` reads it for a sample."""
+    """``made`` is opened in the main process and still open where ``read`` reads it for a sample.
+
+    ``measured`` when it is not opened before ``len()`` is asked for; ``pickled`` when all workers are spawned.
+    """
 
     made: Made
     read: Read
+    measured: bool
+    pickled: bool
 
 
 def shared(project: Project, cls: Class) -> Iterator[Shared]:
     """The handles that objects of ``cls`` open in the main process and read in their workers."""
-    building = (*workers.building(project, cls), *_measuring(project, cls))
+    making = workers.building(project, cls)
+    building = (*making, *_measuring(project, cls))
+    loaders = workers.users(project, cls)
+    pickled = bool(loaders) and all(scripts.spawns(project, loader) for loader in loaders)
     for read in project.reads(cls):
+        if pickled and _is_pickled_by_hand(project, cls, read):
+            continue
         if _is_harmless(project, read):
             continue
         for made in opened(project.value(read.node)):
             if project.function_of(made.call) not in building or _is_closed(project, made, building):
                 continue
+            if not _is_stored_in(project, cls, made, building):
+                continue
             if not _is_dropped(project, cls, read, made, building) and not _is_reopened(project, cls, read):
-                yield Shared(made, read)
+                yield Shared(made, read, project.function_of(made.call) not in making, pickled)
+
+
+def _is_stored_in(project: Project, cls: Class, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether one of ``building`` keeps the handle: a method that opens it may be called early, and kept from late."""
+    storing = [
+        kept.method
+        for kept in project.kept(cls)
+        if kept.binding is not None and any(one.call is made.call for one in opened(project.bound_value(kept.binding)))
+    ]
+    return not storing or any(method in building for method in storing)
+
+
+def _is_pickled_by_hand(project: Project, cls: Class, read: Read) -> bool:
+    """Whether the dataset, or the object that holds the handle, says itself what of it travels to a spawned worker."""
+    owner = read.function.parent
+    holders = (cls, Class(owner)) if owner is not None and owner.kind == "class" else (cls,)
+    return any(
+        isinstance(attributes.of_class(project.evaluator, one, name), Function)
+        for one in holders
+        for name in PICKLED_BY_HAND
+    )
 
 
 def _measuring(project: Project, cls: Class) -> tuple[Scope, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import names_one
 from dl_lint.project import arguments, attributes
 from dl_lint.project.frameworks import LOADERS, SAMPLERS
 from dl_lint.project.syntax import dotted
@@ -54,6 +55,10 @@ class Argument:
 
 
 def argument(ev: Evaluator, made: Made, name: str) -> Argument:
+    return ev.once(("argument", made, name), lambda: _argument(ev, made, name))
+
+
+def _argument(ev: Evaluator, made: Made, name: str) -> Argument:
     found = arguments.argument(ev, made, name)
     if found is None:
         return Argument(UNKNOWN, made.call)
@@ -147,12 +152,15 @@ def _calls_by(file: FileIndex, names: set[str]) -> Iterator[t.Call]:
 
 def _class_names(ev: Evaluator) -> set[str]:
     """Every name that a loader or sampler class may be called by: its own, its subclasses', those it is bound to."""
-    names = {name.rpartition(".")[2] for name in (*LOADERS, *SAMPLERS)}
+    hinted = ev.hints.dataloader_classes
+    names = {name.rpartition(".")[2] for name in (*LOADERS, *SAMPLERS, *hinted)}
     known = set(LOADERS) | set(SAMPLERS)
     for file in ev.linted:
         for scope in file.scopes:
-            if scope.kind == "class" and not known.isdisjoint(attributes.external_bases(ev, Class(scope))):
-                names.add(scope.name)
+            if scope.kind == "class":
+                bases = attributes.external_bases(ev, Class(scope))
+                if not known.isdisjoint(bases) or (hinted and any(names_one(hinted, base) for base in bases)):
+                    names.add(scope.name)
     for _ in range(2):
         names |= {bound for file in ev.linted for bound in _bound_to(ev, file, names)}
     return names

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import calls, context
+from dl_lint.project.syntax import children
 from dl_lint.project.values import (
     NONE,
     Batch,
@@ -121,22 +122,90 @@ def batches_in(value: Value) -> Iterator[Loader]:
 
 
 def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
-    """The loop that iterates ``loader`` again and again, of those that do not also build it anew."""
+    """The loop that iterates ``loader`` again and again, of those that do not also build it or choose it anew."""
     around = [node for node in context.loops_around(ev, loop.node) if node is not loop.node]
+    choosing = {node for node in around if _chooses(ev, node, loop.source, loader)}
     for frame in ev.callers.of(loop.function) or ():
         if _may_pass(ev, frame.call, loader):
-            around += context.repeating(ev, frame.call)
+            again = context.repeating(ev, frame.call)
+            around += again
+            choosing.update(node for node in again if _chooses(ev, node, frame.call, loader))
     building = set(context.repeating(ev, loader.call))
     for frame in loader.frames:
         building.update(context.repeating(ev, frame.call))
-    repeating = [node for node in around if node not in building]
+    repeating = [node for node in around if node not in building and node not in choosing]
+    if _draws_from_iterator(ev, loop):
+        repeating = [node for node in repeating if _starts_again(ev, loop, node, loader)]
     # A function that several scripts call has several loops around it: the script that makes the loader has its own.
     home = ev.sites[loader.call].scope.file
     return next((node for node in repeating if ev.sites[node].scope.file is home), next(iter(repeating), None))
 
 
+def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
+    """Whether a loop takes the next batch of an iterator made before, which goes on where it was."""
+    found = alternatives(ev.value(loop.source))
+    return isinstance(ev.parents.get(loop.source), t.Call) and all(
+        isinstance(one, Wrapped) and one.kind == "iter" for one in found
+    )
+
+
+def _starts_again(ev: Evaluator, loop: LoaderLoop, node: LoopNode, loader: Loader) -> bool:
+    """Whether ``iter(loader)`` is called in a loop, or in the function that it calls to take a batch."""
+    outer = ev.sites[node].scope.function
+    made = [call for scope in dict.fromkeys((outer, loop.function)) for call in scope.calls if _is_iter(call)]
+    return any(
+        _holds(ev, call.args[0], loader)
+        and (ev.sites[call].scope.function is not outer or node in context.loops_around(ev, call))
+        for call in made
+    )
+
+
+def _is_iter(call: t.Call) -> bool:
+    return isinstance(call.func, t.Name) and call.func.id == "iter" and len(call.args) == 1
+
+
+def drained_again(ev: Evaluator) -> Iterator[tuple[Loader, LoopNode]]:
+    """The loaders that a generator hands on whole, again and again: ``while True: yield from loader``."""
+    for scope in (scope for file in ev.linted for scope in file.scopes):
+        for one in scope.yields:
+            again = next(context.loops_around(ev, one), None) if one.is_from else None
+            if again is None or one.value is None:
+                continue
+            for loader in iterated_loaders(ev, ev.value(one.value))[0]:
+                if again not in context.repeating(ev, loader.call) and not _chooses(ev, again, one.value, loader):
+                    yield loader, again
+
+
+def _chooses(ev: Evaluator, node: LoopNode, source: t.Expr, loader: Loader) -> bool:
+    """Whether each pass of a loop takes another loader: ``for loader in loaders``, ``loaders[phase]``."""
+    if isinstance(node, t.While) or ev.sites[node].scope.function is not ev.sites[source].scope.function:
+        return False
+    if isinstance(source, t.Call):  # of ``tqdm(loaders[phase], desc=f"{epoch}")``, what holds the loader
+        return any(_chooses(ev, node, arg, loader) for arg in _given(source) if _holds(ev, arg, loader))
+    if not isinstance(source, t.Name | t.Subscript):
+        return False
+    return not _names(node.target).isdisjoint(_names(source))
+
+
+def _names(expr: t.Expr) -> set[str]:
+    found, waiting = set(), [expr]
+    while waiting:
+        node: t.Node = waiting.pop()
+        if isinstance(node, t.Name):
+            found.add(node.id)
+        waiting += [one for one in children(node) if isinstance(one, t.Expr)]
+    return found
+
+
+def _holds(ev: Evaluator, expr: t.Expr, loader: Loader) -> bool:
+    return any(one.call is loader.call for one in iterated_loaders(ev, ev.value(expr))[0])
+
+
+def _given(call: t.Call) -> tuple[t.Expr, ...]:
+    return (*call.args, *(keyword.value for keyword in call.keywords))
+
+
 def _may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
     """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
-    passed = {one.call for arg in given for one in iterated_loaders(ev, ev.value(arg))[0]}
+    passed = {one.call for arg in _given(call) for one in iterated_loaders(ev, ev.value(arg))[0]}
     return not passed or loader.call in passed

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import NO_HINTS, Hints
 from dl_lint.project import (
     attributes,
     context,
@@ -38,13 +39,21 @@ if TYPE_CHECKING:
 class Project:
     """All linted files, linked. Everything is worked out on demand and once."""
 
-    def __init__(self, files: Files, linted: list[FileIndex]) -> None:
+    def __init__(self, files: Files, linted: list[FileIndex], hints: Hints = NO_HINTS) -> None:
         self.files: tuple[FileIndex, ...] = tuple(linted)
-        self.evaluator = Evaluator(files, linted)
+        self.hints = hints
+        self.evaluator = Evaluator(files, linted, hints)
         self._tokens = Tokens(files)
 
     @classmethod
-    def load(cls, files: Iterable[str], root: str, read: Read, content: Content = lambda _: None) -> Project:
+    def load(
+        cls,
+        files: Iterable[str],
+        root: str,
+        read: Read,
+        content: Content = lambda _: None,
+        hints: Hints = NO_HINTS,
+    ) -> Project:
         """Index the files to lint, by their paths as the user named them (absolute, or relative to ``root``).
 
         ``read`` gives a file's facts, or None where there are none. It is also asked for files that are only
@@ -52,7 +61,7 @@ class Project:
         a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes.
         """
         found = Files(root, read, content)
-        return cls(found, found.add(files))
+        return cls(found, found.add(files), hints)
 
     # --- values ------------------------------------------------------------------------
 
@@ -143,6 +152,10 @@ class Project:
     def loader_loops(self) -> tuple[LoaderLoop, ...]:
         """Every loop over the batches of a loader: for, comprehension, and ``next(iterator)`` in any loop."""
         return self._loops
+
+    def drained_again(self) -> Iterator[tuple[Loader, LoopNode]]:
+        """The loaders that a generator hands on whole, with the loop that does so again and again."""
+        return loops.drained_again(self.evaluator)
 
     def iterated_loaders(self, expr: t.Expr) -> tuple[tuple[Loader, ...], bool]:
         """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""

@@ -8,14 +8,16 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import FileFacts
 from dl_lint.facts import tree as t
+from dl_lint.facts.tokens import is_opaque
 from dl_lint.project.frameworks import ALWAYS_EXTERNAL, canonical
 from dl_lint.project.index import index_file
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import dotted, option_name
 from dl_lint.project.values import External, Module, Package, Value
 
 if TYPE_CHECKING:
@@ -42,8 +44,11 @@ class Files:
         self.by_path: dict[str, FileIndex | None] = {}
         self.keys: dict[FileIndex, str] = {}
         self.present: dict[str, bool] = {}
+        self._opaque: dict[tuple[str, str], bool] = {}
         self.calls: defaultdict[str, list[t.Call]] = defaultdict(list)
         """The calls of all files by the last part of what is called."""
+        self.options: defaultdict[str, list[t.Call]] = defaultdict(list)
+        """The ``add_argument`` calls of all files by the attribute that they declare."""
 
     def add(self, paths: Iterable[str]) -> list[FileIndex]:
         """Index the files to lint."""
@@ -58,11 +63,11 @@ class Files:
     def key(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.root, path))
 
-    def at(self, key: str) -> FileIndex | None:
-        """The file at an absolute path, read now if it has not been."""
+    def at(self, key: str, wanted: str = "") -> FileIndex | None:
+        """The file at an absolute path, read now if it has not been, and if it says something about ``wanted``."""
         if key in self.by_path:
             return self.by_path[key]
-        if not self.exists(key):
+        if not self.exists(key) or (wanted and self._is_opaque(key, wanted)):
             return None
         inside = key.startswith(self.root + os.sep)
         path = PurePath(os.path.relpath(key, self.root) if inside else key).as_posix()
@@ -76,7 +81,20 @@ class Files:
             self.keys[file] = key
             for name, calls in file.methods.items():
                 self.calls[name].extend(calls)
+            for call in file.methods.get("add_argument", ()):
+                self.options[option_name(call)].append(call)
         return file
+
+    def _is_opaque(self, key: str, wanted: str) -> bool:
+        found = self._opaque.get((key, wanted))
+        if found is None:
+            data = self.content(key)
+            with suppress(OSError):
+                if data is None:
+                    with open(key, "rb") as file:
+                        data = file.read()
+            found = self._opaque[key, wanted] = data is not None and is_opaque(data, wanted)
+        return found
 
     def exists(self, key: str) -> bool:
         found = self.present.get(key)
@@ -94,23 +112,23 @@ class Files:
 
     # --- imports -----------------------------------------------------------------------
 
-    def absolute(self, file: FileIndex, module: str) -> Value:
-        """What ``import module`` in ``file`` finds."""
+    def absolute(self, file: FileIndex, module: str, wanted: str = "") -> Value:
+        """What ``import module`` in ``file`` finds; for ``from module import wanted``, if it is worth reading."""
         first = module.partition(".")[0]
         if first not in ALWAYS_EXTERNAL and first not in sys.stdlib_module_names:
             for folder in self._search_path(file):
-                found = self._below(folder, module.split("."), module)
+                found = self._below(folder, module.split("."), module, wanted)
                 if found is not None:
                     return found
         return External(canonical(module))
 
-    def relative(self, file: FileIndex, level: int, module: str) -> Value | None:
-        """What ``from ..module import`` in ``file`` finds."""
+    def relative(self, file: FileIndex, level: int, module: str, wanted: str = "") -> Value | None:
+        """What ``from ..module import wanted`` in ``file`` finds, if it is worth reading."""
         folder = os.path.dirname(self.keys[file])
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
         if module:
-            return self._below(folder, module.split("."), module)
+            return self._below(folder, module.split("."), module, wanted)
         package = self.at(os.path.join(folder, "__init__.py"))
         return Module(package) if package is not None else Package(folder, "." * level)
 
@@ -134,11 +152,11 @@ class Files:
                 return
             folder = above
 
-    def _below(self, folder: str, parts: list[str], name: str) -> Module | Package | None:
+    def _below(self, folder: str, parts: list[str], name: str, wanted: str = "") -> Module | Package | None:
         for at, part in enumerate(parts):
             folder = os.path.join(folder, part)
             if at == len(parts) - 1:
-                file = self.at(folder + ".py") or self.at(os.path.join(folder, "__init__.py"))
+                file = self.at(folder + ".py", wanted) or self.at(os.path.join(folder, "__init__.py"))
                 if file is not None:
                     return Module(file)
             if not self.is_folder(folder):

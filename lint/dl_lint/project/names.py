@@ -192,7 +192,7 @@ def _added(ev: Evaluator, before: Value, added: Value, binding: Binding) -> Valu
 def _imported(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value:
     if node.attr == "*":
         return NOTHING
-    module = source_of(ev, scope, node)
+    module = source_of(ev, scope, node, node.attr)
     if module is None:
         return UNKNOWN
     if isinstance(module, External):
@@ -200,18 +200,18 @@ def _imported(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value:
     return attributes.attribute(ev, module, node.attr)
 
 
-def source_of(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value | None:
-    """The module that a ``from`` import reads."""
+def source_of(ev: Evaluator, scope: Scope, node: t.ImportFrom, wanted: str = "") -> Value | None:
+    """The module that a ``from`` import reads ``wanted`` from; of one that says nothing about that, its mere name."""
     if node.level:
-        return ev.files.relative(scope.file, node.level, node.module)
-    return ev.files.absolute(scope.file, node.module)
+        return ev.files.relative(scope.file, node.level, node.module, wanted)
+    return ev.files.absolute(scope.file, node.module, wanted)
 
 
 def from_star(ev: Evaluator, module: Scope, wanted: str) -> Value | None:
     """``wanted`` from the modules that ``module`` imports with a star, if one of them has it."""
     for binding in reversed(module.bindings.get("*", ())):
         if isinstance(binding.node, t.ImportFrom):
-            source = source_of(ev, binding.site.scope, binding.node)
+            source = source_of(ev, binding.site.scope, binding.node, wanted)
             if isinstance(source, Module):
                 found = ev.solver.solve(("star", source, wanted), partial(_exported, ev, source, wanted))
                 if not isinstance(found, Nothing):

@@ -53,7 +53,7 @@ def _option(ev: Evaluator, namespace: Namespace, name: str) -> Value:
 
 def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
     """The declarations of an option in the files of the project, those of this parser if they can be told apart."""
-    calls = [call for call in ev.files.calls.get("add_argument", ()) if destination(call) == name]
+    calls = ev.files.options.get(name, ())
     mine = [call for call in calls if _belongs(ev, call, parser)]
     if not mine:
         here = ev.site(parser.call).scope.file if isinstance(parser, Made) else None
@@ -81,16 +81,6 @@ def _parents(ev: Evaluator, parser: Value) -> tuple[Value, ...]:
     from dl_lint.project import apply
 
     return () if isinstance(given, Absent) else alternatives(ev.resolve(apply.iterate(ev, given)))
-
-
-def destination(call: t.Call) -> str:
-    """The attribute that an ``add_argument`` call declares."""
-    for keyword in call.keywords:
-        if keyword.name == "dest" and isinstance(keyword.value, t.Constant):
-            return str(keyword.value.value)
-    flags = [str(arg.value) for arg in call.args if isinstance(arg, t.Constant) and arg.kind == "str"]
-    long = [flag for flag in flags if flag.startswith("--")] or flags
-    return long[0].lstrip("-").replace("-", "_") if long else ""
 
 
 def _default(ev: Evaluator, call: t.Call) -> Value:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import names_one
 from dl_lint.project import apply, attributes, tensors
-from dl_lint.project.frameworks import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, WRAPPERS
+from dl_lint.project.frameworks import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
 from dl_lint.project.values import (
     NOTHING,
     UNKNOWN,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 def call(ev: Evaluator, name: str, expr: t.Call) -> Value:
     if name in LOADERS:
         return Loader(name, expr)
+    if names_one(ev.hints.dataloader_classes, name):
+        return Loader(TORCH_LOADER, expr)
     if name in SAMPLERS:
         return Sampler(name, expr)
     if name in WRAPPERS:
@@ -60,8 +63,19 @@ def _first(ev: Evaluator, expr: t.Call) -> Value:
     return UNKNOWN
 
 
+def _argument(ev: Evaluator, kind: str, arg: t.Expr) -> Value:
+    if kind == "chain" and isinstance(arg, t.Starred):
+        return apply.iterate(ev, ev.symbolic(arg.value))
+    return ev.symbolic(arg)
+
+
 def _wrapped(ev: Evaluator, kind: str, expr: t.Call) -> Value:
-    inner = [ev.symbolic(arg) for arg in expr.args]
+    inner = [
+        apply.iterate(ev, ev.symbolic(arg.value))
+        if kind == "chain" and isinstance(arg, t.Starred)
+        else ev.symbolic(arg)
+        for arg in expr.args
+    ]
     if kind not in ("zip", "chain"):
         inner = inner[:1] or [ev.symbolic(k.value) for k in expr.keywords if k.name in ("iterable", "sequence")][:1]
     return Wrapped(kind, tuple(inner[:4]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, workers
 from dl_lint.project.flow import visible_at_end
-from dl_lint.project.handles import HANDLES
+from dl_lint.project.handles import HANDLES, PICKLED_BY_HAND
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Bound,
@@ -47,8 +47,6 @@ UNPICKLABLE = {
     **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
 }
 """What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""
-
-PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +162,11 @@ def _of_container(project: Project, value: Collection | Table, at: t.Node, depth
 
 def _of_instance(project: Project, instance: Instance, depth: int) -> Iterator[Obstacle]:
     """What an object keeps on self when its constructor is done, unless it says itself what is pickled."""
+    key = ("obstacles", instance, depth)
+    return iter(project.evaluator.once(key, lambda: tuple(_kept_by(project, instance, depth))))
+
+
+def _kept_by(project: Project, instance: Instance, depth: int) -> Iterator[Obstacle]:
     ev = project.evaluator
     if any(isinstance(attributes.of_class(ev, instance.cls, name), Function) for name in PICKLED_BY_HAND):
         return

@@ -11,6 +11,7 @@ from dl_lint.project.syntax import children, dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.project.context import LoopNode
     from dl_lint.project.loops import LoaderLoop
     from dl_lint.project.model import Project
     from dl_lint.project.values import Made
@@ -101,4 +102,11 @@ def _mentioned(node: t.Node) -> Iterator[str]:
 
 def is_trained_on(project: Project, loop: LoaderLoop) -> bool:
     """Whether each pass of a loop has a backward pass, in the loop or in what it calls."""
-    return any(loop.node in project.repeating(step) for step in project.method_calls("backward"))
+    return loop.node in _training_loops(project)
+
+
+def _training_loops(project: Project) -> frozenset[LoopNode]:
+    return project.evaluator.once(
+        "training loops",
+        lambda: frozenset(node for step in project.method_calls("backward") for node in project.repeating(step)),
+    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes
+from dl_lint.project.frameworks import composes
 from dl_lint.project.scopes import Scope
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Bound, Class, Function, Instance, Value, alternatives
+from dl_lint.project.values import Bound, Class, Collection, Function, Instance, Made, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Functions followed from one; the samples of real datasets take a dozen."""
+
+DEEPEST = 4
+"""Transforms composed of others that are looked into."""
 
 
 def with_inner(scope: Scope) -> Iterator[Scope]:
@@ -41,11 +46,16 @@ def reachable(ev: Evaluator, roots: tuple[Scope, ...], cls: Class | None = None)
     found: dict[Entry, None] = {(root, cls): None for root in roots}
     waiting = list(found)
     while waiting and len(found) < MOST:
-        for entry in _called(ev, *waiting.pop(0)):
+        function, on = waiting.pop(0)
+        for entry in ev.once(("called", function, on), partial(_all_called, ev, function, on)):
             if entry not in found:
                 found[entry] = None
                 waiting.append(entry)
     return tuple(dict.fromkeys(function for function, _ in found))
+
+
+def _all_called(ev: Evaluator, function: Scope, cls: Class | None) -> tuple[Entry, ...]:
+    return tuple(dict.fromkeys(_called(ev, function, cls)))
 
 
 def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Entry]:
@@ -58,7 +68,7 @@ def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Entry
                 if isinstance(defined, Function):
                     yield defined.scope, cls
                 else:
-                    yield from _entries(ev, attributes.of_instance(ev, Instance(cls), method))
+                    yield from _entries(ev, ev.resolve(attributes.of_instance(ev, Instance(cls), method)))
             else:
                 yield from _entries(ev, ev.value(call.func))
         if cls is not None and owner:
@@ -77,7 +87,7 @@ def _on_self(call: t.Call, owner: str | None) -> str | None:
     return name[len(owner) + 1 :] if name.startswith(owner + ".") and name.count(".") == 1 else None
 
 
-def _entries(ev: Evaluator, value: Value) -> Iterator[Entry]:
+def _entries(ev: Evaluator, value: Value, depth: int = DEEPEST) -> Iterator[Entry]:
     """What calling ``value`` enters."""
     for one in alternatives(value):
         match one:
@@ -91,8 +101,20 @@ def _entries(ev: Evaluator, value: Value) -> Iterator[Entry]:
                 inner = attributes.of_instance(ev, one, "__call__")
                 if isinstance(inner, Bound):
                     yield inner.function.scope, one.cls
+            case Made(name=name) if depth and composes(name):
+                for part in composed(ev, one):
+                    yield from _entries(ev, part, depth - 1)
             case _:
                 continue
+
+
+def composed(ev: Evaluator, made: Made) -> Iterator[Value]:
+    """What ``Compose([…])`` calls, one after the other."""
+    for argument in made.call.args:
+        for one in alternatives(ev.value(argument)):
+            if isinstance(one, Collection):
+                held = one.items if one.items is not None else (one.element,)
+                yield from (part for item in held for part in alternatives(ev.resolve(item)))
 
 
 def functions(ev: Evaluator, value: Value) -> Iterator[Scope]:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import names
-from dl_lint.project.values import Const, Module
+from dl_lint.project.values import NONE, Absent, Const, Made, Module, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Binding, FileIndex, Scope
-    from dl_lint.project.values import Value
+    from dl_lint.project.values import Loader, Value
 
 STARTS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start_method")
 
@@ -68,13 +68,35 @@ def module_level(file: FileIndex) -> Iterator[Scope]:
 
 
 def spawning(project: Project) -> frozenset[str]:
-    """The folders, each with its slash, of scripts that have workers spawned by ``set_start_method``."""
+    """The folders, each with its slash, of scripts that have workers spawned by ``set_start_method``, or by what the
+    configuration says."""
+    return project.evaluator.once("spawning", lambda: _spawning(project))
+
+
+def _spawning(project: Project) -> frozenset[str]:
+    if project.hints.spawns:
+        return frozenset({""})
     folders = (
         project.path(call).rpartition("/")[0]
         for call in project.calls(*STARTS)
         if is_spawn(project.passed(call, "method", "method").value)
     )
     return frozenset(f"{folder}/" if folder else "" for folder in folders)
+
+
+def spawns(project: Project, loader: Loader) -> bool:
+    """Whether the workers of a loader are new processes rather than forks, by its own word or by the script's."""
+    contexts = alternatives(project.argument(loader, "multiprocessing_context").value)
+    if all(isinstance(one, Absent) or one == NONE for one in contexts):
+        return any(project.path(loader.call).startswith(folder) for folder in spawning(project))
+    return all(is_spawn(_named(project, one)) for one in contexts)
+
+
+def _named(project: Project, context: Value) -> Value:
+    """The start method of ``multiprocessing.get_context("spawn")``."""
+    if isinstance(context, Made) and context.name.endswith("multiprocessing.get_context"):
+        return project.passed(context.call, "method", "method").value
+    return context
 
 
 def is_spawn(value: Value) -> bool:

@@ -28,6 +28,11 @@ class Solver:
         self._lowest: list[int] = []
         """For each fact being worked out, the shallowest one that it rests on."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no fact is being worked out, so that what is found now is final."""
+        return not self._lowest
+
     def solve(self, key: Hashable, compute: Callable[[], Value]) -> Value:
         found = self.done.get(key)
         if found is not None:

@@ -74,3 +74,13 @@ def dotted(expr: t.Node | None) -> str | None:
 
 def is_none(expr: t.Node | None) -> bool:
     return isinstance(expr, t.Constant) and expr.kind == "none"
+
+
+def option_name(call: t.Call) -> str:
+    """The attribute that an ``add_argument`` call declares."""
+    for keyword in call.keywords:
+        if keyword.name == "dest" and isinstance(keyword.value, t.Constant):
+            return str(keyword.value.value)
+    flags = [str(arg.value) for arg in call.args if isinstance(arg, t.Constant) and arg.kind == "str"]
+    long = [flag for flag in flags if flag.startswith("--")] or flags
+    return long[0].lstrip("-").replace("-", "_") if long else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.hints import names_one
 from dl_lint.project import apply, arguments, loaders
 from dl_lint.project.frameworks import ACCELERATORS, FRESH_TENSORS
 from dl_lint.project.syntax import dotted
@@ -104,7 +105,7 @@ def destination(ev: Evaluator, expr: t.Call) -> str:
         return "device"
     if len(found) == 1 and found != {"unknown"}:
         return found.pop()
-    return _named(node)
+    return _named(ev, node)
 
 
 def _kind(value: Value) -> str:
@@ -127,8 +128,11 @@ def _kind(value: Value) -> str:
             return "unknown"
 
 
-def _named(node: t.Node) -> str:
+def _named(ev: Evaluator, node: t.Node) -> str:
     """By its name, as torch code goes: ``device``, ``self.device``, ``gpu``, ``rank``; ``dtype``."""
+    written = dotted(node.func if isinstance(node, t.Call) else node)
+    if written is not None and names_one(ev.hints.device_names, written):
+        return "device"
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
     if isinstance(node, t.Call):
         name = (dotted(node.func) or "").rpartition(".")[2].lower()

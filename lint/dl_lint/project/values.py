@@ -259,7 +259,7 @@ class Parameter(Value):
 
 @dataclass(frozen=True, slots=True)
 class Derived(Value):
-    """Something taken from a value: step is attr, item, keyword (``**base``), iterate or call; ``key`` says which."""
+    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate or call."""
 
     base: Value
     step: str

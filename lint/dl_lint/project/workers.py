@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach
-from dl_lint.project.frameworks import MAP_DATASETS
+from dl_lint.project.frameworks import MAP_DATASETS, composes
 from dl_lint.project.values import (
     UNKNOWN,
     Bound,
@@ -20,6 +20,7 @@ from dl_lint.project.values import (
     Made,
     Parameter,
     Partial,
+    Table,
     Value,
     alternatives,
 )
@@ -76,11 +77,19 @@ def _inside(project: Project, made: Made, depth: int) -> Iterator[Instance]:
 def users(project: Project, cls: Class) -> tuple[Loader, ...]:
     """The loaders that are given an object of ``cls`` or of a class that derives from it, by call chain."""
     found: dict[Loader, None] = {}
-    for loader in (variant for made in project.loaders() for variant in variants(project, made)):
-        for dataset in given(project, loader):
-            if cls in attributes.lineage(project.evaluator, dataset.cls):
-                found[loader] = None
+    for loader, classes in project.evaluator.once("given", lambda: _all_given(project)):
+        if any(cls in attributes.lineage(project.evaluator, other) for other in classes):
+            found[loader] = None
     return tuple(found)
+
+
+def _all_given(project: Project) -> tuple[tuple[Loader, tuple[Class, ...]], ...]:
+    """Every loader by call chain, with the classes of its datasets."""
+    return tuple(
+        (loader, tuple(dict.fromkeys(dataset.cls for dataset in given(project, loader))))
+        for made in project.loaders()
+        for loader in variants(project, made)
+    )
 
 
 def variants(project: Project, loader: Loader) -> tuple[Loader, ...]:
@@ -88,6 +97,10 @@ def variants(project: Project, loader: Loader) -> tuple[Loader, ...]:
 
     ``make_loader(train, 4)`` and ``make_loader(test, 0)`` are two loaders, of which one has workers.
     """
+    return project.evaluator.once(("variants", loader), lambda: _variants(project, loader))
+
+
+def _variants(project: Project, loader: Loader) -> tuple[Loader, ...]:
     found = [loader]
     for _ in range(LONGEST_CHAIN):
         longer = [variant for one in found for variant in _called_from(project, one)]
@@ -109,9 +122,17 @@ def _called_from(project: Project, loader: Loader) -> Iterator[Loader]:
 
 
 def idle(project: Project, cls: Class) -> bool:
-    """Whether loaders of ``cls`` are known, and none of them has workers."""
-    loaders = users(project, cls)
+    """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers."""
+    loaders = users(project, cls) or _unasked(project, cls)
     return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
+
+
+def _unasked(project: Project, cls: Class) -> tuple[Loader, ...]:
+    """All loaders of the sub-project of ``cls``, if the word for workers stands nowhere in it."""
+    node = cls.scope.node
+    if node is None or project.mentions(node, "num_workers"):
+        return ()
+    return tuple(loader for loader in project.loaders() if project.are_near(node, loader.call))
 
 
 def handed(project: Project, loader: Loader, argument: str) -> t.Node:
@@ -135,6 +156,10 @@ def handed(project: Project, loader: Loader, argument: str) -> t.Node:
 def building(project: Project, cls: Class) -> tuple[Scope, ...]:
     """The functions that run in the main process before an object of ``cls`` is there: its constructor, what that
     calls, and the constructors of the objects that it makes or is given to keep."""
+    return project.evaluator.once(("building", cls), lambda: _building(project, cls))
+
+
+def _building(project: Project, cls: Class) -> tuple[Scope, ...]:
     ev = project.evaluator
     found: dict[Scope, None] = {}
     classes = [cls]
@@ -153,7 +178,26 @@ def _kept_classes(project: Project, cls: Class) -> Iterator[tuple[Class, Scope]]
     """The classes of the objects that are kept on self, each with the method that does it."""
     for kept in project.kept(cls):
         value = project.bound_value(kept.binding) if kept.binding is not None else UNKNOWN
-        yield from ((one.cls, kept.method) for one in alternatives(value) if isinstance(one, Instance))
+        yield from ((one.cls, kept.method) for one in _objects(project, value, _NESTED))
+
+
+def _objects(project: Project, value: Value, depth: int) -> Iterator[Instance]:
+    """The objects of project classes that a value is, or that a list, tuple or dict holds."""
+    for one in alternatives(project.evaluator.resolve(value)):
+        match one:
+            case Instance():
+                yield one
+            case Collection() if depth:
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from _objects(project, item, depth - 1)
+            case Table() if depth:
+                for _, item in one.items:
+                    yield from _objects(project, item, depth - 1)
+            case Made(name=name) if depth and composes(name):
+                for part in reach.composed(project.evaluator, one):
+                    yield from _objects(project, part, depth - 1)
+            case _:
+                continue
 
 
 def _classes_called(project: Project, function: Scope) -> Iterator[Class]:
@@ -196,8 +240,12 @@ class Collator:
     partial: t.Call | None = None
 
 
-def collators(project: Project) -> Iterator[Collator]:
+def collators(project: Project) -> tuple[Collator, ...]:
     """The collate functions of all loaders."""
+    return project.evaluator.once("collators", lambda: tuple(_collators(project)))
+
+
+def _collators(project: Project) -> Iterator[Collator]:
     for loader in (variant for made in project.loaders() for variant in variants(project, made)):
         argument = project.argument(loader, "collate_fn")
         for one in alternatives(argument.value):

@@ -57,14 +57,18 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, Loader, alternatives
+from dl_lint.project.values import Batch, External, Loader, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
+    from dl_lint.project.context import LoopNode
     from dl_lint.project.transfers import Transfer
+
+PARTS = frozenset({"keys", "values", "items"})
+"""Methods of a batch that is a dict, through which a loop goes over its tensors."""
 
 
 @rule("DL102", severity="slow")
@@ -73,7 +77,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        if loader is None or not project.repeating(transfer.call):
+        if loader is None or _is_of_another_kind(project, transfer) or not _is_repeated(project, transfer.call):
             continue
         pinning = project.place(_pinning(project, loader))
         yield Finding(
@@ -97,6 +101,33 @@ def _pinned(project: Project, transfer: Transfer) -> Loader | None:
     if any(project.pins(loader) == "no" for loader in loaders):
         return None
     return next((one for one in loaders if not one.prepared and project.pins(one) == "yes"), None)
+
+
+def _is_repeated(project: Project, call: t.Call) -> bool:
+    """Whether batch after batch is copied, and not just each tensor of one."""
+    return any(not _is_over_one_batch(project, loop) for loop in project.repeating(call))
+
+
+def _is_over_one_batch(project: Project, loop: LoopNode) -> bool:
+    if isinstance(loop, t.While):
+        return False
+    over = loop.iter
+    if isinstance(over, t.Call) and isinstance(over.func, t.Attribute) and over.func.attr in PARTS:
+        over = over.func.value
+    return any(isinstance(one, Batch) for one in alternatives(project.value(over)))
+
+
+def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
+    """Whether a test says that this is no tensor but, say, a graph, whose ``to`` need not take ``non_blocking``."""
+    name = dotted(transfer.receiver_expr)
+    for test, outcome in project.tests_around(transfer.call):
+        match test:
+            case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
+                kinds = alternatives(project.value(kind))
+                return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
+            case _:
+                continue
+    return False
 
 
 def _pinning(project: Project, loader: Loader) -> t.Node:

@@ -111,8 +111,7 @@ def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]
 
 def _forks(project: Project, loader: Loader) -> bool:
     """Whether a loader may have workers that are forked."""
-    context = project.argument(loader, "multiprocessing_context").value
-    return not scripts.is_spawn(context) and project.workers(loader) != "none"
+    return not scripts.spawns(project, loader) and project.workers(loader) != "none"
 
 
 def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[t.Call]:

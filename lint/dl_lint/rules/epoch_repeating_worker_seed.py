@@ -72,6 +72,8 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
         if seeded.call in seen or project.workers(loader) == "none":
             continue
         if "state" in seeded.origins and "base" not in seeded.origins:
+            if project.hints.supports_before(1, 9):
+                continue
             message = (
                 "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
             )

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
+    from dl_lint.project.handles import Shared
 
 REMEDY = (
     "keep the path, set the attribute to None in `__init__`, and open it in `__getitem__` where it is still None, so "
@@ -79,6 +80,8 @@ REMEDY = (
 
 @rule("DL303", severity="bug")
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
+    if project.hints.spawns:  # DL306 says that it cannot be pickled
+        return
     seen = set()
     for dataset in project.dataset_classes():
         if workers.idle(project, dataset.cls):
@@ -87,11 +90,17 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             if shared.made.call in seen:
                 continue
             seen.add(shared.made.call)
-            what = handles.HANDLES[shared.made.name]
-            message = (
-                f"{what} is opened where `{dataset.name}` is made or measured, in the main process, and read as "
-                f"`self.{shared.read.attribute}` for each sample: forked workers share it, and its position, so that "
-                "they read each other's bytes"
+            message = f"{_opened(dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
+            message += (
+                "workers are spawned, and it cannot be pickled for them"
+                if shared.pickled
+                else "forked workers share it, and its position, so that they read each other's bytes"
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
             yield Finding(project.place(shared.made.call), message, REMEDY, related)
+
+
+def _opened(dataset: str, shared: Shared) -> str:
+    what = handles.HANDLES[shared.made.name]
+    when = f"as soon as the length of `{dataset}` is asked for" if shared.measured else f"when `{dataset}` is made"
+    return f"{what} is opened in the main process, {when},"

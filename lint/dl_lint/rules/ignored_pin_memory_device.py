@@ -57,6 +57,8 @@ OTHERS = ("torchdata.", "dgl.")
 
 @rule("DL209", severity="slow")
 def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
+    if project.hints.supports_before(2, 8):  # where it still chose the device
+        return
     seen: set[t.Node] = set()
     for loader in project.loaders():
         argument = project.argument(loader, "pin_memory_device")

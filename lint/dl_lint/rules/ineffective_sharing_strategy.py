@@ -89,8 +89,11 @@ def _unseen(project: Project, call: t.Call) -> Finding | None:
         return None
     for loader in _loaders_beside(project, call):
         start = project.argument(loader, "multiprocessing_context")
-        if start.given and all(
-            isinstance(one, Const) and one.value in ("spawn", "forkserver") for one in alternatives(start.value)
+        if (not start.given and project.hints.spawns) or (
+            start.given
+            and all(
+                isinstance(one, Const) and one.value in ("spawn", "forkserver") for one in alternatives(start.value)
+            )
         ):
             message = "this does not run in the workers of a loader that are not forked: they keep the default strategy"
             return _finding(project, call, message, loader.call, "its workers import the module anew")

@@ -115,9 +115,14 @@ def _lifted(project: Project, cls: Class) -> bool:
         if isinstance(one, Class):
             if "__setattr__" in one.scope.bindings or any(name in one.scope.bindings for name in GUARDED):
                 return True
-            if any(kept.attribute == SWITCH for kept in project.kept(one)):
+            if any(SWITCH in (kept.attribute, _mangled(one, kept.attribute)) for kept in project.kept(one)):
                 return True
     return False
+
+
+def _mangled(cls: Class, attribute: str) -> str:
+    """What Python makes of ``self.__attribute``: in a class of one's own called DataLoader, torch's own switch."""
+    return f"_{cls.scope.name.lstrip('_')}{attribute}" if attribute.startswith("__") else attribute
 
 
 def _after_super(method: Scope, node: t.Node, project: Project) -> bool:

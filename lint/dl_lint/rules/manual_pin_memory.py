@@ -72,14 +72,16 @@ def manual_pin_memory(project: Project) -> Iterator[Finding]:
 def _finding(project: Project, pin: t.Node, move: Transfer) -> Finding:
     if move.asynchronous is False:
         message = "pinning here buys nothing: the copy that follows is a blocking one, and the host waits for both"
+        remedy = "drop `.pin_memory()`"
     else:
         message = "the host waits here while the tensor is copied to pinned memory, longer than the copy could save"
+        remedy = "drop `.pin_memory()` and keep `.to(device, non_blocking=True)`"
     copy = project.place(move.call)
     return Finding(
         project.place(pin),
         message,
-        "drop `.pin_memory()` and keep `.to(device, non_blocking=True)`, or let the loader's thread do it with "
-        "`DataLoader(pin_memory=True)`",
+        f"{remedy}, or let the loader's thread pin, with `DataLoader(pin_memory=True)`, and copy with "
+        "`non_blocking=True`",
         () if move.receiver_expr is pin else (Related(copy, "the copy to the device"),),
     )
 

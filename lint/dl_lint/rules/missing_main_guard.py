@@ -54,6 +54,8 @@ REMEDY = 'put it into a function, and call that under `if __name__ == "__main__"
 
 @rule("DL307", severity="bug")
 def missing_main_guard(project: Project) -> Iterator[Finding]:
+    if project.hints.start_method == "fork":
+        return
     starting = _starting(project)
     for file in project.files:
         if not file.path.endswith(".py"):

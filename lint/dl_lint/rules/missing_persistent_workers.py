@@ -89,6 +89,7 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
             again = project.repeated_by(loop, loader)
             if again is not None:
                 yield loader, again, loop.node
+    yield from ((loader, again, again) for loader, again in project.drained_again())
 
 
 def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | None]]:
@@ -104,8 +105,8 @@ def _starts_workers_again(project: Project, loader: Loader) -> bool:
     """Whether a loader has workers that nobody asked to persist."""
     if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
         return False
-    if project.in_handler(loader.call):
-        return False  # a fallback, for a torch that knows no persistent workers
+    if project.in_handler(loader.call) or project.hints.supports_before(1, 7):
+        return False  # for a torch that knows no persistent workers
     persistent = project.argument(loader, "persistent_workers")
     return not persistent.given and project.may_have_workers(loader) and not _left_to_callers(project, loader)
 
@@ -138,8 +139,7 @@ def _is_of(project: Project, owner: t.Attribute, loader: Loader) -> bool:
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:
-    workers = project.argument(loader, "num_workers")
-    node = workers.node
+    node = project.argument(loader, "num_workers").node
     if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
         return None
     literal = isinstance(node.value, t.Constant)

@@ -12,7 +12,7 @@ epoch, and each rank sees the same batches of the same samples again and again. 
 generalises worse. Called after the loop, it takes effect one epoch late, so the first two epochs are alike.
 
 Not flagged: samplers that do not shuffle, loops that do not train, and loaders handed to a trainer that calls
-`set_epoch` itself (Lightning, accelerate).
+`set_epoch` itself (Lightning, accelerate; with `trainer-calls-set-epoch = true` your own).
 
 ## Example
 
@@ -84,7 +84,7 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
                     if late is not None and late not in told:
                         told.add(late)
                         yield _too_late(project, late, loop)
-                elif sampler.call not in told:
+                elif sampler.call not in told and not project.hints.trainer_calls_set_epoch:
                     told.add(sampler.call)
                     yield _never(project, sampler, loop, loader, epochs)
 

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds samplers of torch's class `DistributedSampler` made for evaluation, going by the names of the sampler, its loader
-or their dataset. `drop_last=True`, samplers of one's own and samplers whose purpose no name tells are left alone.
+or their dataset. `drop_last=True`, samplers of one's own and samplers whose purpose no name tells are left alone, and
+so is a sampler beside a test of whether the dataset's length divides: its author knows.
 
 ## Why is this bad?
 
@@ -43,8 +44,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, purpose
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Absent, Const, Sampler
 from dl_lint.rule import Finding, Related, rule
 
@@ -63,6 +66,8 @@ def padded_evaluation_sampler(project: Project) -> Iterator[Finding]:
         loaders = tuple(_loaders(project, sampler))
         if any(_may_drop(project, loader) for loader in loaders) or not _evaluates(project, sampler, loaders):
             continue
+        if _divides(project, sampler):
+            continue
         yield Finding(
             project.place(sampler.call),
             "`DistributedSampler` repeats samples until their number divides by the number of ranks, so metrics count "
@@ -79,6 +84,19 @@ def _may_drop(project: Project, made: Made) -> bool:
         isinstance(one, Absent) or (isinstance(one, Const) and not one.value)
         for one in alternatives(project.argument(made, "drop_last").value)
     )
+
+
+def _divides(project: Project, sampler: Sampler) -> bool:
+    """Whether the function looks at ``len(dataset) % ranks``."""
+    dataset = dotted(project.argument(sampler, "dataset").expr)
+    return any(
+        dotted(call.func) == "len" and dataset in map(dotted, call.args) and _is_remainder(project.parent(call))
+        for call in project.function_of(sampler.call).calls
+    )
+
+
+def _is_remainder(node: t.Node | None) -> bool:
+    return isinstance(node, t.BinOp) and node.op == "%"
 
 
 def _evaluates(project: Project, sampler: Sampler, loaders: tuple[Loader, ...]) -> bool:

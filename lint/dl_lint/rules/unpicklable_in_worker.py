@@ -41,8 +41,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, pickling, workers
-from dl_lint.project.values import Absent, Const
+from dl_lint.project import alternatives, pickling, scripts, workers
+from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
 def _pickles(project: Project, loader: Loader) -> bool:
     """Whether workers may be started by pickling: fork does not, and loky has its own way."""
     context = project.argument(loader, "multiprocessing_context").value
+    forks = project.hints.start_method == "fork"
     return all(
-        isinstance(one, Absent) or (isinstance(one, Const) and one.value in (None, "spawn", "forkserver"))
-        for one in alternatives(context)
+        not forks if isinstance(one, Absent) or one == NONE else scripts.is_spawn(one) for one in alternatives(context)
     )

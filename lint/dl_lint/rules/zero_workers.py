@@ -58,7 +58,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives
+from dl_lint.project import alternatives, purpose
 from dl_lint.project.frameworks import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
 from dl_lint.project.values import Class, Const, External, Instance, Made, Value
 from dl_lint.rule import Finding, Related, rule
@@ -70,14 +70,15 @@ if TYPE_CHECKING:
     from dl_lint.project import LoaderLoop, Project
     from dl_lint.project.values import Loader
 
+TRUE = Const(True, "bool")
+
 
 @rule("DL207", severity="advice")
 def zero_workers(project: Project) -> Iterator[Finding]:
-    steps = tuple(project.method_calls("backward"))
     seen: set[t.Call] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if loader.call in seen or not _has_none(project, loader) or not _trains(project, loop, steps):
+            if loader.call in seen or not _has_none(project, loader) or not _trains(project, loop, loader):
                 continue
             reading = _reading(project, project.argument(loader, "dataset").value)
             if reading is None:
@@ -103,8 +104,13 @@ def _has_none(project: Project, loader: Loader) -> bool:
     return not project.argument(loader, "num_workers").given or not any(project.tests_around(loader.call))
 
 
-def _trains(project: Project, loop: LoaderLoop, steps: tuple[t.Call, ...]) -> bool:
-    return any(loop.node in project.repeating(step) for step in steps)
+def _trains(project: Project, loop: LoaderLoop, loader: Loader) -> bool:
+    """Whether the loop takes training steps; where no ``backward`` says so (JAX), the loader's name and order may."""
+    if purpose.is_trained_on(project, loop):
+        return True
+    if purpose.purpose(project, loader) != "training" or project.argument(loader, "shuffle").value != TRUE:
+        return False
+    return any(loop.node in project.loops_around(call) for call in loop.function.calls)
 
 
 def _reading(project: Project, dataset: Value) -> str | None:

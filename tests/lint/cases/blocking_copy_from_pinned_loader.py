@@ -2,10 +2,11 @@ import argparse
 
 import torch
 from accelerate import Accelerator
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from shapes import Frames, collate_graphs, scores_of
+from shapes import Frames, Graph, collate_graphs, scores_of
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -316,3 +317,35 @@ def graphs(model, dataset):
     loader = DataLoader(dataset, num_workers=4, collate_fn=collate_graphs)
     for graph in loader:
         model(graph.to(device))
+
+
+def one_dict_to_look_at(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    batch = next(iter(loader))
+    model({key: tensor.to(device) for key, tensor in batch.items()})
+    for key in batch.keys():
+        batch[key] = batch[key].to(device)
+    for tensor in batch:
+        model(tensor.cuda())
+
+
+def every_tensor_of_every_batch(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in loader:
+        model({key: tensor.to(device) for key, tensor in batch.items()})  # expect
+        for key in batch.keys():
+            batch[key] = batch[key].to(device)  # expect
+
+
+def to_device(batch):
+    if isinstance(batch, torch.Tensor):
+        return batch.to(device)  # expect
+    if isinstance(batch, Graph):
+        return batch.to(device)
+    return batch.to(device) if isinstance(batch, (torch.Tensor, PackedSequence)) else batch  # expect
+
+
+def of_any_kind(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in loader:
+        model(to_device(batch))

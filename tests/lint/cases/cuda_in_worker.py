@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.dataloader import default_collate
+from torchvision import transforms
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")
@@ -208,6 +209,31 @@ class Weights:
 def train(loader, model):
     for batch in loader:
         model(batch.cuda()).sum().backward()
+
+
+class Normalise:
+    def __call__(self, image):
+        return (image.cuda() - 0.5).cpu()  # expect
+
+
+class NormaliseBatch:
+    def __call__(self, batch):
+        return (batch.cuda() - 0.5) * 2
+
+
+class Composed(Dataset):
+    def __init__(self, rows, transform):
+        self.rows = rows
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(self.rows[index])
+
+
+def composed(rows):
+    loader = DataLoader(Composed(rows, transforms.Compose([Normalise(), torch.nn.Flatten()])), num_workers=4)
+    change = transforms.Compose([NormaliseBatch()])
+    return [change(batch) for batch in loader]
 
 
 def main():

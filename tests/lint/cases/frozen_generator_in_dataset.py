@@ -3,8 +3,10 @@ from random import Random
 
 import numpy as np
 import torch
+from PIL import Image
 from numpy.random import RandomState, default_rng
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torchvision import transforms
 
 RNG = np.random.default_rng(0)  # expect
 UNUSED = np.random.default_rng(0)
@@ -184,3 +186,145 @@ def loaders():
     yield DataLoader(WithoutWorkers(), num_workers=0)
     yield DataLoader(OnSelf(3), num_workers=2)
     yield DataLoader(WithTransform(), num_workers=2)
+
+
+class Perturbation:
+    def __init__(self, p, rng=None):
+        self.p = p
+        self._rng = random.Random() if rng is None else rng  # expect
+
+    def maybe_apply(self, segment):
+        if self._rng.random() < self.p:
+            self(segment)
+
+
+class Gain(Perturbation):
+    def __init__(self, p, low, high, rng=None):
+        super().__init__(p, rng)
+        self.low = low
+        self.high = high
+        self._rng = random.Random() if rng is None else rng  # expect
+
+    def __call__(self, segment):
+        segment.gain = self._rng.uniform(self.low, self.high)
+
+
+class WithListOfTransforms(Dataset):
+    def __init__(self, paths, gain=None):
+        self.paths = paths
+        perturbations = []
+        if gain is not None:
+            perturbations.append(Gain(**gain))
+        self.perturbations = perturbations
+
+    def __getitem__(self, index):
+        segment = open(self.paths[index])
+        for one in self.perturbations:
+            one.maybe_apply(segment)
+        return segment
+
+
+class Crop:
+    def __init__(self):
+        self._where = random.Random()  # no dataset keeps one: each sample makes its own
+
+    def __call__(self, image):
+        return image[self._where.randrange(3) :]
+
+
+class Unused:
+    def __init__(self):
+        self._dice = random.Random()
+
+    def __call__(self, image):
+        return image[self._dice.randrange(3) :]
+
+
+class Named:
+    def __init__(self):
+        self.rng = random.Random()
+
+    def describe(self):
+        return self.rng.random()
+
+
+class WithListsOfOthers(Dataset):
+    def __init__(self):
+        self.named = [Named()]
+        self.unused = {"train": Unused()}
+
+    def __getitem__(self, index):
+        steps = [Crop()]
+        for step in steps:
+            index = step([index])
+        return len(self.named), index
+
+
+class Jitter:
+    def __init__(self):
+        self._dice = RandomState()  # expect
+
+    def __call__(self, image):
+        return image + self._dice.normal()
+
+
+class Shift:
+    def __init__(self):
+        self._far = random.Random()  # expect
+
+    def __call__(self, image):
+        return image + self._far.random()
+
+
+class WithComposed(Dataset):
+    def __init__(self, paths, transform):
+        self.paths = paths
+        self.transform = transform
+        self.shift = transforms.Compose([transforms.ToTensor(), Shift()])
+
+    def __getitem__(self, index):
+        return self.shift(self.transform(Image.open(self.paths[index])))
+
+
+def with_composed(paths):
+    return WithComposed(paths, transforms.Compose([transforms.Resize(64), Jitter()]))
+
+
+class Seeded:
+    def __call__(self, image):
+        return image + random.random()
+
+
+class Reseeded:
+    def __init__(self):
+        self._own = random.Random()
+
+    def seed(self, seed):
+        self._own.seed(seed)
+
+    def __call__(self, image):
+        return image + self._own.random()
+
+
+class OnlyComposed:
+    """No dataset calls it: images are changed in the training loop."""
+
+    def __init__(self):
+        self._main = random.Random()
+
+    def __call__(self, image):
+        return image + self._main.random()
+
+
+def in_the_loop(loader):
+    change = transforms.Compose([OnlyComposed()])
+    return [change(batch) for batch in loader]
+
+
+class WithHarmless(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.transform = transforms.Compose([Seeded(), Reseeded()])
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]))

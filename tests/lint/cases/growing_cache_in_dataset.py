@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torchvision import transforms
 
 
 class DictCache(Dataset):
@@ -346,3 +347,86 @@ class InMemory(Dataset):
 
 def small_loader(paths):
     return DataLoader(InMemory(paths), batch_size=4, num_workers=0)
+
+
+class ByShape(Dataset):
+    """Samples have a few sizes: what is kept for each is soon there, and is hit."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.grids = {}
+        self.windows = {}
+        self.zeros = {}
+        self.sizes = {}
+
+    def __getitem__(self, index):
+        image = np.load(self.paths[index])
+        height, width = image.shape[:2]
+        key = (image.shape[0], image.shape[1])
+        if key not in self.grids:
+            self.grids[key] = np.mgrid[:height, :width]
+        if len(image) not in self.windows:
+            self.windows[len(image)] = np.hanning(len(image))
+        self.zeros[image.dtype] = np.zeros(3, image.dtype)
+        self.sizes[index] = image.size  # expect
+        return image + self.grids[key].sum()
+
+
+class Grid:
+    def __init__(self):
+        self.known = {}
+
+    def __call__(self, image):
+        self.known[image.size] = np.zeros(image.size)
+        return image + self.known[image.size]
+
+
+class Remembering:
+    def __init__(self):
+        self.known = {}
+
+    def __call__(self, sample):
+        path = sample["path"]
+        if path not in self.known:
+            self.known[path] = np.load(path)  # expect
+        return self.known[path]
+
+
+class WithComposed(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.transform = transforms.Compose([Grid(), Remembering()])
+
+    def __getitem__(self, index):
+        return self.transform({"path": self.paths[index]})
+
+
+class Registers(Dataset):
+    """Lists of kinds, which are few."""
+
+    def __init__(self, paths, operations):
+        self.paths = paths
+        self.operations = operations
+        self.kinds = []
+        self.names = set()
+
+    def __getitem__(self, index):
+        sample = np.load(self.paths[index])
+        for operation in self.operations:
+            sample, kind = operation(sample)
+            if kind not in self.kinds:
+                self.kinds.append(kind)
+            if kind.name not in self.names:
+                self.names.add(kind.name)
+        return sample
+
+
+class SeenBefore(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+        self.seen = set()
+
+    def __getitem__(self, index):
+        if index not in self.seen:
+            self.seen.add(index)  # expect
+        return np.load(self.paths[index])

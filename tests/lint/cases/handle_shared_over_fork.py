@@ -1,6 +1,7 @@
 """Datasets that keep files open."""
 
 import gzip
+import multiprocessing
 import os
 import sqlite3
 import tarfile
@@ -345,3 +346,125 @@ class PerWorkerStream(IterableDataset):
     def __iter__(self):
         self.stream = open(self.path)
         yield from self.stream
+
+
+class LeftBehind(Dataset):
+    """What is pickled for a spawned worker has no handle; the worker opens its own."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = h5py.File(path)
+
+    def __getstate__(self):
+        return {**self.__dict__, "file": None}
+
+    def __getitem__(self, index):
+        if self.file is None:
+            self.file = h5py.File(self.path)
+        return self.file["images"][index]
+
+
+def spawned(path):
+    return (
+        DataLoader(LeftBehind(path), num_workers=4, multiprocessing_context="spawn"),
+        DataLoader(LeftBehind(path), num_workers=4, multiprocessing_context=multiprocessing.get_context("forkserver")),
+    )
+
+
+class LeftBehindByReader(Dataset):
+    def __init__(self, path):
+        self.reader = PickledReader(path)
+
+    def __getitem__(self, index):
+        return self.reader.read(index)
+
+
+class PickledReader:
+    def __init__(self, path):
+        self.path = path
+        self.stream = open(path, "rb")
+
+    def __reduce__(self):
+        return PickledReader, (self.path,)
+
+    def read(self, index):
+        self.stream.seek(index)
+        return self.stream.read(8)
+
+
+def spawned_with_reader(path):
+    return DataLoader(LeftBehindByReader(path), num_workers=4, multiprocessing_context="spawn")
+
+
+class ForkedAllTheSame(Dataset):
+    """Fork pickles nothing, so ``__getstate__`` is never asked."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = h5py.File(path)  # expect
+
+    def __getstate__(self):
+        return {**self.__dict__, "file": None}
+
+    def __getitem__(self, index):
+        return self.file["images"][index]
+
+
+def forked(path, context):
+    return (
+        DataLoader(ForkedAllTheSame(path), num_workers=4, multiprocessing_context="spawn"),
+        DataLoader(ForkedAllTheSame(path), num_workers=4, multiprocessing_context="fork"),
+    )
+
+
+class NotPickled(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path)  # expect
+
+    def __getitem__(self, index):
+        return self.file["images"][index]
+
+
+def spawned_in_vain(path):
+    return DataLoader(NotPickled(path), num_workers=4, multiprocessing_context="spawn")
+
+
+class OpenedEarlyKeptLate(Dataset):
+    def __init__(self, root):
+        self.root = root
+        self._environment = None
+        with self.open() as environment:
+            self.length = environment.stat()["entries"]
+
+    def open(self):
+        return lmdb.open(self.root, readonly=True, lock=False)
+
+    @property
+    def environment(self):
+        if self._environment is None:
+            self._environment = self.open()
+        return self._environment
+
+    def __getitem__(self, index):
+        with self.environment.begin() as transaction:
+            return transaction.get(b"%d" % index)
+
+
+class OpenedAndKeptEarly(Dataset):
+    def __init__(self, root):
+        self.root = root
+        self._environment = None
+        self.length = self.environment.stat()["entries"]
+
+    def open(self):
+        return lmdb.open(self.root, readonly=True, lock=False)  # expect
+
+    @property
+    def environment(self):
+        if self._environment is None:
+            self._environment = self.open()
+        return self._environment
+
+    def __getitem__(self, index):
+        with self.environment.begin() as transaction:
+            return transaction.get(b"%d" % index)

@@ -231,3 +231,104 @@ def falls_back(model, dataset, workers=4):
         loader = DataLoader(dataset, num_workers=4)
     for _ in range(10):
         one_epoch(model, loader)
+
+
+def each_loader_once(model, valid_set, test_set):
+    loaders = [DataLoader(valid_set, num_workers=2), DataLoader(test_set, num_workers=2)]
+    for loader in loaders:
+        for batch in loader:
+            model(batch)
+
+
+def each_phase_once(model, valid_set, test_set):
+    loaders = {"valid": DataLoader(valid_set, num_workers=2), "test": DataLoader(test_set, num_workers=2)}
+    for phase in ("valid", "test"):
+        for batch in loaders[phase]:
+            model(batch)
+
+
+def each_loader_once_elsewhere(model, valid_set, test_set):
+    for name, loader in (
+        ("valid", DataLoader(valid_set, num_workers=2)),
+        ("test", DataLoader(test_set, num_workers=2)),
+    ):
+        print(name)
+        evaluate(model, loader)
+
+
+def each_phase_of_every_epoch(model, train_set, valid_set, epochs):
+    loaders = {
+        "train": DataLoader(train_set, num_workers=2),  # expect
+        "valid": DataLoader(valid_set, num_workers=2),  # expect
+    }
+    for epoch in range(epochs):
+        for phase in ("train", "valid"):
+            for batch in tqdm(loaders[phase], desc=f"{phase} {epoch}"):
+                model(batch)
+
+
+def endless(dataset, ordered):
+    if ordered:
+        loader = DataLoader(dataset, shuffle=False, num_workers=1)  # expect
+    else:
+        loader = DataLoader(dataset, shuffle=True, num_workers=1)  # expect
+    while True:
+        yield from loader
+
+
+def one_after_the_other(datasets):
+    for dataset in datasets:
+        yield from DataLoader(dataset, num_workers=1)
+
+
+def handed_on_once(dataset):
+    yield from DataLoader(dataset, num_workers=1)
+
+
+def endless_but_persistent(dataset, ranks):
+    loader = DataLoader(dataset, num_workers=1, persistent_workers=True)
+    while ranks:
+        yield from loader
+
+
+def endless_and_reloaded(dataset):
+    loader = DataLoader(dataset, num_workers=1)
+    while True:
+        loader.dataset.reload()
+        yield from loader
+
+
+def endless_but_rebuilt(dataset):
+    while True:
+        loader = DataLoader(dataset, num_workers=1)
+        yield from loader
+
+
+def several_iterators(model, parts):
+    iterators = []
+    for part in parts:
+        loader = DataLoader(part, num_workers=4)
+        iterators.append(iter(loader))
+    while True:
+        for iterator in iterators:
+            model(next(iterator))
+
+
+def one_iterator_goes_on(model, dataset, epochs):
+    iterator = iter(DataLoader(dataset, num_workers=4))
+    for epoch in range(epochs):
+        for step in range(100):
+            model(next(iterator))
+
+
+def iterator_renewed(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    iterator = iter(loader)
+    for epoch in range(epochs):
+        for step in range(100):
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                iterator = iter(loader)
+                batch = next(iterator)
+            model(batch)

@@ -121,3 +121,14 @@ def test_that_ranks_share(numbers: Dataset):
 
 def another_class(val_dataset, samplers):
     return samplers.DistributedSampler(val_dataset)
+
+
+def said_at_run_time(dataset_val, ranks):
+    if len(dataset_val) % ranks != 0:
+        print("some samples count twice")
+    return DistributedSampler(dataset_val, num_replicas=ranks, shuffle=False)
+
+
+def of_another_length(val_dataset, batches, ranks):
+    spare = len(batches) % ranks
+    return spare, DistributedSampler(val_dataset, num_replicas=ranks, shuffle=False)  # expect

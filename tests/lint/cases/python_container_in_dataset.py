@@ -1,13 +1,17 @@
 import collections
 import csv
 import glob
+import itertools
 import json
 import os
+import pickle
 import random
 from pathlib import Path
 
+import blobfile
 import cv2
 import h5py
+import json_tricks
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +20,8 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
+from torchvision.io import read_image
+from torchvision.transforms import RandomHorizontalFlip
 
 
 # --- filled in the constructor --------------------------------------------------------------------
@@ -31,6 +37,109 @@ class Listing(Dataset):
 
     def __getitem__(self, index):
         return Image.open(os.path.join(self.root, self.names[index]))
+
+
+class Heads(Dataset):
+    """A few of many, and one object many times."""
+
+    def __init__(self, root):
+        names = [name for name in os.listdir(root)]
+        self.first = names[:20]
+        self.rest = names[20:]  # expect
+        self.targets = []
+        self.images = []  # expect
+        for number, folder in enumerate(names):
+            found = glob.glob(folder + "/*")
+            self.images.extend(found)
+            self.targets.extend([number] * len(found))
+
+    def __getitem__(self, index):
+        return self.first[index], self.rest[index], self.targets[index], self.images[index]
+
+
+class HeadOfOneSplit(Dataset):
+    def __init__(self, path, split):
+        with open(path) as file:
+            ids = [entry["id"] for entry in json.load(file)]
+        if split == "val":
+            self.ids = ids[:20]
+        else:
+            self.ids = ids[20:]  # expect
+
+    def __getitem__(self, index):
+        return self.ids[index]
+
+
+class OtherJson(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.poses = [pose["joints"] for pose in json_tricks.load(file)]  # expect
+
+    def __getitem__(self, index):
+        return self.poses[index]
+
+
+class Sharded(Dataset):
+    def __init__(self, paths, rank, ranks):
+        self.paths = paths[rank:][::ranks]  # expect
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+
+
+def images_below(folder):
+    found = []
+    for name in sorted(blobfile.listdir(folder)):
+        if name.endswith(".png"):
+            found.append(blobfile.join(folder, name))
+        elif blobfile.isdir(name):
+            found.extend(images_below(name))
+    return found
+
+
+def make_sharded(folder, rank, ranks):
+    return Sharded(images_below(folder), rank, ranks)
+
+
+class Unpickled(Dataset):
+    def __init__(self, paths):
+        self.scenes = []  # expect
+        self.calibration = {}
+        for path in paths:
+            with open(path, "rb") as file:
+                self.include(pickle.load(file))
+
+    def include(self, scenes):
+        self.scenes.extend(scenes)
+
+    def __getitem__(self, index):
+        return self.scenes[index]
+
+
+class UnpickledArray(Dataset):
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.rows = pickle.load(file)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class HeadOfArray(Dataset):
+    def __init__(self, path):
+        self.rows = np.load(path)[:1000]
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class OfSeveralKinds(Dataset):
+    def __init__(self, root):
+        kinds = ["png", "jpg"]
+        self.paths = list(itertools.chain(*[list(Path(root).rglob("*." + kind)) for kind in kinds]))  # expect
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
 
 
 class Globbed(Dataset):
@@ -540,3 +649,82 @@ class Ready(ImageFolder):
     def __getitem__(self, index):
         path, target = self.samples[index]
         return path, target
+
+
+class InstanceImages(Dataset):
+    """A few decoded images, repeated; what is noted beside them is not many either."""
+
+    def __init__(self, root, class_root, repeats):
+        self.instance_images = []
+        for image in [Image.open(path) for path in Path(root).iterdir()]:
+            self.instance_images.extend(itertools.repeat(image, repeats))
+        self.buckets = []
+        for image in self.instance_images:
+            self.buckets.append(image.size)
+        self.class_paths = list(Path(class_root).iterdir())
+
+    def __getitem__(self, index):
+        image = self.instance_images[index]
+        return image, self.buckets[index], Image.open(self.class_paths[index % len(self.class_paths)])
+
+
+class PairedImages(Dataset):
+    def __init__(self, root):
+        self.paths = sorted(Path(root).glob("*.png"))
+        self.pairs = []
+        for number, path in enumerate(self.paths):
+            self.pairs.append((read_image(path), number))
+
+    def __getitem__(self, index):
+        return self.pairs[index], self.paths[index]
+
+
+class ListOfTransforms(Dataset):
+    """The list holds transforms, not images."""
+
+    def __init__(self, root, flip):
+        self.paths = sorted(Path(root).glob("*.png"))  # expect
+        self.steps = []
+        if flip:
+            self.steps.append(RandomHorizontalFlip(0.5))
+
+    def __getitem__(self, index):
+        image = Image.open(self.paths[index])
+        for step in self.steps:
+            image = step(image)
+        return image
+
+
+class OneImage(Dataset):
+    def __init__(self, root, background):
+        self.paths = sorted(Path(root).glob("*.png"))  # expect
+        self.background = Image.open(background)
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index]), self.background
+
+
+class Folders(Dataset):
+    def __init__(self, root):
+        self.files = []  # expect
+        self.targets = []
+        self.sources = []  # expect
+        for target, folder in enumerate(sorted(os.listdir(root))):
+            for file in os.listdir(os.path.join(root, folder)):
+                self.files.append(file)
+                self.targets.append(target)
+                source = folder + file
+                self.sources.append(source)
+
+    def __getitem__(self, index):
+        return self.files[index], self.targets[index], self.sources[index]
+
+
+class Flat(Dataset):
+    def __init__(self, root):
+        self.numbers = []  # expect
+        for number, _ in enumerate(os.listdir(root)):
+            self.numbers.append(number)
+
+    def __getitem__(self, index):
+        return self.numbers[index]

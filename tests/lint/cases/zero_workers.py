@@ -50,6 +50,12 @@ def main(model, paths, epochs):
     train(model, DataLoader(dataset=cifar, batch_size=100, shuffle=True))  # expect
 
 
+def without_backward(update, paths):
+    train_loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)  # expect
+    for batch in train_loader:
+        update(batch)
+
+
 # --- silent ----------------------------------------------------------------------------
 
 
@@ -86,3 +92,26 @@ def for_debugging(model, paths, debug):
 
 def unknown(model, make_dataset):
     train(model, DataLoader(make_dataset()))
+
+
+def features_in_order(extract, train_paths):
+    train_loader = DataLoader(Photos(train_paths), batch_size=8)
+    for batch in train_loader:
+        extract(batch)
+
+
+def looked_at(show, paths):
+    loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)
+    for batch in loader:
+        show(batch)
+
+
+def never_iterated(paths):
+    train_loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)
+    return len(train_loader)
+
+
+def to_be_written(paths):
+    train_loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)
+    for images in train_loader:
+        pass

@@ -162,4 +162,5 @@ def test_any_change_of_a_record_is_read_or_refused(data: st.DataObject) -> None:
         facts = store.decode(record)
     except store.StoreError:
         return
+    assert isinstance(facts, FileFacts)
     store.encode(facts)

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from dl_lint.facts.tokens import might_matter
+from dl_lint.facts.tokens import is_opaque, might_matter
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -34,6 +34,10 @@ CASES = Path(__file__).parents[1] / "cases"
         "from accelerate import Accelerator\nloader = accelerator.prepare(loader)\n",
         "import lightning as L\nclass D(L.LightningDataModule):\n  def train_dataloader(self): ...\n",
         "torch.cuda.empty_cache()\n",
+        "import torch\nfrom .loaders import (\n    make,\n)\nmake().dataset = None\n",
+        "import torch\nfor x in args.loader_train: x.cuda()\n",
+        "import random\nclass Gain:\n  def __init__(self): self.rng = random.Random()\n",
+        "options = Options().parse()\nif __name__ == '__main__':\n    Trainer(options).run()\n",
     ],
 )
 def test_a_file_with_a_site_matters(text: str) -> None:
@@ -51,10 +55,37 @@ def test_a_file_with_a_site_matters(text: str) -> None:
         "class Headers(dict):\n  def __getitem__(self, key): ...\n",
         "tokens = yaml.load(text, Loader=yaml.SafeLoader)\n",
         "parser.add_argument('--epochs')\n",
+        "import numpy as np\nrng = np.random.default_rng(0)\n",
+        "import torch\nfrom ..loaders import (\n    FileLoaderMixin,\n    LoraLoaderMixin\n)\nx = P\n",
+        "import torch\nclass Pipeline:\n  'See [`~loaders.WeightsLoaderMixin.load`].'\n",
+        "if __name__ == '__main__':\n    print(parser.parse_args().text)\n",
     ],
 )
 def test_a_file_without_one_is_spared(text: str) -> None:
     assert not might_matter(text.encode())
+
+
+MODELS = "import torch\n" + "# layers\n" * 3000 + "\nclass Net(torch.nn.Module):\n    pass\n\n\ndef make(): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        (MODELS, "Net", False),
+        (MODELS, "Absent", False),
+        ("from .b import x\n", "y", False),
+        (MODELS, "make", True),
+        ("from .b import *\n", "y", True),
+        ("class Net: ...\n", "Net", True),
+        (MODELS.replace("class Net", "@dataclass\nclass Net"), "Net", True),
+        (MODELS + "for epoch in range(9): ...\n", "Net", True),
+        (MODELS + "def parse(self, batch): ...\n", "Net", True),
+        (MODELS + "def collate_fn(batch): ...\n", "Net", True),
+        (MODELS.replace("torch", "keras"), "Net", True),
+    ],
+)
+def test_a_file_is_read_for_a_name_that_it_may_say_something_about(text: str, name: str, said: bool) -> None:
+    assert is_opaque(text.encode(), name) is not said
 
 
 def test_the_user_s_own_loader_classes_matter() -> None:

@@ -35,6 +35,7 @@ def test_json_has_the_shape_of_ruffs_with_name_severity_and_related_places(repor
         {
             "message": "built here",
             "filename": "src/data.py",
+            "cell": None,
             "location": {"row": 3, "column": 10},
             "end_location": {"row": 3, "column": 27},
         }
@@ -48,6 +49,7 @@ def test_json_has_the_shape_of_ruffs_with_name_severity_and_related_places(repor
             {
                 "content": "",
                 "filename": "src/a b,c:%.py",
+                "cell": None,
                 "location": {"row": 1, "column": 6},
                 "end_location": {"row": 1, "column": 25},
             }

@@ -23,6 +23,8 @@ LITERALS = [
     ("probe(None is None)", "True"),
     ("probe([1, 'a'])", "list(1, 'a')"),
     ("probe((1, 2)[-1])", "2"),
+    ("probe([1, 2, 3][1:])", "list of 1 | 2 | 3"),
+    ("probe([1, 1][1:][0])", "1"),
     ("probe({'a': 1}['a'])", "1"),
     ("probe({'a': 1}.get('b', 5))", "5"),
     ("probe(1 if x else 2)", "1 | 2"),
@@ -54,6 +56,22 @@ FLOWS = {
     "an arm that leaves does not reach": (
         "def f(c):\n    x = 0\n    if c:\n        x = 1\n        return\n    probe(x)",
         "0",
+    ),
+    "two tests of one flag go the same way": (
+        "if f:\n    x = 1\nelse:\n    x = 2\nif f:\n    probe(x)",
+        "1",
+    ),
+    "also if one of them is denied": (
+        "if not a.f:\n    x = 1\nelse:\n    x = 2\nif a.f:\n    probe(x)",
+        "2",
+    ),
+    "unless the flag is bound anew": (
+        "f = g()\nif f:\n    x = 1\nelse:\n    x = 2\nf = g()\nif f:\n    probe(x)",
+        "1 | 2",
+    ),
+    "tests of two flags do not": (
+        "if f:\n    x = 1\nelse:\n    x = 2\nif g:\n    probe(x)",
+        "1 | 2",
     ),
     "an arm that raises counts as covered": (
         "if c == 1:\n    x = 1\nelif c == 2:\n    x = 2\nelse:\n    raise E\nprobe(x)",
@@ -115,6 +133,11 @@ CALLS = {
     "a function handed over": ("def f(g):\n    return g(1)\ndef h(x):\n    return [x]\nprobe(f(h))", "list(1)"),
     "a generator": ("def f(xs):\n    for x in xs:\n        yield x\nfor x in f([1, 2]):\n    probe(x)", "1 | 2"),
     "a parameter of all callers": ("def f(x):\n    probe(x)\nf(1)\nf(2)", "1 | 2"),
+    "a slice of a parameter": ("def f(x):\n    return x[1:][::2]\nprobe(f([1, 2]))", "list of 1 | 2"),
+    "a chain of whatever a list holds": (
+        "import itertools\nfor x in itertools.chain(*[[1, 2], [3]]):\n    probe(x)",
+        "1 | 2 | 3",
+    ),
     "a parameter nobody passes": ("def f(x=4):\n    probe(x)", "parameter default 4"),
     "a parameter nobody knows": ("def f(x):\n    probe(x)", "unknown"),
     "a spawned function": (
@@ -181,6 +204,17 @@ CLASSES = {
         "class C:\n    def __iter__(self):\n        return self\n    def __next__(self):\n        return 1\n"
         "probe(next(iter(C())))",
         "1",
+    ),
+    "iterators of each other": (
+        "class A:\n    def __iter__(self):\n        return B()\nclass B:\n    def __iter__(self):\n"
+        "        return A()\nfor x in A():\n    probe(x)",
+        "unknown",
+    ),
+    "a wrapper of what builds it": (
+        "class Plain:\n    classes = 3\nclass Repeated:\n    def __init__(self, inner):\n"
+        "        self.classes = inner.classes\ndef build(config):\n    if 'inner' in config:\n"
+        "        return Repeated(build(config['inner']))\n    return Plain()\nprobe(build(read()).classes)",
+        "3",
     ),
 }
 

@@ -1,0 +1,42 @@
+"""What the files of a tree say line by line, for those who show findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.source import NEWLINE, Source, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dl_lint.notebook import Cell
+
+
+class Texts:
+    """Lines and cells by path: of the content given, or from the disk for a file beyond it."""
+
+    def __init__(self, data: Mapping[str, bytes]) -> None:
+        self._data = data
+        self._sources: dict[str, Source | None] = {}
+        self._lines: dict[str, tuple[str, ...]] = {}
+
+    def lines(self, path: str) -> tuple[str, ...]:
+        """Without their ends; none for a file that cannot be read any more."""
+        if path not in self._lines:
+            source = self._source(path)
+            self._lines[path] = () if source is None else tuple(NEWLINE.split(source.text))
+        return self._lines[path]
+
+    def cell(self, path: str, row: int) -> Cell | None:
+        """The cell of a notebook in which a row stands."""
+        source = self._source(path)
+        return None if source is None or source.notebook is None else source.notebook.cell(row)
+
+    def _source(self, path: str) -> Source | None:
+        if path not in self._sources:
+            try:
+                data = self._data.get(path)
+                self._sources[path] = Source.read(path) if data is None else Source.of(path, data)
+            except SourceError:
+                self._sources[path] = None
+        return self._sources[path]

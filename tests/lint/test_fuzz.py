@@ -1,0 +1,35 @@
+"""A small share of what ``benchmarks/lint_fuzz.py`` feeds to dl-lint: code that nobody wrote for it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "lint_fuzz.py"
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> dict[str, Any]:
+    return runpy.run_path(str(SCRIPT))
+
+
+def crashes(counts: dict[str, int]) -> list[str]:
+    return [key for key in counts if key.startswith("CRASH")]
+
+
+def test_broken_cases_go_through_every_rule_and_fix(fuzz: dict[str, Any]) -> None:
+    counts = fuzz["lint_mutated"](20, jobs=1, seed=1)
+    assert crashes(counts) == []
+    assert counts["files linted"] == 20
+    assert counts["fixes"] > 0
+
+
+def test_a_crash_would_be_seen(fuzz: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dl_lint.project import Project
+
+    (tmp_path / "data.py").write_text("from torch.utils.data import DataLoader\n")
+    monkeypatch.setattr(Project, "loaders", lambda _: 1 / 0)
+    assert crashes(fuzz["lint_and_mend"](str(tmp_path), jobs=1))
