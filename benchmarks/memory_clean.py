@@ -332,6 +332,34 @@ def slow_numbers() -> DataLoader[Any]:
     return load(Read(ROWS, get, rows=np.zeros((ROWS, 8))))
 
 
+def _slow(seconds: float, sample: Any, **options: Any) -> DataLoader[Any]:
+    def get(_: Any, at: int) -> Any:
+        time.sleep(seconds)
+        return sample(at)
+
+    return load(Read(ROWS, get), **options)
+
+
+@clean
+def slow_tensors() -> DataLoader[Any]:
+    return _slow(0.002, lambda at: torch.tensor(float(at)))
+
+
+@clean
+def slow_single_tensors() -> DataLoader[Any]:
+    return _slow(0.002, lambda at: torch.tensor(float(at)), batch_size=1)
+
+
+@clean
+def slow_dicts() -> DataLoader[Any]:
+    return _slow(0.002, lambda at: {"x": torch.rand(3), "y": at, "name": f"sample {at}"}, batch_size=4)
+
+
+@clean
+def slower_arrays() -> DataLoader[Any]:
+    return _slow(0.005, lambda at: (np.random.rand(4), at), batch_size=2)
+
+
 @clean
 def some_samples_raise() -> DataLoader[Any]:
     def get(self: Any, at: int) -> Any:

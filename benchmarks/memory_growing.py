@@ -77,6 +77,27 @@ def slow_leak_of_arrays() -> DataLoader[Any]:
     return load(Read(ROWS, get, log=[]))
 
 
+@accumulates("leak", path="dataset.log")
+def slow_leak_of_records() -> DataLoader[Any]:
+    def get(self: Any, at: int) -> int:
+        time.sleep(0.002)
+        self.log.append({"path": path_of(at)})
+        return at
+
+    return load(Read(ROWS, get, log=[]))
+
+
+@accumulates("cache", path="dataset.cache")
+def slow_cache_of_records() -> DataLoader[Any]:
+    def get(self: Any, at: int) -> int:
+        if at not in self.cache:
+            time.sleep(0.001)
+            self.cache[at] = {"path": path_of(at)}
+        return len(self.cache[at])
+
+    return load(Read(ROWS, get, cache={}))
+
+
 @accumulates("cache", path="dataset.cache")
 def cache_of_arrays() -> DataLoader[Any]:
     def get(self: Any, at: int) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dataloader.probe.allocator import BLOCK
 from pytest_dataloader.probe.copying import MIB, NOTHING, WORTH_LOOKING, Comparison, Scattered, Share
 from pytest_dataloader.probe.footprint import PAGE
-from pytest_dataloader.probe.reading import AGAIN, FIRST, SECOND, WARM
+from pytest_dataloader.probe.reading import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ SCATTERED_HITS = 20
 SCATTERED_SHARE = 0.2
 """Where reading jumps about in a large container, hits must reach this share of what its reads could touch: guilty
 lists reach 0.9 to 1.0, unread ones 0.00."""
-LEAK_BLOCKS, LEAK_BYTES = 0.25, 256.0
-"""Per sample, from which allocation counts as growth; clean loaders stay below 0.1 blocks and 20 bytes."""
-LEAK_LEAST_BLOCKS, LEAK_LEAST_BYTES = 64, 64 * 1024
+LEAK_BYTES = 256.0
+"""Per sample, from which allocation counts as growth; clean loaders stay below 20 bytes."""
+LEAK_LEAST_BYTES = 64 * 1024
 SLOW_LEAK_BYTES, SLOW_LEAK_LEAST_BYTES = 48.0, 96 * 1024
 """A lower rate counts once it has added up to more than glibc's per-thread caches could hide (230 kB at the very
 most, filled in the first window): a batch of 64 small samples that is kept is 90 bytes a sample."""
@@ -188,12 +188,14 @@ def accumulation_of(found: Comparison) -> Accumulation:
     sizes = _per_sample(found, "malloc_bytes")
     grown = [_gained(found, SECOND, AGAIN, name) for name in ("blocks", "malloc_bytes")]
     least_bytes = SLOW_LEAK_BYTES if grown[1] >= SLOW_LEAK_LEAST_BYTES else LEAK_BYTES
-    first, second, again = (max(blocks[at] / LEAK_BLOCKS, sizes[at] / least_bytes) for at in range(3))
-    lasting = grown[0] >= LEAK_LEAST_BLOCKS or grown[1] >= LEAK_LEAST_BYTES
+    first, second, again = (max(blocks[at] / GROWTH_BLOCKS, sizes[at] / least_bytes) for at in range(3))
+    lasting = grown[0] >= NOISE_BLOCKS or grown[1] >= LEAK_LEAST_BYTES
     if second >= 1 and again >= 1 and again >= second / 2 and lasting:
         return Accumulation("leak", _cost(blocks[2], sizes[2]), blocks[2], _grown(found, SECOND, AGAIN))
-    gained = [_gained(found, WARM, SECOND, name) for name in ("blocks", "malloc_bytes")]
-    lasting = gained[0] >= LEAK_LEAST_BLOCKS or gained[1] >= LEAK_LEAST_BYTES
+    lasting = (
+        _gained(found, FIRST, SECOND, "blocks") >= NOISE_BLOCKS
+        or _gained(found, WARM, SECOND, "malloc_bytes") >= LEAK_LEAST_BYTES
+    )
     if first >= 1 and second >= 1 and second >= first / 2 and again < second / 4 and lasting and not _is_buffer(found):
         path = _grown(found, FIRST, SECOND)
         return Accumulation("cache", _cost(blocks[1], sizes[1]), blocks[1], path, found.walk.bounds.get(path))

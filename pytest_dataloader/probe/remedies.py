@@ -9,6 +9,7 @@ from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks.memory import Memory
+    from pytest_dataloader.probe.growth import Attribute
 
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
@@ -45,7 +46,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
     for line in seen.attributes[:8]:
         share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
-        lines.append(f"  {line.finest}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
+        lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
     if len(seen.attributes) > 8:
         lines.append(f"  and {len(seen.attributes) - 8} more")
     lines += [
@@ -54,6 +55,11 @@ def screen(seen: Memory, allowed: str = "") -> str:
         for worker in seen.worker_growth[:8]
     ]
     return "\n".join(lines)
+
+
+def _place(line: Attribute) -> str:
+    """The attribute, and the part of its objects that most of its bytes lie in."""
+    return line.path if line.finest in (line.path, f"{line.path}[*]") else f"{line.path} (most of it {line.finest})"
 
 
 def _watched(seen: Memory) -> str:
@@ -104,8 +110,9 @@ def _warm_up(seen: Memory) -> str:
 def _copy_on_access(seen: Memory) -> str:
     shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
     measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
+    where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
     return (
-        f"{seen.attribute} holds {seen.count:,} {seen.type} objects, and reading one writes to its reference count, "
+        f"{where} holds {seen.count:,} {seen.type} objects, and reading one writes to its reference count, "
         f"which copies its page into the worker: {measured} (an idle worker copied none); {_cost(seen)}"
     )
 

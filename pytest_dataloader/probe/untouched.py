@@ -28,7 +28,7 @@ def put_back(loader: Any) -> Iterator[None]:
     restorers = list(_global_states())
     roots = [vars(loader).get(name) for name in ("dataset", "sampler", "batch_sampler")]
     for thing in _reachable(loader):
-        state = _random_state(thing)
+        state = random_state(thing)
         if state is not None:
             restorers.append(state)
         elif _is_ours_to_restore(thing, roots):
@@ -58,7 +58,7 @@ def _global_states() -> Iterator[Callable[[], None]]:
         yield lambda: torch.cuda.set_rng_state_all(devices)
 
 
-def _random_state(thing: object) -> Callable[[], None] | None:
+def random_state(thing: object) -> Callable[[], None] | None:
     """How to put a random generator back where it stands now; None for anything else."""
     import torch
 
@@ -128,7 +128,7 @@ def _worth_following(thing: object) -> bool:
 
     if isinstance(thing, torch.Tensor | type | types.ModuleType | types.FunctionType):
         return False
-    return isinstance(thing, list | tuple | dict) or hasattr(thing, "__dict__") or _random_state(thing) is not None
+    return isinstance(thing, list | tuple | dict) or hasattr(thing, "__dict__") or random_state(thing) is not None
 
 
 def _contents(thing: object) -> list[object]:

@@ -41,6 +41,8 @@ class Stamp:
     throttled_ns: int = 0
     ready: int = 0
     """Batches made and not yet handed out."""
+    waited_ns: int = 0
+    """What a consumer that takes its time waited for batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ class Window:
     starting_ns: int = 0
     """Spent on starting epochs, up to their first batch, where the window holds whole epochs."""
     stretches: int = 1
+    handed: int = 0
+    """Batches handed out."""
+    waited_ns: int = 0
 
     @property
     def own_cpu_ns(self) -> int:
@@ -94,6 +99,8 @@ def stretch(start: Stamp, end: Stamp, *, batches: int, samples: int, starting_ns
         steal_ns=end.steal_ns - start.steal_ns,
         throttled_ns=end.throttled_ns - start.throttled_ns,
         starting_ns=starting_ns,
+        handed=batches,
+        waited_ns=end.waited_ns - start.waited_ns,
     )
 
 
@@ -194,7 +201,7 @@ def _half_done(window: Window, workers: int) -> float:
     return 2 * math.sqrt(window.stretches * workers / 6) / window.batches
 
 
-_STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 """97.5 % points of Student's t for 1 to 10 degrees of freedom."""
 
 
@@ -203,4 +210,4 @@ def _half_width(values: Sequence[float]) -> float:
     logs = [math.log(value) for value in values if value > 0]
     if len(logs) < 2:
         return math.log(2.0)
-    return _STUDENT[min(len(logs) - 2, 9)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return STUDENT[min(len(logs) - 2, 9)] * statistics.stdev(logs) / math.sqrt(len(logs))
