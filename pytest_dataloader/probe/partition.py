@@ -1,0 +1,90 @@
+"""What the views of all ranks say together: disjoint, complete, of equal length, reshuffled; pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dataloader.probe.ranks import View
+
+LISTED = 16
+"""Padded indices that evidence lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All ranks of one world size. ``padding`` is how many samples are repeated to make the shares equal; ``repeated``
+    are repeated beyond that, ``lost`` come on no rank beyond ``dropped``, which drop_last leaves out.
+    """
+
+    world_size: int
+    samples: tuple[int, ...]
+    batches: tuple[int, ...]
+    padding: int
+    padded: tuple[Any, ...]
+    repeated: int
+    lost: int
+    dropped: int
+    unsharded: bool
+    same_order: bool
+    complete: bool
+    error: str = ""
+
+    @property
+    def unequal(self) -> bool:
+        """Whether ranks have different numbers of batches: those with more wait for the others for ever."""
+        return len(set(self.batches)) > 1
+
+    @property
+    def clean(self) -> bool:
+        """Whether the shares are disjoint and complete."""
+        return not (self.repeated or self.lost or self.unsharded or self.error)
+
+
+def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops: bool) -> World:
+    """Hold the shares of all ranks against ``whole``, what one rank alone reads.
+
+    ``slack`` samples may be repeated to make shares equal, or dropped to the same end.
+    """
+    error = next((view.error for view in views if view.error), "")
+    shares = [view.epochs[0] if view.epochs else () for view in views]
+    complete = all(view.complete for view in views)
+    expected = Counter(whole)
+    found = Counter(itertools.chain.from_iterable(shares))
+    more, less = (found - expected, expected - found) if complete else (Counter[Any](), Counter[Any]())
+    doubled = not whole or not complete or found.total() >= len(views) * expected.total()
+    unsharded = len(views) > 1 and not error and doubled and _is_unsharded(shares, complete)
+    padding = more.total() if more.total() <= slack and not unsharded else 0
+    lost = less.total()
+    # Cutting a rest that does not go round is what drop_last does, and what people do by hand.
+    dropped = lost if lost <= slack and (drops or len(set(map(len, shares))) == 1) else 0
+    first = views[0]
+    return World(
+        world_size=len(views),
+        samples=tuple(map(len, shares)),
+        batches=tuple(view.batches for view in views) if complete else (),
+        padding=padding,
+        padded=tuple(sorted(more, key=str)[:LISTED]) if padding else (),
+        repeated=more.total() - padding,
+        lost=lost - dropped,
+        dropped=dropped,
+        unsharded=unsharded,
+        same_order=len(first.epochs) == 2 and first.epochs[0] == first.epochs[1] and len(first.epochs[0]) > 1,
+        complete=complete,
+        error=error,
+    )
+
+
+def _is_unsharded(shares: Sequence[Sequence[Any]], complete: bool) -> bool:
+    if not shares[0]:
+        return False
+    if complete:
+        return all(Counter(share) == Counter(shares[0]) for share in shares)
+    length = min(map(len, shares))
+    alike = all(share[:length] == shares[0][:length] for share in shares)
+    return alike and len(set(shares[0][:length])) > 1

@@ -1,0 +1,79 @@
+"""The order check on real loaders: every fault is found and named, no twin is accused, nothing is touched."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+
+from pytest_dataloader.checks import Setting, order
+from pytest_dataloader.checks.order import judge, measure
+from tests.zoo.case import assert_found
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Rotating, Rows, Stream
+
+QUICK = Setting()
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_named(name: str) -> None:
+    case = FAULTS[name]
+    seen = measure(case.make(), setting=QUICK)
+    assert_found(case, seen.faults, judge(seen))
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_what_may_be_meant_is_inconclusive(name: str) -> None:
+    case = UNSURE[name]
+    seen = measure(case.make(), setting=QUICK)
+    assert [(fault.kind, fault.source) for fault in seen.faults] == [(case.kind, case.source)]
+    assert judge(seen).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_twin_is_not_accused(name: str) -> None:
+    seen = measure(CLEAN[name].make(), setting=QUICK)
+    assert judge(seen).outcome == "passed", judge(seen).reason
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
+    seen = measure(DataLoader(Stream(sharded=False), 8, num_workers=2, multiprocessing_context=method), setting=QUICK)
+    assert [fault.kind for fault in seen.faults] == ["unsharded"]
+    seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=QUICK)
+    assert (judge(seen).outcome, seen.compared) == ("passed", SIZE)
+
+
+def test_what_drop_last_costs_is_stated() -> None:
+    verdict = judge(measure(CLEAN["drop_last"].make(), setting=QUICK))
+    assert "drop_last leaves out 5 of 93 in every epoch" in verdict.reason
+
+
+def test_what_was_seen_only_in_part_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "_MOST", 24)
+    seen = measure(DataLoader(Rows(), 8, True, num_workers=2), setting=QUICK)
+    assert "the first 24 samples of an epoch were read" in judge(seen).reason
+    assert (judge(seen).outcome, seen.left_out, seen.samples) == ("passed", 0, (24, 24))
+    assert [fault.kind for fault in measure(FAULTS["unsharded stream"].make(), setting=QUICK).faults] == ["unsharded"]
+    assert judge(measure(CLEAN["stream"].make(), setting=QUICK)).outcome == "passed"
+
+
+def test_the_loader_its_epoch_and_random_states_are_as_they_were() -> None:
+    dataset = Rotating(3)
+    sampler: Any = DistributedSampler(dataset, num_replicas=2, rank=0)
+    sampler.set_epoch(7)
+    for loader in (
+        DataLoader(dataset, 8, sampler=sampler, num_workers=2),
+        DataLoader(dataset, 8, sampler=RandomSampler(dataset)),
+        DataLoader(EpochStream(5), 8, num_workers=1, persistent_workers=True),
+    ):
+        attributes, state, python = dict(vars(loader)), torch.get_rng_state(), random.getstate()
+        measure(loader, setting=QUICK)
+        assert vars(loader) == attributes
+        assert torch.equal(state, torch.get_rng_state())
+        assert python == random.getstate()
+        assert (dataset.epoch, sampler.epoch) == (3, 7)
+        assert loader.dataset.epoch in (3, 5)  # type: ignore[attr-defined]  # both kinds have one

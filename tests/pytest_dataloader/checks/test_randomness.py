@@ -1,0 +1,174 @@
+"""The randomness check on real loaders: every fault is found and named, no twin is accused, nothing is touched."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from pytest_dataloader.checks import Setting, randomness
+from pytest_dataloader.checks.randomness import judge, measure
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.draws import Draws
+from pytest_dataloader.probe.generators import Standing
+from pytest_dataloader.probe.journal import Entry
+from tests.zoo.case import assert_found
+from tests.zoo.randomness import (
+    CLEAN,
+    FAULTS,
+    MODULE_RNG,
+    Rows,
+    from_module,
+    from_numpy,
+    from_own,
+    numpy_generator,
+    seed_alike,
+)
+
+QUICK = Setting()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_named(name: str) -> None:
+    case = FAULTS[name]
+    seen = measure(case.make(), setting=QUICK)
+    assert_found(case, seen.faults, judge(seen))
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_twin_is_not_accused(name: str) -> None:
+    seen = measure(CLEAN[name].make(), setting=QUICK)
+    assert judge(seen).outcome == "passed", judge(seen).reason
+    assert seen.samples_read
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
+    frozen = DataLoader(Rows(from_own, rng=numpy_generator()), 8, num_workers=2, multiprocessing_context=method)
+    seen = measure(frozen, setting=QUICK)
+    assert [(fault.kind, fault.source) for fault in seen.faults] == [("frozen_generator", "dataset.rng")]
+
+
+def test_the_loader_and_every_generator_are_as_they_were() -> None:
+    for workers in (0, 2):
+        loader = DataLoader(
+            Rows(from_module, rng=numpy_generator()), 8, True, num_workers=workers, generator=torch.Generator()
+        )
+        before, attributes = states(loader), dict(vars(loader))
+        measure(loader, setting=QUICK)
+        assert states(loader) == before
+        assert vars(loader) == attributes
+        assert type(loader.dataset) is Rows
+
+
+def states(loader: DataLoader[Any]) -> list[str]:
+    dataset: Any = loader.dataset
+    generators = (
+        MODULE_RNG.bit_generator.state,
+        dataset.rng.bit_generator.state,
+        loader.generator.get_state().tolist(),
+    )
+    return [
+        str(each) for each in (random.getstate(), np.random.get_state(), torch.get_rng_state().tolist(), *generators)
+    ]
+
+
+def test_two_faults_are_both_named() -> None:
+    both = Rows(lambda self, index: from_own(self, index) + from_numpy(self, index), rng=numpy_generator())
+    seen = measure(DataLoader(both, 8, num_workers=2, worker_init_fn=seed_alike), setting=QUICK)
+    assert {fault.source for fault in seen.faults} == {"dataset.rng", "seed_alike"}
+    assert {each.code for each in judge(seen).advice} == {"DL402", "DL403"}
+
+
+def seeded_alike(rank: int, world_size: int) -> DataLoader[Any]:
+    del rank, world_size
+    return DataLoader(Rows(from_numpy), 8, num_workers=2, generator=torch.Generator().manual_seed(0))
+
+
+def seeded_by_rank(rank: int, world_size: int) -> DataLoader[Any]:
+    del world_size
+    return DataLoader(Rows(from_numpy), 8, num_workers=2, generator=torch.Generator().manual_seed(rank))
+
+
+def left_to_torch(rank: int, world_size: int) -> DataLoader[Any]:
+    del rank, world_size
+    return DataLoader(Rows(from_numpy), 8, num_workers=2)
+
+
+def test_ranks_that_are_seeded_alike_are_found() -> None:
+    seen = measure(seeded_alike(0, 1), setting=Setting(build=seeded_alike))
+    assert [(fault.kind, fault.source) for fault in seen.faults] == [("same_seed_on_ranks", "seeded_alike")]
+    assert judge(seen).outcome == "failed"
+    for build in (seeded_by_rank, left_to_torch):
+        seen = measure(build(0, 1), setting=Setting(build=build))
+        assert (judge(seen).outcome, seen.ranks) == ("passed", 2)
+
+
+class Counting(Rows):
+    """What changes in every worker alike, and is not random."""
+
+    calls = 0
+
+    def __getitem__(self, index: int) -> Any:
+        self.calls += 1
+        return index, self.calls
+
+
+def test_alike_without_a_known_generator_is_told_but_not_accused() -> None:
+    verdict = judge(measure(DataLoader(Counting(), 8, num_workers=2), setting=QUICK))
+    assert verdict.outcome == "inconclusive"
+    assert "a generator that was not found" in verdict.reason
+
+
+def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Raising(Rows):
+        def __getitem__(self, index: int) -> Any:
+            raise LookupError("no row")
+
+    with pytest.raises(LookupError, match="no row"):
+        measure(DataLoader(Raising(), 8, num_workers=1), setting=QUICK)
+
+    class Hanging(Rows):
+        def __getitem__(self, index: int) -> Any:
+            import time
+
+            time.sleep(60)
+
+    monkeypatch.setattr("pytest_dataloader.probe.provenance._WAIT_SECONDS", 1.0)
+    with pytest.raises(NotMeasured, match="hangs"):
+        measure(DataLoader(Hanging(), 8, num_workers=1), setting=QUICK)
+
+
+def test_what_a_slow_dataset_did_not_show_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness, "_SECONDS", 0.0)
+    seen = measure(DataLoader(Rows(from_numpy), 8, num_workers=2), setting=QUICK)
+    assert "not all that were planned" in judge(seen).reason
+
+
+def call(number: int, before: str, after: str, *, worker: int = 0, epoch: int = 0, unused: bool = False) -> Entry:
+    standings = {"rng": Standing(before, before)}, {"rng": Standing(after, after, unused)}
+    return Entry("sample", epoch, worker, number, (number % 2,), (after,), *standings)
+
+
+FROZEN = [call(0, "a", "b"), call(1, "b", "c"), call(0, "a", "b", worker=1), call(1, "b", "c", worker=1)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "kinds"),
+    [
+        (FROZEN, ["frozen_generator"]),
+        ([call(0, "a", "b"), call(1, "b", "c"), call(0, "x", "y", worker=1), call(1, "y", "z", worker=1)], []),
+        ([call(0, "a", "b"), call(0, "a", "b", worker=1)], []),  # once: a table made on first use
+        ([call(0, "a", "b"), call(1, "b", "c"), call(2, "x", "b"), call(3, "y", "c")], []),  # seeded by the index
+        ([call(0, "a", "k"), call(2, "x", "k"), call(3, "y", "k")], ["reseeding_per_sample"]),
+        ([call(2, "x", "k", unused=True), call(3, "y", "k", unused=True)], []),  # seeded, never drawn from
+    ],
+)  # fmt: skip
+def test_faults_follow_from_states(entries: list[Entry], kinds: list[str]) -> None:
+    draws = Draws(entries, {"sample": 2, "collate": 2}, True, {})
+    functions = {"sample": "Rows.__getitem__", "collate": "collate", "start": "init"}
+    assert [fault.kind for fault in draws.faults(shuffles=True, functions=functions)] == kinds

@@ -1,0 +1,100 @@
+"""The shards check on simulated ranks: faults found, twins passed, and this process left without a process group."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from pytest_dataloader import loaders
+from pytest_dataloader.checks import Setting
+from pytest_dataloader.checks.shards import judge, measure
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.partition import partition
+from pytest_dataloader.probe.ranks import View
+from tests.zoo.shards import CLEAN, FAULTS, UNSHARDED, Case, by_environment, by_global_state, distributed
+
+if TYPE_CHECKING:
+    from pytest_dataloader.checks.shards import Shards
+    from pytest_dataloader.verdict import Verdict
+
+
+def examine(case: Case) -> tuple[Shards, Verdict]:
+    given = case.given()
+    is_loader = loaders.is_dataloader(given)
+    loader = given if is_loader else loaders.call(given, "it")
+    seen = measure(loader, setting=Setting(build=None if is_loader else given), world_size=case.world_size)
+    return seen, judge(seen, world_size=case.world_size)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found(name: str) -> None:
+    case = FAULTS[name]
+    _, verdict = examine(case)
+    assert verdict.outcome == "failed"
+    assert case.says in verdict.reason
+    assert [each.code for each in verdict.advice] == [case.code]
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_twin_is_not_accused(name: str) -> None:
+    seen, verdict = examine(CLEAN[name])
+    assert (verdict.outcome, CLEAN[name].says in verdict.reason) == ("passed", True), verdict.reason
+    assert seen.worlds[0].world_size == 2
+
+
+@pytest.mark.parametrize("name", UNSHARDED)
+def test_a_loader_that_nothing_shards_is_not_accused(name: str) -> None:
+    with pytest.raises(NotMeasured, match="nothing shards this loader by rank"):
+        examine(UNSHARDED[name])
+
+
+def test_the_environment_tells_the_rank() -> None:
+    seen, verdict = examine(Case(lambda: by_environment))
+    assert (seen.how, verdict.outcome) == ("environment", "passed")
+
+
+def test_shares_that_hang_on_the_random_state_are_inconclusive() -> None:
+    _, verdict = examine(Case(lambda: by_global_state))
+    assert verdict.outcome == "inconclusive"
+    assert "only where all ranks have the same random state" in verdict.reason
+
+
+def test_nothing_of_this_process_is_changed() -> None:
+    loader: Any = distributed()
+    environment, state, attributes = dict(os.environ), torch.get_rng_state(), dict(vars(loader))
+    measure(loader, setting=Setting())
+    assert dict(os.environ) == environment
+    assert torch.equal(state, torch.get_rng_state())
+    assert vars(loader) == attributes
+    assert (loader.sampler.rank, loader.sampler.num_replicas, loader.sampler.epoch) == (0, 2, 0)
+    assert not torch.distributed.is_initialized()
+
+
+def test_threads_of_this_process_are_not_waited_for_in_children() -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        torch.randperm(200_000), torch.ones(2_000_000).sum()  # the pool is started here, and is gone after a fork
+        seen, verdict = examine(Case(lambda: distributed(50_000), world_size=2))
+    finally:
+        torch.set_num_threads(threads)
+    assert (verdict.outcome, seen.size) == ("passed", 50_000)
+
+
+def views(*shares: tuple[int, ...]) -> list[View]:
+    return [View((share, share), len(share)) for share in shares]
+
+
+def test_shares_are_held_against_the_whole() -> None:
+    padded = partition(views((0, 1), (2, 0)), range(3), slack=1, drops=False)
+    assert (padded.padding, padded.padded, padded.repeated, padded.lost) == (1, (0,), 0, 0)
+    lost = partition(views((0, 1), (2,)), range(4), slack=1, drops=False)
+    assert (lost.lost, lost.dropped) == (1, 0)
+    cut = partition(views((0,), (2,)), range(3), slack=1, drops=False)
+    assert (cut.lost, cut.dropped) == (0, 1)
+    assert partition(views((0, 1), (2,)), range(4), slack=1, drops=True).dropped == 1
+    assert partition(views((0, 1), (1, 0)), range(2), slack=1, drops=False).unsharded
+    assert partition(views((0, 1, 2), (3,)), range(4), slack=1, drops=False).unequal

@@ -1,0 +1,371 @@
+"""Loaders that lose, repeat or never reshuffle samples, or keep a stale dataset; and twins that do not."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    Subset,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    get_worker_info,
+)
+
+from tests.zoo.case import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE = 96
+
+
+class Rows(Dataset[Any]):
+    def __init__(self, size: int = SIZE) -> None:
+        self.rows = torch.arange(size)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index]
+
+
+class Noisy(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index] + random.random()
+
+
+class Stops(Rows):
+    """An inner iterator that ends too soon."""
+
+    def __getitem__(self, index: int) -> Any:
+        return next(iter([self.rows[index]] if index != 50 else []))
+
+
+class Guarded(Stops):
+    def __getitem__(self, index: int) -> Any:
+        return next(iter([self.rows[index]] if index != 50 else []), self.rows[index])
+
+
+class Short(Rows):
+    """Answers for fewer samples than it was asked for."""
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        return [self[index] for index in indices if index != 50]
+
+
+class Whole(Rows):
+    """Makes other samples by the batch than singly."""
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        return [("of a batch", self[index]) for index in indices]
+
+
+class OwnFile(Rows):
+    """Numbers in a file that each process opens for itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.file: Any = None
+        number, self.path = tempfile.mkstemp()
+        with os.fdopen(number, "wb") as file:
+            file.write(b"".join(index.to_bytes(8, "little") for index in range(SIZE)))
+
+    def __getitem__(self, index: int) -> Any:
+        if self.file is None:
+            self.file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115  # kept open on purpose
+        self.file.seek(8 * index)
+        time.sleep(0.0005)  # the other worker moves the position here
+        return int.from_bytes(self.file.read(8), "little")
+
+    def __del__(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+class SharedFile(OwnFile):
+    """The same, with one file for all forked workers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115  # kept open on purpose
+
+
+class TakesEpochs:
+    """Is told the epoch; keeps it in a tensor where that is what it was given, for all workers to see."""
+
+    def __init__(self, epoch: Any) -> None:
+        super().__init__()
+        self.epoch = epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        if isinstance(self.epoch, torch.Tensor):
+            self.epoch.fill_(epoch)
+        else:
+            self.epoch = epoch
+
+
+class Rotating(TakesEpochs, Rows):
+    """Content that follows the epoch."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index] + 1000 * int(self.epoch)
+
+
+class Stream(IterableDataset[Any]):
+    """Numbers in shards, dealt out to workers unless ``sharded`` is false."""
+
+    def __init__(self, shards: int = SIZE, sharded: bool = True, overlap: int = 0, noise: bool = False) -> None:
+        self.shards, self.sharded, self.overlap, self.noise = shards, sharded, overlap, noise
+
+    def rows_of(self, shard: int) -> range:
+        each = SIZE // self.shards
+        return range(shard * each, min(SIZE, (shard + 1) * each + self.overlap))
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info and self.sharded else (0, 1)
+        for shard in range(mine, self.shards, of):
+            for row in self.rows_of(shard):
+                yield row + (random.random() if self.noise else 0)
+
+
+class Halves(Stream):
+    """Cut in two by the first and last row of each worker; ``gap`` rows are lost at the cut, or come twice."""
+
+    def __init__(self, gap: int = 0) -> None:
+        super().__init__()
+        self.gap = gap
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        if info is None:
+            yield from range(SIZE)
+        else:
+            each = SIZE // info.num_workers
+            yield from range(info.id * each + (self.gap if info.id else 0), (info.id + 1) * each)
+
+
+class ShuffledStream(Stream):
+    """Every worker shuffles all of it in its own way."""
+
+    def __iter__(self) -> Iterator[Any]:
+        rows = list(super().__iter__())
+        random.shuffle(rows)
+        return iter(rows)
+
+
+class EpochStream(TakesEpochs, Stream):
+    """The order follows the epoch."""
+
+    def __iter__(self) -> Iterator[Any]:
+        rows = list(super().__iter__())
+        random.Random(int(self.epoch)).shuffle(rows)
+        return iter(rows)
+
+
+class Forever(Stream):
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            yield from super().__iter__()
+
+
+class Skipping(Sampler[int]):
+    """A permutation that misses its first row and gives the last one twice."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from torch.randperm(SIZE - 1).add(1).tolist()
+        yield SIZE - 1
+
+    def __len__(self) -> int:
+        return SIZE
+
+
+class Oversampling(Sampler[int]):
+    """A third of the rows twice as often, on purpose."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from [index % (2 * SIZE // 3) for index in torch.randperm(SIZE).tolist()]
+
+    def __len__(self) -> int:
+        return SIZE
+
+
+class Buckets(Sampler[list[int]]):
+    """Batches of neighbours, complete."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        yield from [list(range(at, min(at + 7, SIZE))) for at in range(0, SIZE, 7)]
+
+    def __len__(self) -> int:
+        return -(-SIZE // 7)
+
+
+class SeedsEveryEpoch(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        torch.manual_seed(0)
+        return super().__iter__()
+
+
+class LosesLast(DataLoader[Any]):
+    """A loop that forgets the batch it holds back."""
+
+    def __iter__(self) -> Any:
+        held = None
+        for batch in super().__iter__():
+            if held is not None:
+                yield held
+            held = batch
+
+
+class HoldsBack(DataLoader[Any]):
+    """The same loop, which remembers."""
+
+    def __iter__(self) -> Any:
+        held = None
+        for batch in super().__iter__():
+            if held is not None:
+                yield held
+            held = batch
+        if held is not None:
+            yield held
+
+
+class Limited(DataLoader[Any]):
+    """An epoch of a few batches, on purpose."""
+
+    def __iter__(self) -> Any:
+        yield from itertools.islice(super().__iter__(), 3)
+
+
+class Endless:
+    """A sampler that begins again for ever."""
+
+    def __init__(self, sampler: Any) -> None:
+        self.sampler = sampler
+
+    def __iter__(self) -> Any:
+        while True:
+            yield from self.sampler
+
+
+class KeepsIterator(DataLoader[Any]):
+    """One iterator for all epochs, whose workers never end."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        object.__setattr__(self, "batch_sampler", Endless(self.batch_sampler))
+        self.iterator = super().__iter__()
+
+    def __len__(self) -> int:
+        return len(self.batch_sampler.sampler)  # type: ignore[union-attr]  # an Endless
+
+    def __iter__(self) -> Any:
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+def make(dataset: Callable[[], Any], kind: type[DataLoader[Any]] = DataLoader, **settings: Any) -> Callable[[], Any]:
+    given: dict[str, Any] = {"batch_size": 8, "num_workers": 2}
+    return lambda: kind(dataset(), **{**given, **settings})
+
+
+def shared_epoch() -> torch.Tensor:
+    epoch: Any = torch.zeros((), dtype=torch.int64)
+    epoch.share_memory_()
+    return epoch  # type: ignore[no-any-return]  # share_memory_ is not typed
+
+
+PERSISTENT: dict[str, Any] = {"persistent_workers": True}
+
+FAULTS = {
+    "StopIteration in __getitem__": Case(make(Stops), "truncated", "Stops", "DL309"),
+    "StopIteration without workers": Case(make(Stops, num_workers=0), "truncated", "Stops", "DL309"),
+    "StopIteration, shuffled": Case(make(Stops, shuffle=True), "truncated", "Stops", "DL309"),
+    "__getitems__ answers short": Case(make(Short), "lost", "Short", ""),
+    "a loader that loses a batch": Case(make(Rows, LosesLast), "lost", "the loader", ""),
+    "seeded every epoch": Case(make(Rows, SeedsEveryEpoch, shuffle=True), "not_reshuffled", "RandomSampler", ""),
+    "file shared over fork": Case(make(SharedFile), "differs_with_workers", "dataset.file", "DL303"),
+    "stale persistent workers": Case(
+        make(lambda: Rotating(0), **PERSISTENT), "stale", "Rotating.set_epoch", "DL308"
+    ),
+    "stale stream": Case(make(lambda: EpochStream(0), **PERSISTENT), "stale", "EpochStream.set_epoch", "DL308"),
+    "unsharded stream": Case(make(lambda: Stream(sharded=False)), "unsharded", "Stream", "DL405"),
+    "unsharded stream, three workers": Case(
+        make(lambda: Stream(sharded=False), num_workers=3), "unsharded", "Stream", "DL405"
+    ),
+    "unsharded stream, unbatched": Case(
+        make(lambda: Stream(sharded=False), batch_size=None), "unsharded", "Stream", "DL405"
+    ),
+    "unsharded stream, shuffled": Case(
+        make(lambda: ShuffledStream(sharded=False)), "unsharded", "ShuffledStream", "DL405"
+    ),
+    "unsharded stream without end": Case(make(lambda: Forever(sharded=False)), "unsharded", "Forever", "DL405"),
+    "rows lost between workers": Case(make(lambda: Halves(3)), "lost", "Halves", ""),
+    "rows doubled between workers": Case(make(lambda: Halves(-3)), "duplicated", "Halves", ""),
+    "fewer shards than workers": Case(make(lambda: Stream(shards=2), num_workers=4), "starved", "Stream", ""),
+}  # fmt: skip
+
+UNSURE = {
+    "a sampler that misses a row": Case(make(Rows, sampler=Skipping()), "uneven_sampler", "Skipping", ""),
+    "as many samples in each worker as alone": Case(
+        make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
+    ),
+}
+
+CLEAN = {
+    "in order": Case(make(Rows)),
+    "shuffled": Case(make(Rows, shuffle=True)),
+    "shuffled, persistent": Case(make(Rows, shuffle=True, **PERSISTENT)),
+    "shuffled, no workers": Case(make(Rows, shuffle=True, num_workers=0)),
+    "random content": Case(make(Noisy, shuffle=True)),
+    "drop_last": Case(make(lambda: Rows(SIZE - 3), drop_last=True)),
+    "guarded next": Case(make(Guarded)),
+    "whole batches": Case(make(Whole)),
+    "unbatched": Case(make(Rows, batch_size=None)),
+    "a loader that holds back a batch": Case(make(Rows, HoldsBack)),
+    "a loader that gives a few batches": Case(make(Rows, Limited)),
+    "a loader that keeps its iterator": Case(make(Rows, KeepsIterator, shuffle=True)),
+    "file opened in the worker": Case(make(OwnFile)),
+    "shared file, one worker": Case(make(SharedFile, num_workers=1)),
+    "epoch seen by new workers": Case(make(lambda: Rotating(0))),
+    "epoch shared with persistent workers": Case(make(lambda: Rotating(shared_epoch()), **PERSISTENT)),
+    "stream": Case(make(Stream)),
+    "stream, unbatched": Case(make(Stream, batch_size=None)),
+    "stream, no workers": Case(make(lambda: Stream(sharded=False), num_workers=0)),
+    "stream, one worker": Case(make(lambda: Stream(sharded=False), num_workers=1)),
+    "stream of halves": Case(make(Halves)),
+    "shuffled stream": Case(make(ShuffledStream)),
+    "noisy stream": Case(make(lambda: Stream(noise=True))),
+    "stream without end": Case(make(Forever)),
+    "stream that sees the epoch": Case(make(lambda: EpochStream(0))),
+    "stream that shares the epoch": Case(make(lambda: EpochStream(shared_epoch()), **PERSISTENT)),
+    "as many shards as workers": Case(make(lambda: Stream(shards=4), num_workers=4)),
+    "weighted": Case(make(Rows, sampler=WeightedRandomSampler([1.0] * SIZE, SIZE))),
+    "with replacement": Case(make(Rows, sampler=RandomSampler(range(SIZE), replacement=True))),
+    "a part of the epoch": Case(make(Rows, sampler=RandomSampler(range(SIZE), num_samples=40))),
+    "subset sampler": Case(make(Rows, sampler=SubsetRandomSampler(range(0, SIZE, 2)))),
+    "subset": Case(make(lambda: Subset(Rows(), range(10, 60)), shuffle=True)),
+    "oversampling": Case(make(Rows, sampler=Oversampling())),
+    "buckets": Case(lambda: DataLoader(Rows(), batch_sampler=Buckets(), num_workers=2)),
+    "batch sampler of torch": Case(
+        lambda: DataLoader(Rows(), batch_sampler=BatchSampler(SequentialSampler(range(SIZE)), 5, False), num_workers=2)
+    ),
+    "one of two ranks": Case(make(Rows, sampler=DistributedSampler(Rows(), num_replicas=2, rank=0))),
+    "a list": Case(make(lambda: list(range(SIZE)), shuffle=True)),
+    "few samples for many workers": Case(make(lambda: Rows(3), num_workers=4)),
+}  # fmt: skip

@@ -1,0 +1,280 @@
+"""Loaders whose workers, epochs or samples draw the same random numbers; and twins that do not."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    WeightedRandomSampler,
+    default_collate,
+    get_worker_info,
+)
+
+from tests.zoo.case import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE = 64
+
+
+class Rows(Dataset[Any]):
+    """Numbers with noise on top; subclasses and arguments say where the noise comes from."""
+
+    def __init__(self, noise: Callable[[Any, int], Any] = lambda _self, _index: 0.0, **fields: Any) -> None:
+        self.rows = torch.arange(SIZE, dtype=torch.float64)
+        self.noise = noise
+        vars(self).update(fields)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index] + self.noise(self, index)
+
+
+class Batched(Rows):
+    def __getitems__(self, indices: list[int]) -> Any:
+        return [self[index] for index in indices]
+
+
+class Stream(IterableDataset[Any]):
+    """Shards dealt out to workers; ``order`` is drawn from at the start, ``noise`` for each sample."""
+
+    def __init__(self, noise: Callable[[Any], Any] = lambda _self: 0.0, order: Any = None, **fields: Any) -> None:
+        self.noise = noise
+        self.order = order
+        vars(self).update(fields)
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info else (0, 1)
+        rows = list(range(SIZE))
+        if self.order is not None:
+            self.order.shuffle(rows)
+        for row in rows[mine::of]:
+            yield row + self.noise(self)
+
+
+class Flip:
+    """A transform with a generator of its own."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def __call__(self, row: Any) -> Any:
+        return row * (1 + self.rng.random())
+
+
+class Transformed(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return self.transforms[1](self.rows[index])  # type: ignore[attr-defined]  # given by the case
+
+
+MODULE_RNG = np.random.default_rng(7)
+
+
+def from_module(_self: Any, _index: int) -> Any:
+    return MODULE_RNG.random()
+
+
+def from_own(self: Any, _index: int) -> Any:
+    return self.rng.random()
+
+
+def from_legacy(self: Any, _index: int) -> Any:
+    return self.rng.rand()
+
+
+def from_torch_own(self: Any, _index: int) -> Any:
+    return torch.rand((), generator=self.rng).item()
+
+
+def from_numpy(_self: Any, _index: int) -> Any:
+    return np.random.rand()
+
+
+def from_random(_self: Any, _index: int) -> Any:
+    return random.random()
+
+
+def from_torch(_self: Any, _index: int) -> Any:
+    return torch.rand(()).item()
+
+
+def by_index(_self: Any, index: int) -> Any:
+    random.seed(index)
+    return random.random()
+
+
+def by_index_own(_self: Any, index: int) -> Any:
+    return np.random.default_rng(index).random()
+
+
+def by_worker(_self: Any, _index: int) -> Any:
+    info = get_worker_info()
+    random.seed(info.seed if info else 0)
+    return random.random()
+
+
+def by_constant(_self: Any, _index: int) -> Any:
+    torch.manual_seed(0)
+    return torch.rand(()).item()
+
+
+def lazily(self: Any, _index: int) -> Any:
+    if self.rng is None:
+        info = get_worker_info()
+        self.rng = np.random.default_rng(info.seed if info else None)
+    return self.rng.random()
+
+
+def table(self: Any, index: int) -> Any:
+    if self.table is None:
+        self.table = self.rng.permutation(SIZE)
+    return float(self.table[index])
+
+
+def seed_alike(_worker: int) -> None:
+    np.random.seed(42)
+
+
+def seed_by_worker(worker: int) -> None:
+    np.random.seed(1234 + worker)
+    random.seed(1234 + worker)
+
+
+def seed_by_idiom(worker: int) -> None:
+    np.random.seed(np.random.get_state()[1][0] + worker)  # type: ignore[index]
+
+
+def seed_well(_worker: int) -> None:
+    np.random.seed(torch.initial_seed() % 2**32)
+
+
+def seed_dataset(_worker: int) -> None:
+    info: Any = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+
+
+class Mix:
+    """A collate function that draws."""
+
+    def __init__(self, rng: Any = None) -> None:
+        self.rng = rng
+
+    def __call__(self, rows: list[Any]) -> Any:
+        share = np.random.rand() if self.rng is None else self.rng.random()
+        return share * default_collate(rows)
+
+
+class SeedsEveryEpoch(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        torch.manual_seed(0)
+        return super().__iter__()
+
+
+def make(dataset: Any, **settings: Any) -> Callable[[], DataLoader[Any]]:
+    given = {"batch_size": 8, "num_workers": 2, "shuffle": None if isinstance(dataset(), IterableDataset) else True}
+    return lambda: DataLoader(dataset(), **{**given, **settings})
+
+
+def rows(noise: Callable[[Any, int], Any], kind: type[Rows] = Rows, **fields: Callable[[], Any]) -> Callable[[], Rows]:
+    return lambda: kind(noise, **{name: value() for name, value in fields.items()})
+
+
+def drawing(self: Any) -> Any:
+    return self.rng.random()
+
+
+def stream(noise: Callable[[Any], Any] = lambda _self: 0.0, **fields: Callable[[], Any]) -> Callable[[], Stream]:
+    return lambda: Stream(noise, **{name: value() for name, value in fields.items()})
+
+
+numpy_generator = functools.partial(np.random.default_rng, 3)
+legacy_generator = functools.partial(np.random.RandomState, 3)
+python_generator = functools.partial(random.Random, 3)
+
+
+def torch_generator() -> torch.Generator:
+    return torch.Generator().manual_seed(3)
+
+
+FROZEN = ("frozen_generator", "dataset.rng", "DL402")
+CONSTANT = ("constant_seed", "seed_alike", "DL403")
+REPEATING = ("epoch_repeating_seed", "seed_by_worker", "DL404")
+PER_SAMPLE = ("reseeding_per_sample", "Rows.__getitem__", "DL407")
+PERSISTENT: dict[str, Any] = {"persistent_workers": True}
+
+FAULTS = {
+    "numpy generator on the dataset": Case(make(rows(from_own, rng=numpy_generator)), *FROZEN),
+    "unseeded generator on the dataset": Case(make(rows(from_own, rng=np.random.default_rng)), *FROZEN),
+    "RandomState on the dataset": Case(make(rows(from_legacy, rng=legacy_generator)), *FROZEN),
+    "random.Random on the dataset": Case(make(rows(from_own, rng=python_generator)), *FROZEN),
+    "torch.Generator on the dataset": Case(make(rows(from_torch_own, rng=torch_generator)), *FROZEN),
+    "frozen, one worker": Case(make(rows(from_own, rng=numpy_generator), num_workers=1), *FROZEN),
+    "frozen, persistent": Case(make(rows(from_own, rng=numpy_generator), **PERSISTENT), *FROZEN),
+    "frozen, unbatched": Case(make(rows(from_own, rng=numpy_generator), batch_size=None), *FROZEN),
+    "frozen, whole batches": Case(make(rows(from_own, Batched, rng=numpy_generator)), *FROZEN),
+    "frozen transform": Case(
+        make(rows(from_own, Transformed, transforms=lambda: [None, Flip(1)])),
+        *(FROZEN[0], "dataset.transforms[1].rng", "DL402"),
+    ),
+    "generator of the module": Case(make(rows(from_module)), FROZEN[0], "tests.zoo.randomness.MODULE_RNG", "DL402"),
+    "frozen collate": Case(make(Rows, collate_fn=Mix(np.random.default_rng(1))), FROZEN[0], "collate_fn.rng", "DL402"),
+    "frozen in a stream": Case(make(stream(drawing, rng=numpy_generator)), *FROZEN),
+    "constant worker seed": Case(make(rows(from_numpy), worker_init_fn=seed_alike), *CONSTANT),
+    "constant worker seed, persistent": Case(
+        make(rows(from_numpy), worker_init_fn=seed_alike, **PERSISTENT), *CONSTANT
+    ),
+    "constant worker seed, collate": Case(
+        make(Rows, collate_fn=Mix(), worker_init_fn=seed_alike), *CONSTANT
+    ),
+    "seed by worker": Case(make(rows(from_random), worker_init_fn=seed_by_worker), *REPEATING),
+    "the idiom": Case(make(rows(from_numpy), worker_init_fn=seed_by_idiom), REPEATING[0], "seed_by_idiom", "DL404"),
+    "seed by worker in a stream": Case(
+        make(stream(lambda _: np.random.rand()), worker_init_fn=seed_by_worker), *REPEATING
+    ),
+    "loader seeds every epoch": Case(
+        lambda: SeedsEveryEpoch(Rows(from_torch), batch_size=8, num_workers=2), "repeating_loader_seed", "torch", ""
+    ),
+    "seeded by the worker per sample": Case(make(rows(by_worker)), *PER_SAMPLE),
+    "seeded by a constant per sample": Case(make(rows(by_constant)), *PER_SAMPLE),
+    "seeded by a constant per sample, no workers": Case(
+        make(rows(by_constant), num_workers=0), *PER_SAMPLE
+    ),
+}  # fmt: skip
+
+CLEAN = {
+    "deterministic": Case(make(Rows)),
+    "deterministic, unbatched": Case(make(Rows, batch_size=None)),
+    "deterministic, no workers": Case(make(Rows, num_workers=0)),
+    "numpy's global generator": Case(make(rows(from_numpy))),
+    "python's global generator, persistent": Case(make(rows(from_random), **PERSISTENT)),
+    "torch's global generator, whole batches": Case(make(rows(from_torch, Batched))),
+    "drawn from without workers": Case(make(rows(from_own, rng=numpy_generator), num_workers=0)),
+    "kept and never drawn from": Case(make(rows(from_numpy, rng=numpy_generator))),
+    "made in the worker": Case(make(rows(lazily, rng=lambda: None))),
+    "made in the worker, persistent": Case(make(rows(lazily, rng=lambda: None), **PERSISTENT)),
+    "made by worker_init_fn": Case(make(rows(from_own, rng=numpy_generator), worker_init_fn=seed_dataset)),
+    "seeded well": Case(make(rows(from_numpy), worker_init_fn=seed_well)),
+    "seed by worker, persistent": Case(make(rows(from_random), worker_init_fn=seed_by_worker, **PERSISTENT)),
+    "constant seed of what is not drawn from": Case(make(rows(from_torch), worker_init_fn=seed_alike)),
+    "seeded by the index": Case(make(rows(by_index))),
+    "seeded by the index, persistent": Case(make(rows(by_index), **PERSISTENT)),
+    "own generator by the index": Case(make(rows(by_index_own))),
+    "evaluation with a constant seed": Case(make(rows(by_constant), shuffle=False)),
+    "table made on first use": Case(make(rows(table, rng=numpy_generator, table=lambda: None))),
+    "shards ordered alike": Case(make(stream(order=numpy_generator))),
+    "stream drawing globally": Case(make(stream(lambda _: random.random(), order=numpy_generator))),
+    "deterministic stream, unbatched": Case(make(stream(), batch_size=None)),
+    "collate drawing globally": Case(make(Rows, collate_fn=Mix())),
+    "weighted": Case(make(rows(from_numpy), shuffle=None, sampler=WeightedRandomSampler([1.0] * SIZE, SIZE))),
+}

@@ -1,0 +1,163 @@
+"""Loaders whose ranks overlap, miss samples or differ in length; and twins that do not."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.distributed
+from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Sampler, Subset, get_worker_info
+
+from tests.zoo.order import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE = 96
+
+
+class Case(NamedTuple):
+    """A loader, or what makes one of a rank; what the reason says of a faulty one, and the code that finds it."""
+
+    given: Callable[[], Any]
+    says: str = ""
+    code: str = ""
+    world_size: int | None = None
+
+
+class Own(Sampler[int]):
+    """A share of a permutation. ``seed``: None is the global random state."""
+
+    def __init__(self, rank: int, world_size: int, seed: int | None = 0, step: int = 0, cut: bool = True) -> None:
+        self.rank, self.world_size, self.seed, self.step, self.cut = rank, world_size, seed, step, cut
+        self.shuffle = True
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch * self.step
+
+    def __iter__(self) -> Iterator[int]:
+        own = None if self.seed is None else torch.Generator().manual_seed(self.seed + self.epoch)
+        rows = torch.randperm(SIZE, generator=own).tolist()
+        yield from rows[self.rank :: self.world_size]
+
+    def __len__(self) -> int:
+        return len(range(SIZE)[self.rank :: self.world_size])
+
+
+class Stream(IterableDataset[Any]):
+    """Rows by rank and worker, as ``share`` deals them out."""
+
+    def __init__(self, share: Callable[[list[int], int, int, int, int], list[int]]) -> None:
+        self.share = share
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        return iter(self.share(list(range(SIZE)), rank, world, worker, workers))
+
+
+def by_both(rows: list[int], rank: int, world: int, worker: int, workers: int) -> list[int]:
+    return rows[rank * workers + worker :: world * workers]
+
+
+def by_worker_alone(rows: list[int], _rank: int, _world: int, worker: int, workers: int) -> list[int]:
+    return rows[worker::workers]
+
+
+def by_one_of_both(rows: list[int], rank: int, world: int, worker: int, workers: int) -> list[int]:
+    """The rank where there are several, which every worker then repeats."""
+    return rows[rank::world] if world > 1 else rows[worker::workers]
+
+
+def loses_rest(rows: list[int], rank: int, world: int, worker: int, workers: int) -> list[int]:
+    each = SIZE // (world * workers) - 1
+    at = (rank * workers + worker) * each
+    return rows[at : at + each] if world > 1 else rows[worker::workers]
+
+
+def by_distributed_sampler(rank: int, world_size: int) -> DataLoader[Any]:
+    dataset = Rows(SIZE)
+    return DataLoader(dataset, 8, sampler=DistributedSampler(dataset, world_size, rank))
+
+
+def ignores_rank(rank: int, world_size: int) -> DataLoader[Any]:
+    del rank, world_size
+    return DataLoader(Rows(SIZE), 8, shuffle=True)
+
+
+def off_by_one(rank: int, world_size: int) -> DataLoader[Any]:
+    each = SIZE // world_size
+    first = rank * each - (3 * world_size if rank else 0)
+    return DataLoader(Subset(Rows(SIZE), range(SIZE)), 4, sampler=range(first, (rank + 1) * each))
+
+
+def unequal(rank: int, world_size: int) -> DataLoader[Any]:
+    each = SIZE // world_size
+    first = 0 if rank == 0 else rank * each + (8 if world_size > 1 else 0)
+    last = (rank + 1) * each + (8 if rank < world_size - 1 else 0)
+    return DataLoader(Rows(SIZE), 4, sampler=range(first, SIZE if rank == world_size - 1 else last))
+
+
+def own_sampler(rank: int = 0, world_size: int = 1, **settings: Any) -> DataLoader[Any]:
+    return DataLoader(Rows(SIZE), 8, sampler=Own(rank, world_size, **settings))
+
+
+def reshuffles(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:
+    return own_sampler(rank, world_size, step=1)
+
+
+def by_global_state(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:
+    return own_sampler(rank, world_size, seed=None)
+
+
+def by_process_group() -> DataLoader[Any]:
+    dataset = Rows(SIZE)
+    there = torch.distributed.is_initialized()
+    return DataLoader(dataset, 8, sampler=DistributedSampler(dataset) if there else None)
+
+
+def by_environment() -> DataLoader[Any]:
+    rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    return DataLoader(Subset(Rows(SIZE), range(rank, SIZE - SIZE % world, world)), 8)
+
+
+def distributed(size: int = SIZE, **settings: Any) -> DataLoader[Any]:
+    dataset = Rows(size)
+    sampler: Any = DistributedSampler(dataset, num_replicas=2, rank=0, **settings)
+    return DataLoader(dataset, 8, sampler=sampler, num_workers=2)
+
+
+def stream(share: Any, workers: int = 2) -> Callable[[], DataLoader[Any]]:
+    return lambda: DataLoader(Stream(share), 4, num_workers=workers)
+
+
+FAULTS = {
+    "a callable that ignores its rank": Case(lambda: ignores_rank, "read the same samples", "DL406"),
+    "overlapping shares": Case(lambda: off_by_one, "samples come on several ranks", "DL406", 4),
+    "shares of unequal length": Case(lambda: unequal, "some wait for ever", "", 2),
+    "set_epoch without effect": Case(lambda: own_sampler, "set_epoch changes nothing", "DL401"),
+    "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
+    "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
+    "stream by rank or by worker": Case(stream(by_one_of_both), "samples come on several ranks", "DL406"),
+    "stream that loses its rest": Case(stream(loses_rest), "on none", "DL406"),
+}
+
+CLEAN = {
+    "distributed sampler": Case(distributed),
+    "distributed sampler, padded": Case(lambda: distributed(SIZE + 1), "padding repeats"),
+    "distributed sampler, cut": Case(lambda: distributed(SIZE + 1, drop_last=True)),
+    "distributed sampler, in order": Case(lambda: distributed(shuffle=False)),
+    "distributed sampler by arguments": Case(lambda: by_distributed_sampler),
+    "distributed sampler by process group": Case(lambda: by_process_group),
+    "own sampler": Case(lambda: reshuffles),
+    "stream by both": Case(stream(by_both)),
+    "stream by both, no workers": Case(stream(by_both, 0)),
+}
+
+UNSHARDED = {
+    "plain": Case(lambda: DataLoader(Rows(SIZE), 8, shuffle=True)),
+    "stream": Case(stream(by_worker_alone)),
+}
