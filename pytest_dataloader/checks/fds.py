@@ -1,0 +1,119 @@
+"""Descriptors: do they leak, who keeps them, and how close does the peak come to the limit?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe import descriptors, leaks, relief
+from pytest_dataloader.probe.demand import Demand, demand_of
+from pytest_dataloader.probe.exercised import Exercised, without_fault
+from pytest_dataloader.probe.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Share
+    from pytest_dataloader.probe.forecast import Need
+
+NEEDS_BENCH = False
+
+_DESCRIPTORS = ("Too many open files", "ancdata")
+
+
+@dataclass(frozen=True, slots=True)
+class Fds(Exercised):
+    """Descriptors of the process that has most open, at its peak, and what is left open by batches and epochs.
+
+    ``predicted_main_peak`` is the worst case, where one worker lags and the batches of the others wait for its own;
+    ``storages_per_batch`` are the tensors of a batch, those that share memory counted once.
+    """
+
+    peak: int
+    limit: int
+    leaked: int
+    before: int
+    main_peak: int
+    worker_peak: int
+    predicted_main_peak: int
+    predicted_worker_peak: int
+    storages_per_batch: int
+    batches_ahead: int
+    handed_to_worker: int
+
+    @property
+    def use(self) -> float:
+        """The peak as a share of the limit."""
+        return self.peak / self.limit
+
+    def need(self, *, num_workers: int, prefetch_factor: int = 2) -> Need:
+        """What the same batches would need with other settings; see ``probe.forecast`` for the formulas."""
+        return replace(self.shape, workers=num_workers, prefetch_factor=prefetch_factor).need()
+
+
+def why_not() -> str:
+    """Why nothing can be seen on this system; empty where it can."""
+    return descriptors.why_not()
+
+
+def measure(loader: Any, *, setting: Setting) -> Fds:
+    """Predict, and unless that cannot work run a copy of the loader through short epochs and look."""
+    reason = why_not()
+    if reason:
+        raise NotMeasured(reason)
+    setting.progress("weighing batches", 0.1)
+    asked = demand_of(loader)
+    seen = Usage(before=asked.shape.before)
+    if not asked.shortage_of_descriptors:
+        setting.progress("counting descriptors through short epochs", 0.3)
+        seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
+        seen = exercise_rounds(loader, seconds=seconds)
+    return _evidence(loader, asked, seen)
+
+
+def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
+    persistent = bool(getattr(loader, "persistent_workers", False))
+    found = leaks.in_main(seen), leaks.in_workers(seen, persistent=persistent)
+    shape = asked.shape
+    return Fds(
+        peak=max(seen.peak_main, seen.peak_worker),
+        limit=asked.limit,
+        leaked=sum(each.count for each in found),
+        before=seen.before,
+        main_peak=seen.peak_main,
+        worker_peak=seen.peak_worker,
+        predicted_main_peak=asked.need.main,
+        predicted_worker_peak=asked.need.worker,
+        storages_per_batch=shape.storages,
+        batches_ahead=shape.workers * shape.prefetch_factor,
+        handed_to_worker=asked.handed,
+        leaks=found[0].leaks + found[1].leaks,
+        kept_by=seen.kept_by if found[0].leaks or seen.exhausted else (),
+        unclear=found[0].unclear + found[1].unclear,
+        shortage=asked.shortage_of_descriptors,
+        exhausted=seen.exhausted,
+        hung=seen.hung,
+        shape=shape,
+        batches_in_round=seen.batches_in_round,
+        batches_in_epoch=seen.batches_in_epoch,
+        epochs=seen.rounds,
+    )
+
+
+def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:
+    """Fail for a leak, for a loader that cannot get by with the limit, and for a peak above ``max_fd_use`` of it."""
+    advice = relief.of_descriptors(evidence)
+    kept = f"; kept by {', '.join(map(str, evidence.kept_by))}" if evidence.kept_by else ""
+    peak = f"peak {evidence.peak} of {evidence.limit} descriptors"
+    if evidence.shortage:
+        return Verdict("failed", f"{evidence.shortage}; the limit is {evidence.limit}: not run", advice)
+    if any(words in evidence.exhausted for words in _DESCRIPTORS):
+        return Verdict(
+            "failed", f"descriptors ran out{kept}: {evidence.exhausted}; the limit is {evidence.limit}", advice
+        )
+    if evidence.leaks:
+        return Verdict("failed", f"left open: {'; '.join(map(str, evidence.leaks))}{kept}; {peak}", advice)
+    if max_fd_use is not None and evidence.use > max_fd_use:
+        return Verdict("failed", f"{peak} ({evidence.use:.1%}); allowed: {max_fd_use:.1%}", advice)
+    return without_fault(evidence, peak=peak, nothing="nothing left open", doubts=evidence.unclear, advice=advice)

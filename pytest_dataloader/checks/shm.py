@@ -1,0 +1,114 @@
+"""Shared memory: is any left behind, by whom, and do the batches made ahead fit /dev/shm?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe import leaks, relief, segments
+from pytest_dataloader.probe.demand import Demand, demand_of
+from pytest_dataloader.probe.descriptors import SEGMENT, TORCH
+from pytest_dataloader.probe.exercised import Exercised, without_fault
+from pytest_dataloader.probe.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Bytes
+
+NEEDS_BENCH = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shm(Exercised):
+    """Segments of shared memory of this process and its workers: at the peak, with the queue full, and left behind.
+
+    ``names`` are those that were still in /dev/shm when all workers had ended, ``leaks`` what stays open from batch to
+    batch while they run. ``left_early`` is True where epochs that are left early leave them behind.
+    """
+
+    peak_bytes: int
+    capacity_bytes: int
+    leaked: int
+    leaked_bytes: int
+    names: tuple[str, ...]
+    left_early: bool
+    peak_segments: int
+    predicted_peak_bytes: int
+    predicted_segments: int
+    storages_per_batch: int
+    batch_bytes: int
+    handed_over: int
+
+
+def why_not() -> str:
+    """Why nothing can be seen on this system; empty where it can."""
+    return segments.why_not()
+
+
+def measure(loader: Any, *, setting: Setting) -> Shm:
+    """Predict, and unless that cannot fit run a copy of the loader through short epochs, leave some early, and look."""
+    reason = why_not()
+    if reason:
+        raise NotMeasured(reason)
+    setting.progress("weighing batches", 0.1)
+    asked = demand_of(loader)
+    seen = Usage()
+    if not (asked.shortage_of_memory or asked.shortage_of_descriptors):
+        setting.progress("looking at shared memory through short epochs", 0.3)
+        seen = exercise_rounds(
+            loader, seconds=setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
+        )
+    return _evidence(loader, asked, seen)
+
+
+def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
+    persistent = bool(getattr(loader, "persistent_workers", False))
+    main = leaks.in_main(seen).only(TORCH, SEGMENT)
+    workers = leaks.in_workers(seen, persistent=persistent).only(TORCH, SEGMENT)
+    stays = main.leaks + workers.leaks or leaks.by_name(seen, persistent=persistent).leaks
+    # What lies in the queue of workers that persist goes with them, and their next epoch would have taken it out.
+    left = seen.left[-1] - seen.left[0] if persistent and not seen.drained and seen.left else len(seen.remaining)
+    remaining = seen.remaining if left > 0 else ()
+    return Shm(
+        peak_bytes=seen.peak_bytes,
+        capacity_bytes=asked.capacity,
+        leaked=max(len(remaining), sum(leak.count for leak in stays)),
+        leaked_bytes=segments.total_bytes(remaining),
+        names=tuple(segment.name for segment in remaining),
+        left_early=bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays,
+        peak_segments=seen.peak_segments,
+        predicted_peak_bytes=asked.need.segment_bytes,
+        predicted_segments=asked.need.segments,
+        storages_per_batch=asked.shape.storages,
+        batch_bytes=asked.shape.batch_bytes,
+        handed_over=seen.handed_over,
+        leaks=stays,
+        kept_by=seen.kept_by,
+        unclear=main.unclear,
+        shortage=asked.shortage_of_memory or asked.shortage_of_descriptors,
+        exhausted=seen.exhausted,
+        hung=seen.hung,
+        shape=asked.shape,
+        batches_in_round=seen.batches_in_round,
+        batches_in_epoch=seen.batches_in_epoch,
+        epochs=seen.rounds,
+    )
+
+
+def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
+    """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``."""
+    advice = relief.of_segments(evidence)
+    peak = f"peak {evidence.peak_bytes:,} of {evidence.capacity_bytes:,} bytes"
+    if evidence.shortage:
+        return Verdict("failed", f"{evidence.shortage}: not run", advice)
+    if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
+        return Verdict("failed", f"/dev/shm ran out ({evidence.capacity_bytes:,} bytes): {evidence.exhausted}", advice)
+    if evidence.leaks or evidence.names:
+        return Verdict("failed", f"{relief.left_behind(evidence)}; {peak}", advice)
+    if max_shm is not None and evidence.peak_bytes > max_shm:
+        return Verdict("failed", f"{peak}; allowed: {max_shm:,}", advice)
+    told = f"batches name {evidence.handed_over} segments, which whoever takes them must unlink"
+    doubts = (told,) if evidence.handed_over else evidence.unclear
+    return without_fault(evidence, peak=peak, nothing="nothing left behind", doubts=doubts, advice=advice)

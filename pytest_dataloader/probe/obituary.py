@@ -1,0 +1,172 @@
+"""What to say of workers, and what to change: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.checks.workers import Workers
+
+_MOST_INDICES = 16
+_SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared memory")
+_DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
+_UNPICKLABLE = ("pickle", "serialize non-leaf")
+_TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
+_CUDA = "Cannot re-initialize CUDA in forked subprocess"
+_SEED = "Seed must be between 0 and 2**32 - 1"
+
+
+def sentence(seen: Workers) -> str:
+    """The fault in a line; the stack, innermost frame last, in lines of its own."""
+    lines = [f"{_who(seen)} {_what(seen)}{_where(seen)}{_more(seen)}"]
+    return "\n".join([*lines, *(f"    {frame}" for frame in seen.stack)])
+
+
+def _who(seen: Workers) -> str:
+    if seen.workers == 0:
+        return "the loader, in this process,"
+    if seen.worker is None:
+        return "the loader" if seen.fault == "hang" else "this process"
+    return f"worker {seen.worker} (pid {seen.pid})"
+
+
+def _what(seen: Workers) -> str:
+    match seen.fault:
+        case "killed":
+            return f"was killed by {seen.signal}"
+        case "exit":
+            return f"exited with code {seen.exit_code}"
+        case "hang" if seen.exception:
+            return f"could not send the batch: {seen.exception}"
+        case "hang":
+            return "hangs" if seen.certain else "may hang"
+    return f"raised {seen.exception}"
+
+
+def _where(seen: Workers) -> str:
+    at = {
+        "": " while it made a batch" if seen.sample_indices else "",
+        "starting": " while workers were started" if seen.worker is None else " while it started",
+        "worker_init_fn": " in worker_init_fn",
+        "reading": " while it read a batch" if seen.sample is None else f" while it read sample {seen.sample!r}",
+        "collating": " while it collated a batch",
+        "sending": "",
+        "receiving": " while it received a batch",
+        "sampling": " in the sampler",
+        "exiting": " as it ended, after its last batch",
+    }[seen.phase]
+    if not seen.sample_indices or seen.sample_indices == (seen.sample,):
+        return at
+    shown = ", ".join(repr(index) for index in seen.sample_indices[:_MOST_INDICES])
+    rest = len(seen.sample_indices) - _MOST_INDICES
+    return f"{at} (in flight: {shown}{f' and {rest} more' if rest > 0 else ''})"
+
+
+def _more(seen: Workers) -> str:
+    more = f": {seen.why}" if seen.why else ""
+    if seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why:
+        more += f" (given up after {seen.waited_seconds:.0f} s)"
+    if seen.signal == "SIGKILL" and seen.oom_kills:
+        more += "; meanwhile the kernel ended a process for want of memory"
+    return more
+
+
+def left_behind(seen: Workers) -> str:
+    """Who did not go."""
+    zombies = [f"worker process {pid} ended and was not waited for (a zombie)" for pid in seen.zombies]
+    return "; ".join([*(f"{each} did not end by itself" for each in seen.lingering), *zombies])
+
+
+def passed(seen: Workers) -> str:
+    """What was seen of healthy workers."""
+    epochs = "an epoch" if len(seen.epochs) == 1 else f"{len(seen.epochs)} epochs"
+    delivered = f"{_count(seen.batches, 'batch')} of {epochs if seen.whole else 'part of an epoch'}"
+    if seen.seconds_to_first_batch is not None:
+        delivered += f", the first after {seen.seconds_to_first_batch:.2g} s"
+    if not seen.workers:
+        return f"{delivered}, loaded in this process: the loader has no workers"
+    again = f"; {seen.restarts_per_epoch} started anew for the second epoch" if seen.restarts_per_epoch else ""
+    return f"{_count(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}"
+
+
+def _count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> _count(1, "batch"), _count(2, "batch"), _count(2, "worker")
+    ('1 batch', '2 batches', '2 workers')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{'' if number == 1 else plural}"
+
+
+def slow_start(seen: Workers) -> tuple[Advice, ...]:
+    """What makes a start faster."""
+    found = []
+    if seen.start_method != "fork" and seen.workers:
+        found.append(
+            Advice("", f"workers that {seen.start_method} import torch and your modules anew: keep imports light, use "
+                       "fewer workers, or preload them with multiprocessing.set_forkserver_preload")
+        )  # fmt: skip
+    if seen.workers and not seen.persistent:
+        found.append(Advice("DL204", "persistent_workers=True pays for the start once and not in every epoch"))
+    return tuple(found)
+
+
+def advice(seen: Workers) -> tuple[Advice, ...]:
+    """What to change about a fault."""
+    return () if seen.fault == "none" else tuple(_advice(seen))
+
+
+def _advice(seen: Workers) -> Iterator[Advice]:
+    text = seen.exception
+    yield from _about_resources(text, seen)
+    if _CUDA in text:
+        yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")
+    if _SEED in text:
+        yield Advice("DL408", "take the seed % 2**32: torch's seeds have 64 bits, numpy's 32")
+    if text.startswith("StopIteration"):
+        yield Advice("DL309", "StopIteration in a map-style dataset or in collate_fn ends the epoch without an error: "
+                              "give next() a default, or raise another error")  # fmt: skip
+    if seen.fault == "exception" and seen.start_method == "fork" and seen.workers > 1 and _any(_TORN_HANDLES, text):
+        yield Advice("DL303", "a file that was opened before the fork is shared by all workers, and they move each "
+                              "other's position: open it in the worker")  # fmt: skip
+    if seen.phase == "starting" and seen.start_method != "fork":
+        yield from _about_starting(seen)
+    if seen.signal == "SIGKILL":
+        yield Advice("", "a kill without a trace is mostly for want of memory: the memory check tells what grows")
+    if seen.signal == "SIGBUS":
+        yield Advice("", "a bus error in shared memory: /dev/shm is full (docker run --shm-size=...), or a file that "
+                         "is mapped was cut short")  # fmt: skip
+    if seen.fault == "hang" and not text and seen.start_method == "fork" and seen.forked_threads:
+        names = ", ".join(seen.forked_threads[:4])
+        yield Advice("", f"threads ran when the workers were forked ({names}): a lock that one of them held stays "
+                         "locked in the worker; start them later, or use forkserver")  # fmt: skip
+
+
+def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:
+    if _any(_SHARED_MEMORY_FULL, text):
+        yield Advice("", "/dev/shm is too small for the batches in flight: enlarge it (docker run --shm-size=...), or "
+                         "lower batch_size, prefetch_factor or num_workers")  # fmt: skip
+    if _any(_DESCRIPTORS, text):
+        yield Advice("", "each tensor on its way takes a descriptor: raise ulimit -n, return fewer tensors a batch, or "
+                         "lower prefetch_factor or num_workers")  # fmt: skip
+    elif seen.phase == "sending" and _any(_UNPICKLABLE, text):
+        yield Advice("", "return tensors, arrays or plain values from the dataset and collate_fn: no lambdas, "
+                         "generators, open files or local classes")  # fmt: skip
+
+
+def _about_starting(seen: Workers) -> Iterator[Advice]:
+    if _any(_UNPICKLABLE, seen.exception):
+        yield Advice("DL306", f"{seen.start_method} pickles dataset, collate_fn and worker_init_fn: the portability "
+                              "check names the attribute that does not pickle")  # fmt: skip
+    if seen.fault == "exit":
+        yield Advice("DL307", "workers that are spawned import the script anew: what starts them belongs under "
+                              'if __name__ == "__main__"; what the worker printed tells more')  # fmt: skip
+
+
+def _any(signs: Sequence[str], text: Any) -> bool:
+    return any(sign in text for sign in signs)

@@ -1,0 +1,291 @@
+"""The descriptor check on real loaders: leaks by place and rhythm, who keeps batches, predictions, and clean twins."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import resource
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
+
+from pytest_dataloader import checks
+from pytest_dataloader.checks import Setting, fds
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe import descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
+
+
+class Rows(Dataset[Any]):
+    """400 samples of ``tensors`` tensors; ``before`` is called with the dataset and the index."""
+
+    def __init__(self, before: Callable[[Any, int], object] | None = None, tensors: int = 1) -> None:
+        self.before = before
+        self.tensors = tensors
+        self.kept: list[Any] = []
+
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, at: int) -> Any:
+        if self.before is not None:
+            self.before(self, at)
+        return {f"field{number}": torch.full((4,), at) for number in range(self.tensors)}
+
+
+def load(dataset: Any = None, kind: type[DataLoader[Any]] = DataLoader, **settings: Any) -> DataLoader[Any]:
+    defaults = {"batch_size": 2, "num_workers": 2, "multiprocessing_context": "fork"}
+    given = {**defaults, **settings}
+    if not given["num_workers"]:
+        given.pop("multiprocessing_context")
+    return kind(Rows() if dataset is None else dataset, **given)
+
+
+def measured(loader: DataLoader[Any], **others: Any) -> fds.Fds:
+    return fds.measure(loader, setting=Setting(**others))
+
+
+def opens_a_file(self: Any, _at: int) -> None:
+    self.kept.append(open(os.devnull))  # noqa: SIM115, PTH123  # the fault
+
+
+def opens_a_pipe(self: Any, _at: int) -> None:
+    self.kept.append(os.pipe())
+
+
+def opens_and_closes(_self: Any, _at: int) -> None:
+    with open(os.devnull):  # noqa: PTH123  # as users do
+        pass
+
+
+def opens_once(self: Any, _at: int) -> None:
+    if not self.kept:
+        opens_a_file(self, 0)
+
+
+def caches_handles(self: Any, at: int) -> None:
+    """One handle for every fourth index, kept for good: as many as there are shards."""
+    while len(self.kept) < 4 * (at // 4 + 1) // 4:
+        opens_a_file(self, at)
+
+
+class KeepsInList(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        kept = vars(self).setdefault("kept", [])
+        for batch in super().__iter__():
+            kept.append(batch)
+            yield batch
+
+
+class KeepsTheLast(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        for batch in super().__iter__():
+            vars(self)["last"] = batch
+            yield batch
+
+
+class OpensEveryEpoch(Sampler[int]):
+    def __init__(self, *, closes: bool) -> None:
+        self.closes = closes
+        self.files: list[Any] = []
+
+    def __len__(self) -> int:
+        return 400
+
+    def __iter__(self) -> Iterator[int]:
+        self.files.append(os.open(os.devnull, os.O_RDONLY))
+        if self.closes:
+            os.close(self.files.pop())
+        yield from range(400)
+
+
+class Stream(IterableDataset[Any]):
+    def __init__(self, before: Callable[[Any, int], object] | None = None) -> None:
+        self.before = before
+        self.kept: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        for at in range(400):
+            if self.before is not None:
+                self.before(self, at)
+            yield torch.full((4,), at)
+
+
+CLEAN: dict[str, Callable[[], DataLoader[Any]]] = {
+    "no workers": lambda: load(num_workers=0),
+    "workers": load,
+    "persistent workers": lambda: load(persistent_workers=True),
+    "shuffled": lambda: load(shuffle=True),
+    "a stream": lambda: load(Stream()),
+    "single samples": lambda: load(batch_size=None),
+    "files that are closed": lambda: load(Rows(opens_and_closes)),
+    "a file kept by each worker": lambda: load(Rows(opens_once)),
+    "a file kept by persistent workers": lambda: load(Rows(opens_once), persistent_workers=True),
+    "a file kept without workers": lambda: load(Rows(opens_once), num_workers=0),
+    "a handle for each shard": lambda: load(Rows(caches_handles), num_workers=1),
+    "the last batch kept": lambda: load(kind=KeepsTheLast),
+    "a sampler that closes its file": lambda: load(sampler=OpensEveryEpoch(closes=True)),
+    "shorter than a round": lambda: load(torch.utils.data.Subset(Rows(), range(6))),
+    "empty": lambda: load(torch.utils.data.Subset(Rows(), [])),
+}
+
+LEAKS: dict[str, tuple[Callable[[], DataLoader[Any]], str, str, str]] = {
+    "a file for each sample": (lambda: load(Rows(opens_a_file)), "a worker", "batch", "/dev/null"),
+    "a file for each sample, kept workers": (
+        lambda: load(Rows(opens_a_file), persistent_workers=True), "a worker", "batch", "/dev/null",
+    ),
+    "a file for each sample, no workers": (
+        lambda: load(Rows(opens_a_file), num_workers=0), "the main process", "batch", "/dev/null",
+    ),
+    "a pipe for each sample": (lambda: load(Rows(opens_a_pipe)), "a worker", "batch", "pipe:"),
+    "the same file again in a stream": (lambda: load(Stream(opens_a_file)), "a worker", "batch", "/dev/null"),
+    "batches in a list": (lambda: load(kind=KeepsInList), "the main process", "batch", "/dev/shm/torch_"),
+    "a file for each epoch": (
+        lambda: load(sampler=OpensEveryEpoch(closes=False)), "the main process", "epoch", "/dev/null",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", CLEAN.values(), ids=CLEAN)
+def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(make())
+    verdict = fds.judge(seen, max_fd_use=1.0)
+    assert (verdict.outcome, seen.leaked, seen.leaks, seen.unclear) == ("passed", 0, (), ()), verdict.reason
+    assert 0 < seen.peak <= seen.limit
+
+
+@pytest.mark.parametrize(("make", "where", "per", "example"), LEAKS.values(), ids=LEAKS)
+def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where: str, per: str, example: str) -> None:
+    before = set(descriptors.links().values())
+    loader = make()
+    seen = measured(loader)
+    verdict = fds.judge(seen)
+    for number in getattr(loader.sampler, "files", ()):
+        os.close(number)
+    [leak] = [leak for leak in seen.leaks if leak.example.startswith(example)]
+    assert (verdict.outcome, leak.where, leak.per) == ("failed", where, per), verdict.reason
+    assert seen.leaked >= leak.count >= 3
+    if where == "a worker":
+        assert not set(descriptors.links().values()) - before
+
+
+def test_who_keeps_batches_is_named_with_the_line() -> None:
+    seen = measured(load(kind=KeepsInList))
+    assert seen.kept_by[0].name == "loader.kept[*]['field0']"
+    assert seen.kept_by[0].line.startswith("test_fds.py:")
+    assert "kept by loader.kept" in fds.judge(seen).reason
+    assert "DL305" in {advice.code for advice in fds.judge(seen).advice}
+
+
+@contextlib.contextmanager
+def limited(descriptors_allowed: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors_allowed, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_workers_that_would_hang_for_want_of_descriptors_are_not_run() -> None:
+    open_now = descriptors.count() or 0
+    with limited(open_now + 90):
+        seen = measured(load(Rows(tensors=40)))
+    verdict = fds.judge(seen)
+    assert verdict.outcome == "failed"
+    assert "would drop the batch" in verdict.reason
+    assert seen.epochs == 0
+    assert seen.predicted_worker_peak > seen.limit
+
+
+def test_running_out_for_kept_batches_names_who_keeps_them() -> None:
+    open_now = descriptors.count() or 0
+    with limited(open_now + 80):
+        seen = measured(load(Rows(tensors=4), kind=KeepsInList))
+    verdict = fds.judge(seen)
+    assert verdict.outcome == "failed"
+    assert "ran out" in verdict.reason
+    assert "loader.kept" in verdict.reason
+
+
+@pytest.mark.parametrize("tensors", [1, 8])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_peak_stays_within_the_prediction(tensors: int, workers: int) -> None:
+    seen = measured(load(Rows(tensors=tensors), num_workers=workers))
+    assert seen.storages_per_batch == tensors
+    # Lingering queues of an iterator that is not collected yet are two more.
+    assert seen.predicted_main_peak - tensors * 2 * workers - 2 <= seen.main_peak <= seen.predicted_main_peak + 2
+    assert seen.predicted_worker_peak - tensors - 4 <= seen.worker_peak <= seen.predicted_worker_peak + 2
+
+
+def test_other_settings_are_predicted_from_the_same_batches() -> None:
+    seen = measured(load(Rows(tensors=8)))
+    assert seen.need(num_workers=2, prefetch_factor=2).main == seen.predicted_main_peak
+    grown = seen.need(num_workers=4, prefetch_factor=4)
+    assert grown.main == seen.predicted_main_peak + 8 + 8 * (3 * 4 - 2)
+    assert grown.segments == 8 * (4 * 4 + 1)
+
+
+def test_more_tensors_than_a_fork_server_hands_over_are_told_before_it_fails() -> None:
+    dataset = Rows()
+    dataset.kept = [torch.zeros(1) for _ in range(260)]
+    seen = measured(load(dataset, multiprocessing_context="forkserver"))
+    verdict = fds.judge(seen)
+    assert verdict.outcome == "failed"
+    assert "264 descriptors as it starts, 260 of them for tensors that the dataset keeps" in verdict.reason
+    assert multiprocessing.active_children() == []
+
+
+def test_a_fork_server_hands_over_one_large_tensor() -> None:
+    dataset = Rows()
+    dataset.kept = list(torch.zeros(260, 1))
+    assert measured(load(dataset, multiprocessing_context="forkserver", persistent_workers=True)).handed_to_worker == 5
+
+
+def test_the_limit_is_a_share_of_what_may_be_open() -> None:
+    seen = measured(load())
+    assert fds.judge(seen, max_fd_use=seen.use).outcome == "passed"
+    verdict = fds.judge(seen, max_fd_use=seen.use / 2)
+    assert verdict.outcome == "failed"
+    assert verdict.reason.startswith(f"peak {seen.peak} of {seen.limit} descriptors")
+
+
+def test_growth_that_goes_on_without_the_loader_is_not_blamed_on_it() -> None:
+    seen = measured(load())
+    assert fds.judge(replace(seen, unclear=("something else in this process opens a file",))).outcome == "inconclusive"
+
+
+def test_a_loader_that_raises_is_not_judged() -> None:
+    def broken(_self: Any, _at: int) -> None:
+        raise KeyError("sample 0 is broken")
+
+    with pytest.raises(KeyError, match="sample 0 is broken"):
+        measured(load(Rows(broken)))
+
+
+def test_where_descriptors_are_not_listed_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descriptors, "why_not", lambda: "there is no /proc here")
+    with pytest.raises(NotMeasured, match="no /proc"):
+        measured(load())
+
+
+def test_the_loader_stays_as_it_was() -> None:
+    loader = load(persistent_workers=True, shuffle=True)
+    before, state = dict(vars(loader)), torch.get_rng_state()
+    measured(loader)
+    assert vars(loader) == before
+    assert torch.equal(torch.get_rng_state(), state)
+    assert next(iter(loader))["field0"].shape == (2, 4)
+
+
+def test_limits_are_read_as_everywhere() -> None:
+    assert checks.read_limits("fds", {"max_fd_use": 0.5}) == {"max_fd_use": 0.5}

@@ -1,0 +1,450 @@
+"""The workers check: its judgement over made-up evidence, and real workers that die, raise, hang, or are only slow."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subset, get_worker_info
+
+from pytest_dataloader.checks import Setting
+from pytest_dataloader.checks.workers import Workers, judge, measure
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.lives import Epoch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+QUICK = Setting(seconds=1.0)
+PATIENT = Setting(seconds=120.0, bench=True)
+"""For epochs that end by themselves, however busy the machine is."""
+BAD, IN_FLIGHT = 17, (16, 17, 18, 19)
+
+EPOCH = Epoch((7, 8), 2, 0.1, 0.2, 0.5, 0.1, 12, True, 1.0, 0.1)
+SEEN = Workers(
+    fault="none", worker=None, pid=None, signal="", exit_code=None, exception="", phase="", sample=None,
+    sample_indices=(), stack=(), waited_seconds=0.0, why="", certain=True, oom_kills=0, seconds_to_first_batch=3.0,
+    start_delay_seconds=0.5, worker_start_seconds=0.2, end_seconds=0.1, restarts_per_epoch=2, epochs=(EPOCH, EPOCH),
+    batches=24, whole=True, zombies=(), lingering=(), forked_threads=(), workers=2, start_method="fork",
+    persistent=False, seconds=3.0,
+)  # fmt: skip
+KILLED = replace(
+    SEEN, fault="killed", worker=1, pid=8, signal="SIGKILL", exit_code=-9, phase="reading", sample=17,
+    sample_indices=(16, 17),
+)  # fmt: skip
+HANGS = replace(
+    SEEN, fault="hang", worker=0, pid=7, phase="collating", sample_indices=(1, 2), waited_seconds=3.2,
+    why="every thread of it waits", stack=('File "data.py", line 3 in collate',), forked_threads=("Timer-1",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seen", "limits", "outcome", "words", "codes"),
+    [
+        (SEEN, {}, "passed", "2 workers (fork) delivered 24 batches of 2 epochs, the first after 3 s, and", ""),
+        (replace(SEEN, whole=False, epochs=(EPOCH,)), {}, "passed", "24 batches of part of an epoch", ""),
+        (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
+        (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
+        (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3.0 s, at most 2 s allowed", "DL204"),
+        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while it read sample 17 (in flight:", ""),
+        (replace(KILLED, oom_kills=1), {}, "failed", "for want of memory", ""),
+        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while it collated a batch (in flight: 1, 2): every thread", ""),
+        (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
+        (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
+        (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
+        (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 ended and was not waited for (a zombie)", ""),
+        (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) did not end by itself", ""),
+        (
+            replace(SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn"),
+            {}, "failed", "worker 0 (pid 7) exited with code 1 while it started", "DL307",
+        ),
+        (
+            replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
+            {}, "failed", "raised BadZipFile", "DL303",
+        ),
+        (
+            replace(SEEN, fault="exception", exception="StopIteration", worker=0, pid=7, why="the epoch ended"),
+            {}, "failed", "raised StopIteration: the epoch ended", "DL309",
+        ),
+    ],
+)  # fmt: skip
+def test_judgement(seen: Workers, limits: dict[str, Any], outcome: str, words: str, codes: str) -> None:
+    verdict = judge(seen, **limits)
+    assert (verdict.outcome, [each.code for each in verdict.advice if each.code]) == (outcome, codes.split())
+    assert words in verdict.reason
+
+
+class Needy(Exception):
+    """Cannot be made of a text alone, as many exceptions of libraries."""
+
+    def __init__(self, code: int, place: str) -> None:
+        super().__init__(f"code {code} at {place}")
+
+
+class Spoken(Exception):
+    """Keeps its text in a field."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__()
+        self.message = message
+
+    message = "spoken"
+
+
+def _sleep_for_ever() -> None:
+    time.sleep(1_000_000)
+
+
+def _lock_twice() -> None:
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+FAULTS: dict[str, Callable[[], object]] = {
+    "SIGKILL": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "SIGSEGV": lambda: ctypes.string_at(0),
+    "os._exit": lambda: os._exit(3),
+    "os._exit(0)": lambda: os._exit(0),
+    "sys.exit": lambda: sys.exit(4),
+    "MemoryError": lambda: _raise(MemoryError("no room")),
+    "ValueError": lambda: _raise(ValueError("two\nlines")),
+    "KeyError": lambda: _raise(KeyError("missing\nkey")),
+    "Needy": lambda: _raise(Needy(7, "x")),
+    "Spoken": lambda: _raise(Spoken()),
+    "StopIteration": lambda: _raise(StopIteration()),
+    "KeyboardInterrupt": lambda: _raise(KeyboardInterrupt()),
+    "lock": _lock_twice,
+    "sleep": _sleep_for_ever,
+}
+
+
+class Faulty(Dataset[Any]):
+    """Fails at one sample."""
+
+    def __init__(self, fault: str = "", length: int = 64) -> None:
+        self.fault = fault
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        if index == BAD and self.fault:
+            FAULTS[self.fault]()
+        return torch.full((8,), float(index))
+
+
+def loader_of(fault: str = "", **options: Any) -> DataLoader[Any]:
+    return DataLoader(Faulty(fault), batch_size=4, **{"num_workers": 1, **options})
+
+
+def _is_helper(child: psutil.Process) -> bool:
+    """Whether a child is one that multiprocessing keeps."""
+    words = " ".join(child.cmdline())
+    return "forkserver" in words or "resource_tracker" in words
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """Whatever happened to the workers: no process, segment, descriptor, thread or file of theirs remains."""
+
+    def traces() -> set[str]:
+        gc.collect()
+        # A fork server and a tracker stay once they were needed, and a descriptor or two for each.
+        helpers = sum(map(_is_helper, psutil.Process().children()))
+        descriptors = len(list(Path("/proc/self/fd").iterdir())) - 2 * helpers
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        return {
+            *(f"descriptor {number}" for number in range(descriptors)),
+            *(line.split(maxsplit=5)[5] for line in maps if "/torch_" in line),
+            *(str(child.pid) for child in psutil.Process().children() if not _is_helper(child)),
+            *(path.name for path in Path(tempfile.gettempdir()).glob("dl-*") if path.owner()),
+            *(thread.name for thread in threading.enumerate() if thread.name != "QueueFeederThread"),
+        }
+
+    before = traces()
+    yield
+    deadline = time.monotonic() + 8
+    while (more := traces() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not more
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        ("SIGKILL", "killed", "was killed by SIGKILL while it read sample 17 (in flight: 16, 17, 18, 19)"),
+        ("SIGSEGV", "killed", "was killed by SIGSEGV while it read sample 17"),
+        ("os._exit", "exit", "exited with code 3 while it read sample 17"),
+        ("os._exit(0)", "exit", "exited with code 0 while it read sample 17"),
+        ("sys.exit", "exit", "exited with code 4 while it read sample 17"),
+        ("KeyboardInterrupt", "exit", "exited with code 0 while it read sample 17"),
+        ("MemoryError", "exception", "raised MemoryError: no room while it read sample 17"),
+        ("ValueError", "exception", "raised ValueError: two while it read sample 17"),
+        ("KeyError", "exception", "raised KeyError: 'missing\\nkey' while it read sample 17"),
+        ("Needy", "exception", "Needy: code 7 at x while it read sample 17"),
+        ("Spoken", "exception", "Spoken while it read sample 17"),
+        ("StopIteration", "exception", "the epoch ended after 4 batches, without an error"),
+        ("lock", "hang", "every thread of it waits for a lock that only it could release"),
+        ("sleep", "hang", "it sleeps, for another 999,99"),
+    ],
+)
+def test_a_worker_that_fails_is_named_with_its_sample(fault: str, kind: str, told: str) -> None:
+    seen = measure(loader_of(fault, num_workers=2, persistent_workers=len(fault) % 2 == 0), setting=QUICK)
+    assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
+    verdict = judge(seen)
+    assert verdict.outcome == "failed"
+    assert verdict.reason.startswith(f"worker 0 (pid {seen.pid}) ")
+    assert told in verdict.reason
+    if kind == "hang":
+        assert any(f"{__name__.rpartition('.')[2]}.py" in frame for frame in seen.stack), seen.stack
+
+
+@pytest.mark.parametrize("fault", ["ValueError", "StopIteration", "lock", "sleep"])
+def test_without_workers_this_process_is_named(fault: str) -> None:
+    seen = measure(loader_of(fault, num_workers=0), setting=QUICK)
+    assert (seen.worker, seen.sample, seen.sample_indices, seen.workers) == (None, BAD, IN_FLIGHT, 0)
+    verdict = judge(seen)
+    assert verdict.outcome == "failed"
+    assert verdict.reason.startswith("the loader, in this process, ")
+
+
+@pytest.mark.parametrize(("method", "fault", "kind"), [("forkserver", "lock", "hang"), ("spawn", "SIGKILL", "killed")])
+def test_workers_that_import_everything_anew_are_named_as_well(method: str, fault: str, kind: str) -> None:
+    seen = measure(loader_of(fault, multiprocessing_context=method), setting=QUICK)
+    assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
+    assert seen.start_method == method
+
+
+def broken_init(_worker: int) -> None:
+    raise OSError("no such drive")
+
+
+def broken_collate(batch: list[Any]) -> Any:
+    if any(sample[0] == BAD for sample in batch):
+        raise TypeError("cannot be collated")
+    return batch
+
+
+def hung_collate(batch: list[Any]) -> Any:
+    if any(sample[0] == BAD for sample in batch):
+        threading.Event().wait()
+    return batch
+
+
+def unpicklable(batch: list[Any]) -> Any:
+    return [lambda: 0] if any(sample[0] == BAD for sample in batch) else batch
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(
+    ("options", "kind", "told"),
+    [
+        ({"worker_init_fn": broken_init}, "exception", "raised OSError: no such drive in worker_init_fn"),
+        ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated while it collated a batch"),
+        ({"collate_fn": hung_collate}, "hang", "hangs while it collated a batch (in flight: 16, 17, 18, 19)"),
+        ({"collate_fn": unpicklable}, "hang", "could not send the batch: AttributeError: Can't pickle local object"),
+        ({"collate_fn": hung_collate, "timeout": 1}, "hang", "the loader's own timeout of 1 s was over"),
+    ],
+)
+def test_what_a_worker_does_besides_reading_is_told_apart(options: dict[str, Any], kind: str, told: str) -> None:
+    seen = measure(loader_of(**options), setting=QUICK)
+    assert seen.fault == kind
+    assert told in judge(seen).reason
+    assert seen.sample_indices == (() if "worker_init_fn" in options else IN_FLIGHT)
+
+
+class Broken(Sampler[int]):
+    """Ends as nobody expects."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from range(9)
+        raise LookupError("no tenth sample")
+
+
+def test_a_sampler_that_raises_is_no_fault_of_a_worker() -> None:
+    seen = measure(loader_of(sampler=Broken()), setting=QUICK)
+    assert (seen.fault, seen.worker, seen.phase) == ("exception", None, "sampling")
+    assert "this process raised LookupError: no tenth sample in the sampler" in judge(seen).reason
+
+
+def test_what_does_not_pickle_is_a_fault_of_the_start() -> None:
+    loader = loader_of(multiprocessing_context="spawn", collate_fn=lambda batch: batch)
+    with pytest.warns(UserWarning, match="pickle"):
+        seen = measure(loader, setting=QUICK)
+    verdict = judge(seen)
+    assert (seen.fault, seen.phase) == ("exception", "starting")
+    assert [each.code for each in verdict.advice] == ["DL306"]
+
+
+class Slow(Faulty):
+    """Healthy, in no hurry: sleeps, waits for a lock that a thread of its own will release, or for a program."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(length=8)
+        self.kind = kind
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 0:
+            lock = threading.Lock()
+            lock.acquire()
+            match self.kind:
+                case "sleep":
+                    time.sleep(6)
+                case "lock":
+                    threading.Timer(6, lock.release).start()
+                    lock.acquire()
+                case "timed lock":
+                    lock.acquire(timeout=6)
+                case "program":
+                    import subprocess
+
+                    subprocess.run(["sleep", "6"], check=True)
+                case "pipe":
+                    read, write = os.pipe()
+                    threading.Timer(6, os.write, (write, b"x")).start()
+                    os.read(read, 1)
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("kind", ["sleep", "lock", "timed lock", "program", "pipe"])
+def test_a_slow_worker_is_not_called_hung(kind: str) -> None:
+    seen = measure(DataLoader(Slow(kind), batch_size=4, num_workers=2), setting=QUICK)
+    assert judge(seen).outcome == "passed", judge(seen).reason
+    assert seen.batches >= 2
+
+
+def test_a_sampler_that_can_be_iterated_only_once_is_not_used_up() -> None:
+    loader = loader_of()
+    vars(loader)["sampler"] = vars(loader)["batch_sampler"] = iter([[0]])
+    with pytest.raises(NotMeasured, match="iterated only once"):
+        measure(loader, setting=QUICK)
+
+
+def slow_init(_worker: int) -> None:
+    time.sleep(4)
+
+
+class Numbers(IterableDataset[Any]):
+    """One worker has much more to do than the other."""
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        for number in range(12 if info is None or info.id == 0 else 1):
+            yield torch.tensor(number)
+
+
+class Generated(DataLoader[Any]):
+    """Starts its workers only when the first batch is asked for."""
+
+    def __iter__(self) -> Any:
+        yield from super().__iter__()
+
+
+class Batched(Faulty):
+    """Reads whole batches, and looks closely at what it is asked for."""
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        assert type(indices) is list
+        return [self[index] for index in indices]
+
+
+HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
+    "plain": lambda: loader_of(num_workers=2),
+    "persistent": lambda: loader_of(num_workers=2, persistent_workers=True),
+    "slow worker_init_fn": lambda: loader_of(num_workers=2, worker_init_fn=slow_init),
+    "iterable": lambda: DataLoader(Numbers(), batch_size=4, num_workers=2),
+    "iterable, persistent": lambda: DataLoader(Numbers(), batch_size=4, num_workers=2, persistent_workers=True),
+    "no batches": lambda: DataLoader(Faulty(), batch_size=None, num_workers=2),
+    "out of order": lambda: loader_of(num_workers=2, in_order=False),
+    "generator": lambda: Generated(Faulty(), batch_size=4, num_workers=2),
+    "reads batches": lambda: DataLoader(Batched(), batch_size=4, num_workers=2),
+    "subset": lambda: DataLoader(Subset(Faulty(), range(7)), batch_size=4, num_workers=2),
+    "more workers than batches": lambda: DataLoader(Faulty(length=3), batch_size=4, num_workers=2),
+    "empty": lambda: DataLoader(Faulty(length=0), batch_size=4, num_workers=2),
+    "no workers": lambda: loader_of(num_workers=0),
+}
+
+
+@pytest.mark.parametrize("kind", HEALTHY)
+def test_healthy_loaders_pass(kind: str) -> None:
+    seen = measure(HEALTHY[kind](), setting=PATIENT)
+    assert judge(seen).outcome == "passed", judge(seen).reason
+    assert seen.whole
+    if seen.workers and seen.batches:
+        assert seen.restarts_per_epoch == (0 if seen.persistent else 2)
+
+
+def test_a_loader_reads_the_same_before_and_after() -> None:
+    loader = loader_of(num_workers=2, shuffle=True, worker_init_fn=slow_init if os.name == "never" else None)
+    kept = dict(vars(loader))
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # the legacy tuple
+    measure(loader, setting=QUICK)
+    assert vars(loader) == kept
+    assert states == (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())  # type: ignore[index]  # the same
+
+
+class Lingering(Faulty):
+    """Starts a thread that the worker waits for at its end."""
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 0:
+            threading.Thread(target=time.sleep, args=(60,)).start()
+        return super().__getitem__(index)
+
+
+def test_a_worker_that_does_not_end_is_named() -> None:
+    seen = measure(DataLoader(Lingering(length=4), batch_size=4, num_workers=1), setting=QUICK)
+    assert seen.fault == "none"
+    assert judge(seen).outcome == "failed"
+    assert "worker 0 (pid " in judge(seen).reason
+    assert "did not end by itself" in judge(seen).reason
+
+
+def test_a_hang_is_found_beside_somebody_elses_timer() -> None:
+    fired = []
+    previous = signal.signal(signal.SIGALRM, lambda *_: fired.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 600)
+    try:
+        assert measure(loader_of("lock", num_workers=0), setting=QUICK).fault == "hang"
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 500
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert not fired
+
+
+def test_a_hang_is_found_outside_the_main_thread() -> None:
+    seen: list[Workers] = []
+    thread = threading.Thread(target=lambda: seen.append(measure(loader_of("lock"), setting=QUICK)))
+    thread.start()
+    thread.join(60)
+    assert (seen[0].fault, seen[0].sample) == ("hang", BAD)
+
+
+def test_ctrl_c_ends_the_check_and_leaves_nothing() -> None:
+    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        measure(loader_of("sleep"), setting=QUICK)
+    timer.join()
