@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ _KERNEL_RUNS = 4
 _GENERATIONS = 3
 """Each set of workers has its own cost of passing batches on: seven runs of one loader of dict batches, each steady
 within itself, gave 5,600 to 7,500 samples/s. So the budget is spread over as many sets of workers."""
+_SECOND_LOOK = 0.25
+"""Share of the budget that a later look is given."""
 _QUICK_START = 0.1
 """New workers are worth it where starting them takes no more than this share of the budget."""
 
@@ -45,6 +48,7 @@ class Gauge:
     wall_ns: Callable[[], int] = clocks.wall_ns
     machine: Callable[[], Machine] = read_machine
     kernel: Callable[[], int] = clocks.kernel_ns
+    sleep: Callable[[float], None] = time.sleep
     processes: Processes = field(default_factory=Processes)
 
     windows: list[Window] = field(default_factory=list)
@@ -78,6 +82,14 @@ class Gauge:
                 break
         if self._open and not self.windows:
             self._close_window()
+
+    def look_again(self, seconds: float, enough: Enough) -> None:
+        """Rest for ``seconds``, then measure some more: neighbours come and go."""
+        self.came("looking again in a while", min(1.0, self.spent))
+        self.sleep(seconds)
+        self._open.clear()
+        self._began_ns = self.wall_ns() - int((1 - _SECOND_LOOK) * self.seconds * 1e9)
+        self.run(enough)
 
     @property
     def _new_workers_due(self) -> bool:
@@ -204,4 +216,5 @@ class Gauge:
             steal_ns=machine.steal_ns,
             throttled_ns=machine.throttled_ns,
             ready=self.borrowed.ready or 0,
+            waited_ns=self.borrowed.waited_ns,
         )

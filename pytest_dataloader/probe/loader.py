@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe import samples, torch_private
@@ -14,7 +15,8 @@ from pytest_dataloader.probe.untouched import put_back
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from multiprocessing.process import BaseProcess
 
 _WORKER_GRACE_SECONDS = 5.0
@@ -23,11 +25,22 @@ _WORKER_GRACE_SECONDS = 5.0
 _WITHOUT_WORKERS = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
 
 
+_B = TypeVar("_B", bound="Borrowed")
+
+
 class Borrowed:
     """A copy of a loader, pulled from batch by batch, epoch after epoch."""
 
-    def __init__(self, loader: Any, *, in_process: bool = False) -> None:
+    waited_ns = 0
+    """What a consumer that takes its time waited for batches; one that takes none has none to wait in."""
+    _being_made: Callable[[Any], None] | None = None
+    """Told of each iterator while it is made, before its workers start."""
+
+    def __init__(
+        self, loader: Any, *, in_process: bool = False, prepare: Callable[[Any], None] = lambda _copy: None
+    ) -> None:
         self._in_process = in_process
+        self._prepare = prepare
         self._copies: list[Any] = []
         self._made: list[Any] = []
         self._sizes: deque[int] | None = None
@@ -64,6 +77,11 @@ class Borrowed:
         return torch_private.outstanding_batches(self._iterator) < self.depth
 
     @property
+    def iterator(self) -> Any:
+        """The latest iterator of torch's; None before the first epoch."""
+        return self._made[-1] if self._made else None
+
+    @property
     def _iterator(self) -> Any:
         return self._made[-1]
 
@@ -90,6 +108,18 @@ class Borrowed:
             batches += 1
             seen += samples.count(batch, self.batch_size)
         return batches, seen
+
+    def each(self) -> Iterator[Any]:
+        """The epoch's remaining batches themselves; not to be mixed with ``pull`` in one epoch."""
+        assert self._batches is not None
+        yield from self._batches
+
+    def abandon(self) -> None:
+        """Leave the epoch as ``break`` leaves a loop: workers that do not persist end with it."""
+        self._release()
+        if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
+            while self._made:
+                torch_private.shut_down(self._made.pop())
 
     def renew_workers(self) -> None:
         """End the workers, persistent ones too, so that the next epoch starts others.
@@ -138,28 +168,46 @@ class Borrowed:
         if self._in_process:
             vars(copy).update(_WITHOUT_WORKERS)
         torch_private.forget_iterations(copy)
-        torch_private.watch_iterators(copy, self._remember)
+        torch_private.watch_iterators(copy, self._remember, self._being_made)
         inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader)]
         for name in inner:
             vars(copy)[name] = self._copy(vars(copy)[name])
         if not inner:
-            self._sizes = samples.count_indices(copy)
+            self._sizes = self._count_indices(copy)
+        self._prepare(copy)
         for name, value in list(vars(copy).items()):
             if torch_private.is_iterator(value):  # made once and kept for ever, as timm's MultiEpochsDataLoader does
                 vars(copy)[name] = torch_private.new_iterator(copy)
                 self.keeps_iterator = True
         return copy
 
-    def _remember(self, iterator: Any) -> None:
+    def _count_indices(self, copy: Any) -> deque[int] | None:
+        return samples.count_indices(copy)
+
+    def forget_ended(self) -> None:
+        """Let go of iterators whose workers have ended: they keep pipes open until they are collected."""
         self._made[:] = [kept for kept in self._made if any(w.is_alive() for w in torch_private.worker_processes(kept))]
+
+    def _remember(self, iterator: Any) -> None:
+        self.forget_ended()
         self._made.append(iterator)
 
 
-@contextlib.contextmanager
-def borrow(loader: Any, *, in_process: bool = False) -> Iterator[Borrowed]:
+def borrow(
+    loader: Any, *, in_process: bool = False, prepare: Callable[[Any], None] = lambda _copy: None
+) -> AbstractContextManager[Borrowed]:
     """A copy of ``loader`` to measure; afterwards no worker is left and what iterating changed is put back.
 
-    ``in_process`` makes the copy load in this process, whatever num_workers says.
+    ``in_process`` makes the copy load in this process, whatever num_workers says. ``prepare`` is called with the copy,
+    and with those of loaders inside it, before they make an iterator. Raises as ``borrow_as`` does.
+    """
+    return borrow_as(functools.partial(Borrowed, in_process=in_process, prepare=prepare), loader)
+
+
+@contextlib.contextmanager
+def borrow_as(kind: Callable[[Any], _B], loader: Any) -> Iterator[_B]:
+    """What ``kind`` makes of a loader: a ``Borrowed`` of another kind.
+
     Raises BadTarget for anything but a torch DataLoader, NotMeasured for one that can be iterated only once.
     """
     from torch.utils.data import DataLoader
@@ -174,7 +222,7 @@ def borrow(loader: Any, *, in_process: bool = False) -> Iterator[Borrowed]:
                 "measuring would use it up; pass a list or a Sampler"
             )
     with put_back(loader):
-        borrowed = Borrowed(loader, in_process=in_process)
+        borrowed = kind(loader)
         try:
             yield borrowed
         except Hang:

@@ -6,11 +6,22 @@ torch release that renames one costs a figure and not the check.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
+import os
+import queue
+import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe import envelopes
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from multiprocessing.process import BaseProcess
+
+    from pytest_dataloader.probe.envelopes import Journal
 
 _FORGOTTEN = {"_iterator": None, "_initial_iter_for_state_dict": False, "next_iter_state": None}
 """What a loader remembers of iterations: the live iterator of persistent workers (DataLoader), and the
@@ -31,8 +42,8 @@ def forget_iterations(copy: Any) -> None:
             vars(copy)[name] = value
 
 
-def watch_iterators(copy: Any, made: Callable[[Any], None]) -> None:
-    """Have ``made`` called with each iterator that a copied loader makes.
+def watch_iterators(copy: Any, made: Callable[[Any], None], prepare: Callable[[Any], None] | None = None) -> None:
+    """Have ``made`` called with each iterator that a copied loader makes, and ``prepare`` before its workers start.
 
     ``_get_iterator`` is what every ``DataLoader.__iter__`` calls for a new iterator, subclasses and
     StatefulDataLoader included; an attribute of the instance shadows it for this copy only.
@@ -42,16 +53,183 @@ def watch_iterators(copy: Any, made: Callable[[Any], None]) -> None:
         return
 
     def watched() -> Any:
-        iterator = make(copy)
+        with _prepared(prepare):
+            iterator = make(copy)
         made(iterator)
         return iterator
 
     vars(copy)["_get_iterator"] = watched
 
 
+@contextlib.contextmanager
+def _prepared(prepare: Callable[[Any], None] | None) -> Iterator[None]:
+    """Have ``prepare`` called with an iterator that this thread makes meanwhile.
+
+    Every iterator's ``__init__`` calls the base class's before it makes queues, workers or a fetcher.
+    """
+    if prepare is None:
+        yield
+        return
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    untyped: Any = _BaseDataLoaderIter
+    initialise, thread = untyped.__init__, threading.get_ident()
+
+    def initialise_and_prepare(iterator: Any, *args: Any, **options: Any) -> None:
+        initialise(iterator, *args, **options)
+        if threading.get_ident() == thread:
+            prepare(iterator)
+
+    untyped.__init__ = initialise_and_prepare
+    try:
+        yield
+    finally:
+        untyped.__init__ = initialise
+
+
 def unwatch_iterators(copy: Any) -> None:
     """Undo ``watch_iterators``; the hook refers back to the copy, and only the collector would free them."""
     vars(copy).pop("_get_iterator", None)
+
+
+def stamp(iterator: Any, journal: Journal) -> None:
+    """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
+
+    It starts out armed: what it asks for until it is disarmed goes in envelopes.
+    """
+    collate = iterator._collate_fn
+    here = iterator._num_workers == 0
+    iterator._collate_fn = envelopes.CollateHere(collate, journal) if here else envelopes.StampedCollate(collate)
+    iterator._journal = journal
+    arm(iterator, True)
+
+
+def arm(iterator: Any, armed: bool) -> None:
+    """Have the batches that are asked for from now on stamped, or not; disarmed, an iterator is torch's own again."""
+    if armed:
+        # Not a class of our own: to set __class__ makes every later access to the iterator's attributes slower.
+        iterator._next_index = functools.partial(_next_index, weakref.ref(iterator))
+    else:
+        with contextlib.suppress(AttributeError):
+            del iterator._next_index
+    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    if fetcher is not None:
+        fetcher.collate_fn = iterator._collate_fn if armed else iterator._collate_fn.collate
+
+
+def _next_index(iterator: Any) -> Any:
+    """What every iterator draws its indices with, stamped; the iterator comes as a weak reference."""
+    drawing = iterator()
+    began = envelopes.starting()
+    index = type(drawing)._next_index(drawing)
+    wall, cpu, _, delay = envelopes.between(began, envelopes.ending())
+    return _stamped_index(drawing, index, wall - delay, cpu)
+
+
+def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
+    journal: Journal = iterator._journal
+    journal.sized[0] += len(index) if isinstance(index, list | tuple) else 1
+    journal.sized[1] += 1
+    if iterator._num_workers == 0:
+        ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
+        journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
+        journal.opened.index = envelopes.starting()
+        return index
+    if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
+        return index
+    ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
+    return envelopes.StampedIndex(index, ticket)
+
+
+def stamp_pinning(iterator: Any) -> None:
+    """Have batches stamped once they are pinned, when the pinning thread puts them into its queue."""
+    if not hasattr(iterator, "_pin_memory_thread"):
+        return
+    data_queue = weakref.ref(iterator._data_queue)
+
+    def put(item: Any, *args: Any, **options: Any) -> None:
+        envelopes.stamp_pinned(item[0])
+        target: Any = data_queue()
+        type(target).put(target, item, *args, **options)
+
+    iterator._data_queue.put = put
+
+
+def pins(iterator: Any) -> bool:
+    """Whether an iterator pins its batches; torch pins none where there is no accelerator."""
+    return bool(getattr(iterator, "_pin_memory", False))
+
+
+def turn(iterator: Any) -> tuple[int, bool, int]:
+    """The number of the batch whose turn it is, whether it came early and is held ready, and how many are held.
+
+    With num_workers=0, and out of order, nothing is held: the number is -1.
+    """
+    tasks = getattr(iterator, "_task_info", None)
+    if tasks is None or not getattr(iterator, "_in_order", True):
+        return -1, False, 0
+    number = int(iterator._rcvd_idx)
+    held = sum(len(task) > 1 for task in list(tasks.values()))
+    return number, len(tasks.get(number, ())) > 1, held
+
+
+def watch_deliveries(seen: Callable[[Any], None]) -> Callable[[], None]:
+    """Have ``seen`` called with every batch that any loader of this process hands out; returns what ends that."""
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    undo = []
+    kinds: list[Any] = [_BaseDataLoaderIter]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if "__next__" in vars(kind):  # torchdata's iterators have their own
+            undo.append((kind, kind.__next__))
+            kind.__next__ = _telling(kind.__next__, seen)
+
+    def end() -> None:
+        for kind, original in undo:
+            kind.__next__ = original
+
+    return end
+
+
+def _telling(original: Callable[[Any], Any], seen: Callable[[Any], None]) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def told(iterator: Any) -> Any:
+        batch = original(iterator)
+        seen(batch)
+        return batch
+
+    return told
+
+
+def iterator_born(born: Callable[[Any, Any], None]) -> Callable[[], None]:
+    """Have ``born`` called with every iterator that is made from now on, and its loader; returns what ends that."""
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    original = _BaseDataLoaderIter.__init__
+
+    @functools.wraps(original)
+    def noting(iterator: Any, loader: Any, *arguments: Any, **settings: Any) -> None:
+        original(iterator, loader, *arguments, **settings)
+        born(iterator, loader)
+
+    kind: Any = _BaseDataLoaderIter
+    kind.__init__ = noting
+
+    def end() -> None:
+        kind.__init__ = original
+
+    return end
+
+
+def live_iterators() -> list[Any]:
+    """Iterators of this process whose workers are alive; found by asking the collector, 20 to 100 ms."""
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    # By type: isinstance asks for __class__, which objects of torch's answer with warnings.
+    found = [thing for thing in gc.get_objects() if issubclass(type(thing), _BaseDataLoaderIter)]
+    return [iterator for iterator in found if any(worker.is_alive() for worker in worker_processes(iterator))]
 
 
 def new_iterator(copy: Any) -> Any:
@@ -91,23 +269,61 @@ def ready_batches(iterator: Any) -> int | None:
         return None
 
 
-def shut_down(iterator: Any, *, kill: bool = False) -> None:
-    """Stop the workers of an iterator, though a traceback or an attribute still holds it.
+def pending_batches(iterator: Any) -> dict[int, int]:
+    """The batches that workers still have to deliver, by number since the epoch began, each with its worker."""
+    tasks = getattr(iterator, "_task_info", {})
+    return {number: task[0] for number, task in sorted(tasks.items()) if len(task) == 1}
 
-    ``kill`` does not ask them first: torch waits five seconds for each worker, and one that hangs never answers.
-    Torch is told beforehand that they are no longer its own, or their death would be raised here as an error.
-    """
-    if kill and getattr(iterator, "_worker_pids_set", False):
+
+def numbers_in_flight(iterator: Any) -> frozenset[int]:
+    """The numbers of the batches that were asked for and not yet handed out."""
+    return frozenset(getattr(iterator, "_task_info", ()))
+
+
+def is_shutting_down(iterator: Any) -> bool:
+    """Whether an iterator has told its workers to end."""
+    return bool(getattr(iterator, "_shutdown", False))
+
+
+def workers_at_work(iterator: Any) -> list[int]:
+    """The workers that have not been told to end, by number: an iterable dataset's may end before the epoch does."""
+    if is_shutting_down(iterator):
+        return []
+    return [number for number, works in enumerate(getattr(iterator, "_workers_status", ())) if works]
+
+
+def disown_workers(iterator: Any) -> None:
+    """Have the death of an iterator's workers no longer raised as an error in whatever this process does just then."""
+    if getattr(iterator, "_worker_pids_set", False):
         from torch.utils.data._utils import signal_handling
 
         untyped: Any = signal_handling
         untyped._remove_worker_pids(id(iterator))
         iterator._worker_pids_set = False
-        for worker in worker_processes(iterator):
-            worker.kill()
-    stop = getattr(iterator, "_shutdown_workers", None)
-    if stop is not None:
-        stop()
+
+
+def shut_down(iterator: Any, *, kill: bool = False) -> None:
+    """Stop the workers of an iterator, though a traceback or an attribute still holds it.
+
+    ``kill`` does not ask them: torch waits five seconds for each worker, one that hangs never answers, and one that
+    died may hold the lock of the event that torch would set for the others.
+    """
+    if not kill or is_shutting_down(iterator):
+        stop = getattr(iterator, "_shutdown_workers", None)
+        if stop is not None:
+            stop()
+        return
+    disown_workers(iterator)
+    iterator._shutdown = True
+    for worker in worker_processes(iterator):
+        worker.kill()
+    done = getattr(iterator, "_pin_memory_thread_done_event", None)
+    if done is not None:
+        done.set()
+    for each in (*getattr(iterator, "_index_queues", ()), getattr(iterator, "_worker_result_queue", None)):
+        if hasattr(each, "close"):
+            each.cancel_join_thread()
+            each.close()
 
 
 def reads_by_iteration(loader: Any) -> bool:

@@ -26,13 +26,18 @@ def document(records: Iterable[Record], environment: Mapping[str, object]) -> di
             {"id": record.id, "nodeid": record.nodeid, "description": record.description, "checks": {}},
         )
         loader["description"] = loader["description"] or record.description
-        loader["checks"][record.check] = {
+        judged = {
             "verdict": record.verdict,
             "reason": record.reason,
             "evidence": dict(record.evidence),
             "limits": dict(record.limits),
             "advice": [dataclasses.asdict(advice) for advice in record.advice],
+            **({"ranks": [dict(rank) for rank in record.ranks]} if record.ranks else {}),
         }
+        if record.check == "tune":  # no check that a loader passes: advice about its settings
+            loader["tune"] = judged
+        else:
+            loader["checks"][record.check] = judged
     return {"schema": SCHEMA, "environment": dict(environment), "loaders": list(loaders.values())}
 
 

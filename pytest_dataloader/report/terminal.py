@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.report import bars, ladder
+
 if TYPE_CHECKING:
     from pytest_dataloader.record import Record
     from pytest_dataloader.verdict import Outcome
@@ -20,15 +22,19 @@ MARKUP: Mapping[Outcome, dict[str, bool]] = {
     "not_measured": {"yellow": True},
 }
 
+_LOG_COLUMNS = 100
+"""Bars in a log, whose sentences are not wrapped, are no longer than this allows."""
 _LEAST_COLUMNS = 30
 """Narrower columns are harder to read than lines that the terminal breaks."""
 
 
-def lines(records: Iterable[Record], verbosity: int, width: int | None = None) -> Iterator[Line]:
-    """A block for each loader: its name, then verdict and reason of each check, then advice.
+def lines(
+    records: Iterable[Record], verbosity: int, width: int | None = None, ink: bars.Ink = bars.BLOCKS
+) -> Iterator[Line]:
+    """A block for each loader: its name, then verdict and reason of each check, what can be drawn, then advice.
 
-    Negative verbosity leaves the advice out; positive adds the details of reasons and the figures. Long texts are
-    wrapped to ``width`` columns, or not at all.
+    Negative verbosity leaves drawings and advice out; positive adds the details of reasons and the figures. Long texts
+    are wrapped to ``width`` columns, or not at all.
     """
     blocks: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -38,10 +44,12 @@ def lines(records: Iterable[Record], verbosity: int, width: int | None = None) -
         yield [(block[0].id, {"bold": True}), (f"  {description}" if description else "", {})]
         columns = max(len(record.check) for record in block), max(len(record.verdict) for record in block)
         for record in block:
-            yield from _check(record, columns, verbosity, width)
+            yield from _check(record, columns, verbosity, width, ink)
 
 
-def _check(record: Record, columns: tuple[int, int], verbosity: int, width: int | None) -> Iterator[Line]:
+def _check(
+    record: Record, columns: tuple[int, int], verbosity: int, width: int | None, ink: bars.Ink
+) -> Iterator[Line]:
     check, verdict = f"{record.check:<{columns[0]}}", f"{record.verdict.replace('_', ' '):<{columns[1]}}"
     reason, *details = record.reason.splitlines() or [""]
     indent = " " * (columns[0] + 4)
@@ -50,6 +58,8 @@ def _check(record: Record, columns: tuple[int, int], verbosity: int, width: int 
     for text in more:
         yield [(f"{indent}{text}", {})]
     if verbosity >= 0:
+        for line in _drawing(record, None if width is None else width - len(indent), ink):
+            yield [(indent, {}), *line]
         for advice in record.advice:
             code = f"{advice.code}: " if advice.code else ""
             first, *more = _wrapped(advice.text, width, len(indent) + len(code))
@@ -59,6 +69,21 @@ def _check(record: Record, columns: tuple[int, int], verbosity: int, width: int 
     if verbosity > 0:
         for text in (*details, *(f"{name} = {_figure(value)}" for name, value in record.evidence.items())):
             yield [(f"{indent}{text}", {})]
+
+
+def _drawing(record: Record, width: int | None, ink: bars.Ink) -> Iterator[Line]:
+    """What of a check's evidence is easier to see than to read."""
+    if not record.evidence:
+        return
+    columns = _LOG_COLUMNS if width is None else width
+    match record.check:
+        case "throughput":
+            yield from bars.of_throughput(record.evidence, record.limits, columns, ink)
+        case "stages":
+            yield from bars.of_stages(record.evidence, columns, ink)
+            yield from bars.of_waiting(record.evidence, columns, ink)
+        case "tune":
+            yield from ladder.table(record.evidence["rows"], width)
 
 
 def _wrapped(text: str, width: int | None, used: int) -> list[str]:

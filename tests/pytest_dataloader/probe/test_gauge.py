@@ -28,7 +28,10 @@ class Paper:
     """A loader of ``length`` batches of 4 samples an epoch; ``batch_ms`` a batch once its store is empty."""
 
     length: int
+    waited_ns = 0
     batch_ms: float = 10.0
+    batch_ms_later: float = 0.0
+    """From the first rest on."""
     start_ms: float = 100.0
     first_batches_ms: float = 0.0
     workers_count: int = 0
@@ -60,6 +63,10 @@ class Paper:
 
     def renew_workers(self) -> None:
         self.renewing = True
+
+    def sleep(self, seconds: float) -> None:
+        self.now += int(1000 * seconds) * MS
+        self.batch_ms = self.batch_ms_later or self.batch_ms
 
     def begin_epoch(self) -> None:
         self.done = 0
@@ -97,6 +104,7 @@ def gauge(paper: Paper, seconds: float = 6.0) -> Gauge:
         wall_ns=lambda: paper.now,
         machine=Machine,
         kernel=lambda: 1000,
+        sleep=paper.sleep,
         processes=processes,
     )
 
@@ -226,3 +234,16 @@ def test_fast_batches_are_pulled_many_at_a_time() -> None:
     seen.run(lambda _: False)
     assert max(paper.pulls) == pytest.approx(200, rel=0.1)
     assert seen.batches == sum(paper.pulls)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_second_look_sees_a_machine_that_got_faster(workers: int) -> None:
+    paper = Paper(length=10**6, batch_ms=20, batch_ms_later=10, workers_count=workers)
+    seen = gauge(paper)
+    seen.run(lambda _: False)
+    before = len(seen.windows)
+    began = paper.now
+    seen.look_again(3.0, lambda _: False)
+    assert rate(seen.windows[:before], workers=workers, cpus=64).mean == pytest.approx(200, rel=0.01)
+    assert rate(seen.windows[before:], workers=workers, cpus=64).mean == pytest.approx(400, rel=0.01)
+    assert paper.now - began == pytest.approx((3.0 + 0.25 * seen.seconds) * 1000 * MS, rel=0.15)

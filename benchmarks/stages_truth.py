@@ -1,0 +1,132 @@
+"""The stages check against loaders whose costs are known, or measured without it.
+
+    python benchmarks/stages_truth.py --seconds 3 --repeats 5
+
+Truths are what a loader was built to cost (sleeps, CPU time by the thread's own clock). References, marked "ref", are
+taken elsewhere: the CPU time that dataset and collate function note themselves, and for receiving what ``next()`` of a
+bare loader of the same kind takes where a batch lay ready (CPU time, and the median of what it was blocked).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from staged_loaders import LOADERS, Clocked
+from torch.utils.data import DataLoader
+
+from pytest_dataloader.checks import Setting, stages
+from pytest_dataloader.probe.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.stages import Stages
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the check should say: the bottleneck, and some figures."""
+
+    bottleneck: str
+    figures: dict[str, float]
+    """Milliseconds per sample by stage, or a field of the evidence; "ref" stands for a reference."""
+    step_ms: float | None = None
+
+
+REF = float("nan")
+TRUTHS = {
+    "read": Truth("read", {"read": 2.0}),
+    "read, here": Truth("read", {"read": 2.0}),
+    "compute": Truth("fetch", {"fetch": 2.0}),
+    "compute, here": Truth("fetch", {"fetch": 2.0}),
+    "waiting collate": Truth("collate", {"collate": 5.0}),
+    "computing collate": Truth("collate", {"collate": 5.0}),
+    "60 tensors": Truth("receive", {"fetch": REF, "collate": REF, "receive": REF}),
+    "8 MB samples": Truth("", {"fetch": REF, "collate": REF, "receive": REF}),
+    "slow pickle": Truth("send", {"send": 2.5}),
+    "slow sampler": Truth("receive", {"receive": 2.5, "sampler_ms_per_sample": 2.5}),
+    "straggler": Truth("read", {"read": 4.0, "straggler_factor": 3.0, "slowest_worker": 1}),
+    "slow start": Truth("startup", {"startup_seconds": 2.0, "read": 2.0}),
+    "read, step of 40 ms": Truth("consumer", {"consumer": 5.0, "read": 2.0}, step_ms=40.0),
+    "read, step of 4 ms": Truth("read", {"read": 2.0, "stall": 0.5}, step_ms=4.0),
+}
+
+
+def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
+    """What ``next()`` of a bare loader at full speed takes, freeing the batch included, where one lay ready.
+
+    With a single worker, whose batches are ready in their turn: of two, another one's may be waited for.
+    """
+    spent, blocked = [], []
+    alone = DataLoader(loader.dataset, loader.batch_size, num_workers=1, collate_fn=loader.collate_fn)
+    iterator: Any = iter(alone)
+    for _ in range(10):
+        next(iterator)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ready = iterator._worker_result_queue.qsize()
+        delay, cpu, wall = thread_delay_ns() or 0, thread_cpu_ns(), wall_ns()
+        next(iterator)
+        took, worked = wall_ns() - wall, thread_cpu_ns() - cpu
+        spent.append(worked)
+        if ready:
+            blocked.append(max(0, took - worked - ((thread_delay_ns() or 0) - delay)))
+    del iterator
+    return statistics.fmean(spent) + (statistics.median(blocked) if blocked else 0)
+
+
+def truths(name: str, loader: DataLoader[Any]) -> dict[str, float]:
+    """The figures of a truth, references measured: after the check has run on this loader."""
+    found = dict(TRUTHS[name].figures)
+    if isinstance(loader.dataset, Clocked):
+        fetch, collate, batches = (float(each) for each in loader.dataset.spent)
+        per_sample = 1e-6 / (batches * (loader.batch_size or 1))
+        found |= {"fetch": fetch * per_sample, "collate": collate * per_sample}
+    if "receive" in found and found["receive"] != found["receive"]:
+        found["receive"] = receiving_ns(loader) / 1e6 / (loader.batch_size or 1)
+    return found
+
+
+def figure(seen: Stages, name: str) -> float:
+    return float(seen.ms_per_sample[name] if name in seen.ms_per_sample else getattr(seen, name))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--loaders", nargs="*", default=list(TRUTHS))
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    setting = Setting(seconds=asked.seconds, bench=True)
+    print(f"{'loader':20}  {'bottleneck':>14}  others  figures: seen / truth, median (least to most)")
+    wrong = far = 0
+    for name in asked.loaders:
+        truth = TRUTHS[name]
+        ratios: dict[str, list[float]] = {each: [] for each in truth.figures}
+        named, others = [], []
+        for _ in range(asked.repeats):
+            loader = LOADERS[name.partition(", step")[0]]()
+            seen = stages.measure(loader, setting=setting, step_ms=truth.step_ms)
+            expected = truths(name, loader)
+            stage = truth.bottleneck or max(("fetch", "collate", "receive"), key=lambda stage: expected[stage])
+            named.append("" if seen.bottleneck == stage else f"{seen.bottleneck}, not {stage}")
+            others.append(seen.quietness.others_share)
+            for each, value in expected.items():
+                ratios[each].append(figure(seen, each) / value)
+        wrong += len(named) - named.count("")
+        cells = []
+        for each, found in ratios.items():
+            far += sum(not 0.9 <= ratio <= 1.1 for ratio in found)
+            cells.append(f"{each} {statistics.median(found):.2f} ({min(found):.2f} to {max(found):.2f})")
+        right = f"{named.count('')} of {len(named)} right"
+        cells += [each for each in named if each]
+        print(f"{name:20}  {right:>14}  {statistics.mean(others):6.2f}  {', '.join(cells)}", flush=True)
+    print(f"wrong bottlenecks: {wrong}; figures more than 10 % away: {far}")
+
+
+if __name__ == "__main__":
+    main()

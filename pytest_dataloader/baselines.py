@@ -1,0 +1,174 @@
+"""The file of baselines: what a sample cost when somebody was content with it, by loader, CPU, Python and torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.environment import environment
+from pytest_dataloader.errors import BadBaseline
+from pytest_dataloader.locking import alone_in
+from pytest_dataloader.report import json as written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What must be equal for two costs to be comparable."""
+
+    cpu_model: str
+    python: str
+    torch: str
+
+    @property
+    def sentence(self) -> str:
+        """The place in words."""
+        return f"{self.cpu_model}, {self.python}, torch {self.torch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A loader's cost at one place. ``num_workers`` is for the reader: samples are costed without workers."""
+
+    place: Place
+    num_workers: int
+    cpu_ms_per_sample: float
+    wait_ms_per_sample: float
+    kernel_ms: Mapping[str, float]
+
+
+Entries = dict[str, list[Entry]]
+"""By the loader's id."""
+
+
+def here() -> Place:
+    """This process's place; a CPU that does not tell its model goes by its architecture."""
+    known = environment()
+    minor = ".".join(platform.python_version_tuple()[:2])
+    cpu = str(known["cpu_model"] or f"unnamed {known['machine']}")
+    return Place(cpu, f"{known['implementation']} {minor}", str(known["torch"] or "none"))
+
+
+def read(path: Path) -> Entries:
+    """Read a file of baselines; none where there is no file. Raises BadBaseline that names file and place."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadBaseline(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except ValueError as error:
+        raise BadBaseline(f"{path} is no JSON: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("loaders"), dict):
+        raise BadBaseline(f'{path} is no file of baselines: expected {{"schema": {SCHEMA}, "loaders": {{...}}}}')
+    if content.get("schema") != SCHEMA:
+        raise BadBaseline(f"{path}: schema {content.get('schema')!r} is not {SCHEMA}; another version wrote it")
+    return {
+        name: [
+            _entry(value, f"{path}: loaders[{json.dumps(name)}][{at}]")
+            for at, value in enumerate(_list(path, name, values))
+        ]
+        for name, values in content["loaders"].items()
+    }
+
+
+def find(entries: Entries, loader: str, place: Place) -> tuple[Entry | None, str]:
+    """The entry of a loader at a place, or None and the reason in words."""
+    known = entries.get(loader, ())
+    for entry in known:
+        if entry.place == place:
+            return entry, ""
+    if not known:
+        return None, "the file of baselines holds none of this loader"
+    others = "; ".join(entry.place.sentence for entry in known)
+    return None, f"the baseline is of another place ({others}; here it is {place.sentence})"
+
+
+def entry_of(evidence: Mapping[str, Any]) -> Entry:
+    """The entry that the evidence of a baseline check makes."""
+    cost, place = evidence["cost"], Place(**evidence["place"])
+    return Entry(
+        place, evidence["num_workers"], cost["cpu_ms_per_sample"], cost["wait_ms_per_sample"], cost["kernel_ms"]
+    )
+
+
+def update(path: Path, fresh: Mapping[str, Entry]) -> None:
+    """Put entries into the file, in place of those of the same loader and place; all others stay.
+
+    In one step, and one process at a time. Raises BadBaseline for a file that is broken, which stays as it is;
+    OSError where it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with alone_in(path.parent):
+        entries = read(path)
+        for loader, entry in fresh.items():
+            others = [kept for kept in entries.get(loader, ()) if kept.place != entry.place]
+            entries[loader] = [*others, entry]
+        written.write(path, _document(entries))
+
+
+def _document(entries: Entries) -> dict[str, Any]:
+    """Sorted, so that a diff shows what changed."""
+    loaders = {}
+    for name in sorted(entries):
+        ordered = sorted(entries[name], key=lambda entry: dataclasses.astuple(entry.place))
+        loaders[name] = [
+            {
+                **dataclasses.asdict(entry.place),
+                "num_workers": entry.num_workers,
+                "cpu_ms_per_sample": _rounded(entry.cpu_ms_per_sample),
+                "wait_ms_per_sample": _rounded(entry.wait_ms_per_sample),
+                "kernel_ms": {kernel: _rounded(cost) for kernel, cost in sorted(entry.kernel_ms.items())},
+            }
+            for entry in ordered
+        ]
+    return {"schema": SCHEMA, "loaders": loaders}
+
+
+def _rounded(value: float) -> float:
+    """Five digits: more would be noise in a file that people review."""
+    return float(f"{value:.5g}")
+
+
+def _list(path: Path, name: str, values: object) -> Sequence[object]:
+    if not isinstance(values, list):
+        raise BadBaseline(f"{path}: loaders[{json.dumps(name)}]: expected a list")
+    return values
+
+
+def _entry(value: object, where: str) -> Entry:
+    if not isinstance(value, dict):
+        raise BadBaseline(f"{where}: expected a table, got {json.dumps(value)}")
+    texts = {key: value.get(key) for key in ("cpu_model", "python", "torch")}
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            raise BadBaseline(f"{where}.{key}: expected text, got {json.dumps(text)}")
+    kernels = value.get("kernel_ms")
+    if not isinstance(kernels, dict) or not kernels:
+        raise BadBaseline(f"{where}.kernel_ms: expected a table of numbers, got {json.dumps(kernels)}")
+    workers = value.get("num_workers")
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
+        raise BadBaseline(f"{where}.num_workers: expected a whole number, got {json.dumps(workers)}")
+    return Entry(
+        place=Place(**{key: str(text) for key, text in texts.items()}),
+        num_workers=workers,
+        cpu_ms_per_sample=_cost(value, "cpu_ms_per_sample", where),
+        wait_ms_per_sample=_cost(value, "wait_ms_per_sample", where, least=0.0),
+        kernel_ms={name: _cost(kernels, name, f"{where}.kernel_ms") for name in kernels},
+    )
+
+
+def _cost(table: Mapping[str, object], key: str, where: str, least: float = 1e-9) -> float:
+    value = table.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+        raise BadBaseline(f"{where}.{key}: expected a number {'above' if least else 'from'} 0, got {json.dumps(value)}")
+    return float(value)

@@ -1,0 +1,121 @@
+"""Does a sample cost more CPU time than when somebody was content with it?"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.claim import figure, percent
+from pytest_dataloader.probe.cost import LEAST_UNITS, Cost, EmptyLoader, measure_cost
+from pytest_dataloader.probe.loader import borrow
+from pytest_dataloader.verdict import Advice, Verdict
+
+if TYPE_CHECKING:
+    from pytest_dataloader.baselines import Entry, Place
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Share
+
+NEEDS_BENCH = True
+
+TOLERANCE = 0.15
+_HOPELESS = 1.5
+"""A loader that would miss the tolerance this many times cheaper fails on a busy machine too. On 2 CPUs with up to 12
+running processes, 650 pairs of equal runs cost up to 1.55 times what they cost before by every measure (copies of a
+megabyte; 1.26 for the other kinds), so that this leaves room (benchmarks/baseline_power.py)."""
+
+_MEANT = Advice("", "if this is what it should cost from now on, record it with --dataloader-update-baseline")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A sample's cost without workers, beside the one in the file.
+
+    CPU time is compared as it is and divided by each kernel, because only a kernel of the loader's kind goes through
+    its ups and downs, and which one that is nobody knows: the loader certainly costs more where all of them say so.
+    """
+
+    cost: Cost
+    place: Place | None = None
+    known: Entry | None = None
+    incomparable: str = ""
+    """Why there is nothing to compare with."""
+    num_workers: int = 0
+    recorded: bool = False
+    """Whether the file takes this cost over."""
+    ratio: float = 0.0
+    """The cost over that in the file: the median over the ways to compare. 0 where nothing was compared."""
+    ratio_low: float = 0.0
+    ratio_high: float = 0.0
+    empty: bool = False
+
+
+def measure(
+    loader: Any,
+    *,
+    setting: Setting,
+    place: Place | None = None,
+    known: Entry | None = None,
+    incomparable: str = "",
+    recorded: bool = False,
+) -> Baseline:
+    """Cost a copy of the loader for ``setting.seconds``; raises BadTarget for what is no loader."""
+    workers = loader.num_workers
+    with borrow(loader, in_process=True) as borrowed:
+        try:
+            cost = measure_cost(borrowed, setting.seconds, lambda spent: setting.progress("costing samples", spent))
+        except EmptyLoader:
+            return Baseline(Cost(), place, num_workers=workers, empty=True)
+    seen = Baseline(cost, place, known, incomparable, workers, recorded and cost.units >= LEAST_UNITS)
+    return compare(seen)
+
+
+def compare(seen: Baseline) -> Baseline:
+    """The evidence with its ratios, where there is something to compare with; pure."""
+    if seen.known is None or not seen.cost.units:
+        return seen
+    ratios = sorted(_ratios(seen.cost, seen.known))
+    return dataclasses.replace(seen, ratio=statistics.median(ratios), ratio_low=ratios[0], ratio_high=ratios[-1])
+
+
+def _ratios(cost: Cost, known: Entry) -> list[float]:
+    """What a sample would cost by each kernel, over what it did, where the CPU is as fast and the waits are as long.
+
+    Waits are of the disk and the network: they are no more comparable between machines than CPUs of two models, so they
+    only tell how much the CPU time matters.
+    """
+    speeds = [1.0] + [
+        cost.kernel_ms[name] / known.kernel_ms[name] for name in known.kernel_ms if name in cost.kernel_ms
+    ]
+    before = known.cpu_ms_per_sample + known.wait_ms_per_sample
+    return [(cost.cpu_ms_per_sample / speed + known.wait_ms_per_sample) / before for speed in speeds]
+
+
+def judge(evidence: Baseline, *, tolerance: Share | None = None) -> Verdict:
+    """Failed only where every way to compare says that more than ``tolerance`` was added, on a quiet machine."""
+    share, cost = TOLERANCE if tolerance is None else tolerance, evidence.cost
+    if evidence.empty:
+        return Verdict("not_measured", "the loader gave no batch: its epoch is empty")
+    if cost.units < LEAST_UNITS:
+        seconds = f"{cost.measured_seconds:.0f} s"
+        return Verdict("inconclusive", f"{seconds} gave {cost.units} turns of the loader, too few to cost it")
+    now = f"{figure(cost.cpu_ms_per_sample)} ms of CPU per sample"
+    if evidence.recorded and evidence.known is None:
+        return Verdict("passed", f"{now}, recorded")
+    if evidence.known is None:
+        return Verdict("not_measured", f"{now}, not compared: {evidence.incomparable}")
+    seen = (
+        f"{now}, {evidence.ratio:.2f} times the baseline "
+        f"({evidence.ratio_low:.2f} to {evidence.ratio_high:.2f} by the kernels; {percent(share)} more tolerated)"
+    )
+    if evidence.recorded:
+        return Verdict("passed", f"{seen}, recorded")
+    disturbances = cost.quietness.disturbances
+    if evidence.ratio_low > (1 + share) * (_HOPELESS if disturbances else 1.0):
+        return Verdict("failed", seen, (_MEANT,))
+    if evidence.ratio_low > 1 + share:
+        return Verdict("inconclusive", f"{seen}; the machine was too busy to say: {', '.join(disturbances)}")
+    if evidence.ratio > 1 + share:
+        return Verdict("inconclusive", f"{seen}: the kernels disagree")
+    return Verdict("passed", seen)

@@ -1,0 +1,113 @@
+"""Where does the time of a loader go, which stage sets the pace, and would a training step wait for it?"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.claim import Claim, conclude, figure, missed_even, percent
+from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.probe import bottleneck
+from pytest_dataloader.probe.gauge import Gauge
+from pytest_dataloader.probe.loader import borrow_as
+from pytest_dataloader.probe.looking import CLEAR_WINDOWS, FAIL_SHARE, HOPELESS, MARGIN, MARGIN_WITH_WORKERS, look
+from pytest_dataloader.probe.looking import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.probe.stamped import Stamped
+from pytest_dataloader.probe.tally import tally
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Milliseconds, Share
+    from pytest_dataloader.probe.stages import Stages
+    from pytest_dataloader.probe.stall import Stall
+
+NEEDS_BENCH = True
+
+
+def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_stall: float | None = None) -> Stages:
+    """Pull from a copy of the loader with clocks on its batches for ``setting.seconds``, or until ``max_stall`` is
+    clearly kept or missed; with ``step_ms`` each batch is followed by a step of so long.
+
+    The user's errors come out as they are; raises BadLimit for max_stall without step_ms, BadTarget for what is no
+    loader, NotMeasured for one to be used once.
+    """
+    if max_stall is not None and step_ms is None:
+        raise BadLimit("max_stall needs step_ms, the time of one training step in milliseconds")
+    wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
+    limits = {"step_ms": step_ms, "max_stall": max_stall}
+    with borrow_as(functools.partial(Stamped, step_ms=step_ms), loader) as stamped:
+        gauge = Gauge(stamped, setting.seconds)
+
+        def seen() -> Stages:
+            return tally(stamped, gauge, tolerated=max_stall)
+
+        through = look(
+            gauge,
+            setting,
+            wait=wait,
+            clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
+            narrow=lambda: _fails_narrowly(seen(), limits),
+        )
+        return seen() if through else tally(stamped, gauge, tolerated=max_stall, hung_seconds=wait)
+
+
+def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:
+    """Whether measuring longer would change nothing."""
+    claims = _claims(seen, limits["max_stall"])
+    kept = len(claims) > 0 and all(claim.certain for claim in claims)
+    windows = seen.simulated.windows if seen.simulated is not None else 0
+    return (kept and windows >= CLEAR_WINDOWS) or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
+
+
+def _fails_narrowly(seen: Stages, limits: dict[str, float | None]) -> bool:
+    """Whether it fails, but by no more than what neighbours can do."""
+    claims = _claims(seen, limits["max_stall"])
+    return bool(claims) and not missed_even(claims, HOPELESS) and judge(seen, **limits).outcome == "failed"
+
+
+def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
+    """The limit as a claim on the time from batch to batch: it is what neighbours stretch, and by what factor."""
+    if max_stall is None or seen.simulated is None:
+        return []
+    stall = seen.simulated
+    low, high = (stall.period_ms(share) for share in stall.interval)
+    allowed, best = stall.period_ms(max_stall), stall.period_ms(stall.best)
+    words = f"{_waiting(stall)}, at most {percent(max_stall)} allowed; {_keeping_up(stall)}"
+    return [Claim("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
+
+
+def _waiting(stall: Stall) -> str:
+    low, high = (f"{100 * share:.1f}" for share in stall.interval)
+    return f"a step of {figure(stall.step_ms)} ms waits {100 * stall.share:.1f} % of the time ({low} to {high} at 95 %)"
+
+
+def _keeping_up(stall: Stall) -> str:
+    return f"for at most {percent(stall.tolerated)} it would have to take {figure(stall.keeps_up_at_ms)} ms"
+
+
+def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: Share | None = None) -> Verdict:
+    """Name the bottleneck, and hold the waiting of a step to its limit: one-sided, never failed on a busy machine."""
+    if evidence.hung_seconds:
+        after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
+        return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
+    if not evidence.batches:
+        reason = "the loader gave no batch: its epoch is empty"
+        return Verdict("failed" if max_stall is not None else "not_measured", reason)
+    if not evidence.bottleneck:
+        return Verdict("not_measured", f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators")
+    advice = bottleneck.advice(evidence)
+    claims = _claims(evidence, max_stall)
+    if not claims:
+        stall = evidence.simulated
+        waits = f"; {_waiting(stall)}; {_keeping_up(stall)}" if step_ms is not None and stall is not None else ""
+        return Verdict("passed", f"{evidence.why}{waits}", advice)
+    verdict = conclude(
+        claims,
+        margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
+        hopeless=HOPELESS,
+        disturbances=evidence.quietness.disturbances,
+        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        advice=advice,
+    )
+    return Verdict(verdict.outcome, f"{verdict.reason}; {evidence.why}", verdict.advice)

@@ -1,0 +1,228 @@
+"""What the threads of a process wait for, from /proc/PID/task: a lock that nobody can release, a sleep, or else.
+
+``/proc/PID/task/TID/syscall`` tells the system call and its arguments (proc(5)); reading it takes the right to trace
+the process, which Linux gives for one's own descendants. Without it, every wait is ``unknown``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Kind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
+"""``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
+descriptors; ``else``: any other system call."""
+
+_CALLS = {
+    "x86_64": {202: "futex", 35: "nanosleep", 230: "clock_nanosleep", 43: "accept", 288: "accept"},
+    "aarch64": {98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 202: "accept", 242: "accept"},
+}
+_NAMES = _CALLS.get(platform.machine(), {})
+_FUTEX_COMMAND, _FUTEX_PRIVATE, _FUTEX_REALTIME = 0x7F, 0x80, 0x100
+_FUTEX_WAIT, _FUTEX_WAIT_BITSET = 0, 9
+_TIMER_ABSTIME = 1
+_TIMESPEC = struct.Struct("qq")
+_NEARLY_ALL = 50
+"""Signals blocked by a thread that blocks all it can: 62 of 64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a thread does at a moment; ``seconds`` are left of a sleep, None where that is not known."""
+
+    kind: Kind
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A process and its descendants at a moment: time busy and context switches so far, waits of the process's threads.
+
+    Busy is on a CPU, or kept from one by others: a worker that a loaded machine starves is at work.
+    """
+
+    state: str
+    """Of the main thread, as ``ps`` calls it (R, S, D, T, Z); empty once the process is gone."""
+    busy_ns: int
+    switches: int
+    waits: tuple[Wait, ...]
+    """The main thread's first."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self.state not in ("", "Z", "X")
+
+    @property
+    def deadlocked(self) -> bool:
+        """Whether every thread waits for a lock that only one of them could release; another process cannot."""
+        return bool(self.waits) and self.waits[0].kind == "lock" and self._others_idle
+
+    @property
+    def asleep_seconds(self) -> float | None:
+        """How long the main thread will go on sleeping, where no other thread does anything."""
+        asleep = bool(self.waits) and self.waits[0].kind == "sleep" and self._others_idle
+        return self.waits[0].seconds if asleep else None
+
+    @property
+    def _others_idle(self) -> bool:
+        return all(wait.kind in ("lock", "service") for wait in self.waits[1:])
+
+
+GONE = Look("", 0, 0, ())
+
+
+def look(pid: int, *, without: int | None = None) -> Look:
+    """Look at a process and its descendants; threads with the native id ``without`` do not count."""
+    state = state_of(pid)
+    if state in ("", "Z", "X"):
+        return Look(state, 0, 0, ())
+    busy = switches = 0
+    waits = []
+    for tid in _tasks(pid):
+        if tid != without:
+            waits.append(wait_of(pid, tid))
+            more_busy, more_switches = _spent(pid, tid)
+            busy, switches = busy + more_busy, switches + more_switches
+    for child in _children(pid):
+        below = look(child)
+        busy, switches = busy + below.busy_ns, switches + below.switches
+    return Look(state, busy, switches, tuple(waits))
+
+
+def state_of(pid: int) -> str:
+    """The state of a process as ``ps`` calls it; empty once it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self/stat").exists():
+        return ""
+    return _state_elsewhere(pid)
+
+
+def _state_elsewhere(pid: int) -> str:
+    import psutil
+
+    try:
+        return "Z" if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else "S"
+    except psutil.Error:
+        return ""
+
+
+def wait_of(pid: int, tid: int) -> Wait:
+    """What a thread does just now."""
+    try:
+        text = Path(f"/proc/{pid}/task/{tid}/syscall").read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return Wait("unknown")
+    if text.startswith("running"):
+        return Wait("running")
+    fields = text.split()
+    number, arguments = int(fields[0]), [int(field, 16) for field in fields[1:7]]
+    name = _NAMES.get(number, "")
+    if name == "futex":
+        return _futex(pid, arguments)
+    if name in ("nanosleep", "clock_nanosleep"):
+        return Wait("sleep", _left(pid, name, arguments))
+    if name == "accept" and _blocks_signals(pid, tid):
+        return Wait("service")
+    return Wait("else")
+
+
+def _futex(pid: int, arguments: Sequence[int]) -> Wait:
+    operation, timeout = arguments[1], arguments[3]
+    command = operation & _FUTEX_COMMAND
+    if command not in (_FUTEX_WAIT, _FUTEX_WAIT_BITSET) or not operation & _FUTEX_PRIVATE:
+        return Wait("else")
+    if not timeout:
+        return Wait("lock")
+    # The form that glibc uses takes a point in time, by the monotonic clock unless told otherwise.
+    until = _timespec(pid, timeout) if command == _FUTEX_WAIT_BITSET else None
+    clock = time.CLOCK_REALTIME if operation & _FUTEX_REALTIME else time.CLOCK_MONOTONIC
+    return Wait("sleep", None if until is None else until - time.clock_gettime(clock))
+
+
+def _left(pid: int, name: str, arguments: Sequence[int]) -> float | None:
+    if name == "nanosleep":
+        return None  # the duration that was asked for, of which some has passed
+    clock, flags, request = arguments[:3]
+    until = _timespec(pid, request)
+    if until is None or not flags & _TIMER_ABSTIME:
+        return None
+    try:
+        return until - time.clock_gettime(clock)
+    except (OSError, OverflowError):
+        return None
+
+
+def _timespec(pid: int, address: int) -> float | None:
+    with contextlib.suppress(OSError, ValueError, struct.error, OverflowError):
+        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+        try:
+            seconds, nanoseconds = _TIMESPEC.unpack(os.pread(memory, _TIMESPEC.size, address))
+        finally:
+            os.close(memory)
+        return float(seconds + nanoseconds * 1e-9)
+    return None
+
+
+def _blocks_signals(pid: int, tid: int) -> bool:
+    """Whether a thread is one that multiprocessing keeps from signals: no thread of users' libraries does that."""
+    for line in _status(pid, tid):
+        if line.startswith("SigBlk:"):
+            return int(line.split()[1], 16).bit_count() >= _NEARLY_ALL
+    return False
+
+
+def _spent(pid: int, tid: int) -> tuple[int, int]:
+    """Nanoseconds that a thread was on a CPU or waited for one, and its voluntary context switches."""
+    busy = switches = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        on_cpu, delayed, _ = Path(f"/proc/{pid}/task/{tid}/schedstat").read_text(encoding="ascii").split()
+        busy = int(on_cpu) + int(delayed)
+    for line in _status(pid, tid):
+        if line.startswith("voluntary_ctxt_switches:"):
+            switches = int(line.split()[1])
+    return busy, switches
+
+
+def _status(pid: int, tid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/task/{tid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _tasks(pid: int) -> list[int]:
+    """The threads of a process, the main one first."""
+    try:
+        return sorted(
+            (int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()), key=lambda tid: (tid != pid, tid)
+        )
+    except OSError:
+        return []
+
+
+def _children(pid: int) -> Iterator[int]:
+    for tid in _tasks(pid):
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{pid}/task/{tid}/children").read_text(encoding="ascii")
+            yield from (int(field) for field in text.split())
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below a process."""
+    found = []
+    for child in _children(pid):
+        found += [child, *descendants(child)]
+    return found

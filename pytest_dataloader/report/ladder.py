@@ -1,0 +1,47 @@
+"""The table of a tuning: one change a line, against no workers and against the line above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.claim import figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_dataloader.report.terminal import Line
+
+_HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
+_NOTES = {"predicted": "predicted", "at most": "would give at most"}
+
+
+def table(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
+    """The rows in columns, as many as fit into ``width``; the line of the settings as they are is bold."""
+    cells = [_HEAD, *(_cells(row) for row in rows)]
+    columns = [max(len(line[at]) for line in cells) for at in range(len(_HEAD))]
+    shown = list(range(len(_HEAD)))
+    while width is not None and len(shown) > 2 and sum(columns[at] + 2 for at in shown) - 2 > width:
+        shown.remove(3 if 3 in shown else shown[-1])  # what can be told from the other columns goes first
+    for number, line in enumerate(cells):
+        text = "  ".join(line[at].ljust(columns[at]) if at in (0, 4) else line[at].rjust(columns[at]) for at in shown)
+        yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    notes = [_NOTES.get(row["source"], ""), "now" if row["now"] else ""]
+    return (
+        row["change"],
+        figure(row["samples_per_second"]),
+        _times(row["vs_baseline"]),
+        _times(row["vs_previous"]) if row["vs_previous"] else "",
+        ", ".join(filter(None, notes)),
+    )
+
+
+def _times(factor: float) -> str:
+    """A factor.
+
+    >>> _times(2.718), _times(0.0612), _times(61.7)
+    ('2.7x', '0.061x', '62x')
+    """
+    return f"{factor:.2g}x" if factor < 1 else f"{factor:.1f}x" if factor < 10 else f"{factor:,.0f}x"

@@ -1,0 +1,306 @@
+"""The stages check: its judgement over made-up evidence, and loaders whose costs are known."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import time
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+from pytest_dataloader import checks
+from pytest_dataloader.checks import Setting
+from pytest_dataloader.checks.stages import judge, measure
+from pytest_dataloader.errors import BadLimit, NotMeasured
+from pytest_dataloader.probe.quiet import QUIET
+from pytest_dataloader.probe.stages import STAGES, Stages
+from pytest_dataloader.probe.stall import Stall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUICK = Setting(seconds=0.8, bench=True)
+
+SEEN = Stages(
+    bottleneck="read", why="read sets the pace", ms_per_sample={**dict.fromkeys(STAGES, 0.1), "read": 2.0},
+    limit_ms_per_sample=1.0, samples_per_batch=8, batches=600, stamped_batches=100, epochs=1, workers=2, cpus=2,
+    measured_seconds=5,
+)  # fmt: skip
+WAITING = Stall(
+    step_ms=8.0, share=0.2, interval=(0.18, 0.22), best=0.18, wall_share=0.2, waiting_steps=0.9, steps=500, windows=12,
+    keeps_up_at_ms=9.5, tolerated=0.05,
+)  # fmt: skip
+STALLED = replace(SEEN, simulated=WAITING)
+SMOOTH = replace(SEEN, simulated=replace(WAITING, share=0.01, interval=(0.0, 0.02), best=0.0))
+NARROW = replace(SEEN, simulated=replace(WAITING, share=0.12, interval=(0.1, 0.14), best=0.1))
+HOPELESS = replace(SEEN, simulated=replace(WAITING, share=0.97, interval=(0.96, 0.98), best=0.95))
+LIMIT = {"step_ms": 8.0, "max_stall": 0.05}
+BUSY = replace(QUIET, lost_share=0.4)
+
+
+@pytest.mark.parametrize(
+    ("seen", "limits", "outcome", "words"),
+    [
+        (SEEN, {}, "passed", "read sets the pace"),
+        (STALLED, {"step_ms": 8.0}, "passed", "a step of 8 ms waits 20.0 % of the time (18.0 to 22.0 at 95 %)"),
+        (STALLED, {"step_ms": 8.0}, "passed", "for at most 5 % it would have to take 9.5 ms"),
+        (SMOOTH, LIMIT, "passed", "at most 5 % allowed"),
+        (NARROW, LIMIT, "inconclusive", "too close to call: it fails once it certainly misses by 15 %"),
+        (replace(NARROW, workers=0), LIMIT, "inconclusive", "fails once it certainly misses by 10 %"),
+        (HOPELESS, LIMIT, "failed", "the machine was quiet"),
+        (replace(STALLED, simulated=replace(WAITING, share=0.4, interval=(0.38, 0.42), best=0.36)), LIMIT, "failed",
+         "waits 40.0 % of the time"),
+        (replace(STALLED, simulated=replace(WAITING, share=0.4, interval=(0.38, 0.42), best=0.04)), LIMIT,
+         "inconclusive", "too close"),
+        (replace(STALLED, simulated=replace(WAITING, share=0.4, interval=(0.38, 0.42), best=0.36), quietness=BUSY),
+         LIMIT, "inconclusive", "too busy to say: it waited for a CPU that others held for 40 %"),
+        (replace(HOPELESS, quietness=BUSY), LIMIT, "failed", "10 times better would still miss"),
+        (replace(SMOOTH, quietness=BUSY), LIMIT, "passed", "at most 5 % allowed"),
+        (Stages(), {}, "not_measured", "its epoch is empty"),
+        (Stages(), LIMIT, "failed", "its epoch is empty"),
+        (Stages(batches=5), {}, "not_measured", "no clock saw a batch of it"),
+        (Stages(hung_seconds=60), {}, "failed", "hangs from the start: no batch came for 60 s"),
+        (replace(SEEN, hung_seconds=60), LIMIT, "failed", "hangs after 600 batches"),
+    ],
+)  # fmt: skip
+def test_the_judgement_is_one_sided_and_never_fails_on_a_busy_machine(
+    seen: Stages, limits: dict[str, float], outcome: str, words: str
+) -> None:
+    verdict = judge(seen, **limits)
+    assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
+
+
+def stages_of(bottleneck: str, **changes: Any) -> Stages:
+    return replace(SEEN, bottleneck=bottleneck, ms_per_sample=dict.fromkeys(STAGES, 1.0), **changes)
+
+
+@pytest.mark.parametrize(
+    ("seen", "codes", "words"),
+    [
+        (stages_of("read", workers=0), ["DL207", ""], "__getitems__"),
+        (stages_of("read"), ["", ""], "also above the number of CPUs"),
+        (stages_of("read", straggler_factor=3.0), ["", "", ""], "in_order=False"),
+        (stages_of("fetch", workers=1), [""], "raise num_workers: 2 CPUs are allowed"),
+        (
+            stages_of("fetch", workers=8, quietness=replace(QUIET, own_share=0.97)),
+            ["DL206"],
+            "samples must become cheap",
+        ),
+        (stages_of("collate"), ["", ""], "from the collate function"),
+        (stages_of("receive"), [""], "fewer, larger tensors"),
+        (stages_of("receive", sampler_ms_per_sample=0.9), ["", ""], "make the sampler cheaper"),
+        (stages_of("pin", workers=0), ["DL210"], "copies every batch once more"),
+        (stages_of("startup"), ["DL204"], "persistent_workers=True"),
+        (stages_of("startup", persistent_workers=True), [], ""),
+        (stages_of("consumer"), [], ""),
+    ],
+)
+def test_advice_follows_the_bottleneck(seen: Stages, codes: list[str], words: str) -> None:
+    verdict = judge(seen)
+    assert [advice.code for advice in verdict.advice] == codes
+    assert words in "; ".join(advice.text for advice in verdict.advice)
+
+
+def test_the_limits_are_those_that_users_write() -> None:
+    assert set(checks.limits_of("stages")) == {"step_ms", "max_stall"}
+
+
+def test_a_limit_on_waiting_needs_a_step() -> None:
+    with pytest.raises(BadLimit, match="max_stall needs step_ms"):
+        measure(DataLoader(Free(), batch_size=4), setting=QUICK, max_stall=0.05)
+
+
+def test_without_a_step_there_is_no_stall_to_ask_for() -> None:
+    assert STALLED.stall == 0.2
+    with pytest.raises(NotMeasured, match="give step_ms"):
+        _ = SEEN.stall
+
+
+class Free(Dataset[Any]):
+    """Costs next to nothing."""
+
+    def __init__(self, length: int = 100_000) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        return index
+
+
+class Waiting(Free):
+    """Waits 2 ms for each sample."""
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.002)
+        return index
+
+
+class Computing(Free):
+    """Takes 2 ms of CPU time for each sample."""
+
+    def __getitem__(self, index: int) -> Any:
+        compute(2)
+        return index
+
+
+class Uneven(Free):
+    """Waits 2 ms, in worker 1 four times as long."""
+
+    def __getitem__(self, index: int) -> Any:
+        info = get_worker_info()
+        time.sleep(0.008 if info is not None and info.id == 1 else 0.002)
+        return index
+
+
+class Stream(IterableDataset[Any]):
+    """Endless."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(Waiting().__getitem__, itertools.count())
+
+
+class Whole(Waiting):
+    """Gets the indices of a batch at once, and waits once."""
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        time.sleep(0.016)
+        return indices
+
+
+class SlowToPickle:
+    def __init__(self, samples: list[Any]) -> None:
+        self.samples = samples
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        compute(30)
+        return SlowToPickle, (self.samples,)
+
+
+class SlowToUnpickle(SlowToPickle):
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickle_slowly, (self.samples,)
+
+
+def unpickle_slowly(samples: list[Any]) -> SlowToUnpickle:
+    compute(30)
+    return SlowToUnpickle(samples)
+
+
+def compute(ms: float) -> None:
+    end = time.thread_time_ns() + int(ms * 1e6)
+    while time.thread_time_ns() < end:
+        pass
+
+
+def waiting_collate(samples: list[Any]) -> Any:
+    time.sleep(0.05)
+    return samples
+
+
+def wait_at_start(_worker: int) -> None:
+    time.sleep(1.0)
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    before = set(multiprocessing.active_children())
+    yield
+    assert not set(multiprocessing.active_children()) - before
+
+
+TRUTHS: dict[str, tuple[Any, str, float]] = {
+    "read": (lambda: DataLoader(Waiting(), batch_size=8, num_workers=2), "read", 2.0),
+    "read here": (lambda: DataLoader(Waiting(), batch_size=8), "read", 2.0),
+    "iterable": (lambda: DataLoader(Stream(), batch_size=8, num_workers=2), "read", 2.0),
+    "single samples": (lambda: DataLoader(Waiting(), batch_size=None), "read", 2.0),
+    "whole batches": (lambda: DataLoader(Whole(), batch_size=8, num_workers=1), "read", 2.0),
+    "computing": (lambda: DataLoader(Computing(), batch_size=32, num_workers=1), "fetch", 2.0),
+    "computing here": (lambda: DataLoader(Computing(), batch_size=8), "fetch", 2.0),
+    "collate": (lambda: DataLoader(Free(), batch_size=10, num_workers=2, collate_fn=waiting_collate), "collate", 5.0),
+    "send": (lambda: DataLoader(Free(), batch_size=10, num_workers=1, collate_fn=SlowToPickle), "send", 3.0),
+    "receive": (lambda: DataLoader(Free(), batch_size=10, num_workers=1, collate_fn=SlowToUnpickle), "receive", 3.0),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_known_cost_is_seen_where_it_is(name: str) -> None:
+    """Sleeps and CPU time hold on a busy machine: what others take of the CPU is in no stage."""
+    make, stage, ms = TRUTHS[name]
+    seen = measure(make(), setting=QUICK)
+    assert seen.bottleneck == stage, seen
+    assert 0.9 * ms < seen.ms_per_sample[stage] < 1.3 * ms
+    assert seen.why.startswith(f"{stage} sets the pace")
+    assert judge(seen).outcome == "passed"
+
+
+def test_a_worker_that_holds_the_others_up_is_named() -> None:
+    seen = measure(DataLoader(Uneven(), batch_size=4, num_workers=2), setting=QUICK)
+    assert seen.bottleneck == "read"
+    assert seen.slowest_worker == 1
+    assert seen.straggler_factor > 2
+    assert "worker 1 takes" in seen.why
+    assert {one.worker for one in seen.per_worker} == {0, 1}
+    assert seen.out_of_order_share > 0.1
+    overtaking = measure(DataLoader(Uneven(), batch_size=4, num_workers=2, in_order=False), setting=QUICK)
+    assert overtaking.straggler_factor == 1.0
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_start_of_epochs_counts_where_each_one_pays_it(persistent: bool) -> None:
+    loader = DataLoader(
+        Free(32), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent
+    )
+    seen = measure(loader, setting=replace(QUICK, seconds=2.5))
+    assert seen.worker_startup_seconds > 0.9
+    assert seen.samples_per_epoch == 32
+    if persistent:
+        assert seen.startup_seconds < 0.9
+    else:
+        assert seen.bottleneck == "startup"
+        assert seen.startup_seconds > 0.9
+        assert seen.epoch_boundary_seconds > 0.9
+        assert [advice.code for advice in judge(seen).advice] == ["DL204"]
+
+
+def test_a_slow_step_waits_for_nothing_and_a_fast_one_does() -> None:
+    loader = DataLoader(Waiting(), batch_size=8, num_workers=2)
+    slow = measure(loader, setting=replace(QUICK, seconds=2), step_ms=60)
+    assert slow.bottleneck == "consumer"
+    assert slow.ms_per_sample["consumer"] == pytest.approx(7.5)
+    fast = measure(loader, setting=replace(QUICK, seconds=2), step_ms=1)
+    assert fast.bottleneck == "read"
+    assert slow.stall < fast.stall
+    assert fast.stall > 0.4
+    assert judge(fast, step_ms=1, max_stall=0.02).outcome in ("failed", "inconclusive")
+    assert fast.simulated is not None
+    assert fast.simulated.keeps_up_at_ms > 6
+
+
+def test_without_workers_every_step_waits() -> None:
+    seen = measure(DataLoader(Waiting(), batch_size=4), setting=QUICK, step_ms=8)
+    assert 0.4 < seen.stall < 0.7
+    assert seen.simulated is not None
+    assert seen.simulated.keeps_up_at_ms == pytest.approx(8.2 * 19, rel=0.3)
+
+
+def test_a_limit_that_is_clearly_kept_ends_the_measuring() -> None:
+    loader = DataLoader(Free(), batch_size=4, num_workers=1)
+    seen = measure(loader, setting=Setting(seconds=30, bench=True), step_ms=20, max_stall=0.9)
+    assert judge(seen, step_ms=20, max_stall=0.9).outcome == "passed"
+    assert seen.measured_seconds < 20
+
+
+def test_evidence_is_plain_numbers_and_strings() -> None:
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(map(plain, value.values()))
+        if isinstance(value, list | tuple):
+            return all(map(plain, value))
+        return value is None or isinstance(value, int | float | str)
+
+    assert plain(asdict(measure(DataLoader(Waiting(), batch_size=4, num_workers=1), setting=QUICK, step_ms=5)))

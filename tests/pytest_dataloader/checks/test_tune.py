@@ -1,0 +1,202 @@
+"""Tuning real loaders: the right direction, honest limits, and a loader left as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+from pytest_dataloader.checks import Setting
+from pytest_dataloader.checks.tune import judge, measure
+from pytest_dataloader.probe.ladder import Row
+from pytest_dataloader.probe.settings import Settings
+from pytest_dataloader.probe.tuning import Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETTING = Setting(seconds=2.0)
+QUICK = Setting(seconds=0.3)
+
+
+class Waiting(Dataset[Any]):
+    def __init__(self, seconds: float = 0.004, length: int = 2_000) -> None:
+        self.seconds, self.length = seconds, length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        if self.seconds:
+            time.sleep(self.seconds)
+        return torch.tensor(index)
+
+
+class Many(Waiting):
+    def __getitem__(self, index: int) -> Any:
+        return tuple(torch.tensor(index) for _ in range(20))
+
+
+class AtOnce(Waiting):
+    def __getitems__(self, indices: list[int]) -> Any:
+        time.sleep(self.seconds)
+        return [torch.tensor(index) for index in indices]
+
+
+class Stream(IterableDataset[Any]):
+    def __init__(self, shared_out: bool) -> None:
+        self.shared_out = shared_out
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        first, step = (info.id, info.num_workers) if info and self.shared_out else (0, 1)
+        for number in range(first, 4_000, step):
+            time.sleep(0.001)
+            yield torch.tensor(number)
+
+
+class Stubborn(DataLoader[Any]):
+    """Makes up its own number of workers."""
+
+    def __iter__(self) -> Any:
+        vars(self)["num_workers"] = 0
+        return super().__iter__()
+
+
+def state(loader: DataLoader[Any]) -> dict[str, int]:
+    return {name: id(value) for name, value in vars(loader).items()}
+
+
+def test_samples_that_wait_want_workers_and_the_loader_stays_as_it_was() -> None:
+    loader = DataLoader(Waiting(), batch_size=8, shuffle=True)
+    before, random = state(loader), torch.get_rng_state()
+    known: list[Tuning] = []
+    seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
+    assert seen.settings is not None
+    assert seen.settings.num_workers >= 2, seen
+    assert seen.gain > 1.5
+    assert [row.change for row in seen.rows][:3] == [
+        "num_workers=0", f"+ num_workers={seen.settings.num_workers}", "+ persistent_workers=True",
+    ]  # fmt: skip
+    assert seen.rows[-1].source == "at most"
+    assert seen.rows[-1].vs_baseline > 3
+    assert known
+    assert known[0].rows[0].change == "num_workers=0"
+    verdict = judge(seen)
+    assert verdict.outcome == "passed"
+    assert f"DataLoader(..., {seen.recommendation})" in verdict.reason
+    assert "DL207" in [advice.code for advice in verdict.advice]
+    assert state(loader) == before
+    assert torch.equal(torch.get_rng_state(), random)
+
+
+def test_a_training_step_that_takes_its_time_needs_no_more_workers_than_keep_up_with_it() -> None:
+    loader = DataLoader(Waiting(), batch_size=8, num_workers=2)
+    seen = measure(loader, setting=SETTING, step_ms=10_000)
+    assert seen.recommendation == "num_workers=0"
+    assert judge(seen, step_ms=10_000).reason.endswith("samples/s, enough for steps of 10,000 ms")
+    hurried = measure(loader, setting=SETTING, step_ms=0.01)
+    assert hurried.settings is not None
+    assert hurried.settings.num_workers >= 2
+    assert "too few for steps of 0.01 ms" in judge(hurried, step_ms=0.01).reason
+
+
+def test_what_else_the_loader_was_given_stays() -> None:
+    given = DataLoader(Waiting(0.002), batch_size=8, num_workers=1, prefetch_factor=3, in_order=False)
+    seen = measure(given, setting=QUICK)
+    assert seen.recommendation.endswith("prefetch_factor=3, in_order=False"), seen
+
+
+class Wrapping(DataLoader[Any]):
+    def __init__(self, inner: DataLoader[Any]) -> None:
+        super().__init__(inner.dataset)
+        self.inner = inner
+
+    def __iter__(self) -> Any:
+        yield from self.inner
+
+
+def test_of_a_loader_that_wraps_another_the_inner_one_is_tuned() -> None:
+    seen = measure(Wrapping(DataLoader(Waiting(0.002), batch_size=8, num_workers=1)), setting=QUICK)
+    assert seen.now == "num_workers=1"
+    assert seen.settings is not None
+    assert seen.settings.num_workers >= 2
+
+
+def test_many_tiny_tensors_want_no_workers() -> None:
+    loader = DataLoader(Many(0.0), batch_size=4, num_workers=2)
+    seen = measure(loader, setting=SETTING)
+    assert seen.recommendation == "num_workers=0", seen
+    assert seen.gain > 1.5
+    assert [row.now for row in seen.rows].count(True) == 1
+    assert (seen.rows[-1].change, seen.rows[-1].vs_previous) == ("as it is: num_workers=2", 0.0)
+
+
+def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:
+    seen = measure(DataLoader(AtOnce(), batch_size=16), setting=SETTING)
+    assert [row.change for row in seen.rows][:2] == ["num_workers=0, sample by sample", "+ the dataset's __getitems__"]
+    assert seen.rows[1].vs_previous > 4
+    assert not [row for row in seen.rows if row.source == "at most"]
+
+
+def test_a_stream_that_workers_would_repeat_gets_one_at_most() -> None:
+    repeats = measure(DataLoader(Stream(False), batch_size=8), setting=QUICK)
+    assert any(note.startswith("DL405: each worker gives the same samples") for note in repeats.notes)
+    assert max(each.num_workers for each in repeats.predictions) == 1
+    assert "DL405" in [advice.code for advice in judge(repeats).advice]
+    shared = measure(DataLoader(Stream(True), batch_size=8), setting=QUICK)
+    assert max(each.num_workers for each in shared.predictions) >= 8
+
+
+def test_a_subclass_that_takes_no_settings_is_said_and_not_guessed() -> None:
+    seen = measure(Stubborn(Waiting(0.001), batch_size=8), setting=QUICK)
+    assert seen.recommendation == ""
+    verdict = judge(seen)
+    assert verdict.outcome == "not_measured"
+    assert "Stubborn ran 0 workers where 1 were asked for" in verdict.reason
+
+
+def test_a_loader_that_cannot_be_passed_to_workers_keeps_none() -> None:
+    loader = DataLoader(Waiting(0.001), batch_size=8, collate_fn=lambda samples: samples, num_workers=0)
+    vars(loader)["_DataLoader__multiprocessing_context"] = torch.multiprocessing.get_context("spawn")
+    seen = measure(loader, setting=QUICK)
+    assert judge(seen).outcome == "not_measured"
+    assert "workers cannot be had" in seen.notes[0]
+    assert seen.rows[0].change == "num_workers=0"
+
+
+def test_an_empty_loader_is_not_measured() -> None:
+    verdict = judge(measure(DataLoader(Waiting(length=0), batch_size=4), setting=QUICK))
+    assert (verdict.outcome, verdict.reason) == ("not_measured", "the loader gave no batch: its epoch is empty")
+
+
+PASTE = "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, 3.7 times num_workers=0"
+BASE = Tuning(
+    recommendation="num_workers=4, persistent_workers=True", settings=Settings(4, persistent_workers=True),
+    now="num_workers=0", samples_per_second=1234.5, gain=3.7, rows=(Row("num_workers=0", 333.0, "measured"),),
+    complete=True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (BASE, PASTE),
+        (dataclasses.replace(BASE, complete=False), f"{PASTE}, as far as it was tried"),
+        (
+            dataclasses.replace(BASE, gain=1.02, now="num_workers=12"),
+            "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, as many as num_workers=12 gives",
+        ),
+        (
+            dataclasses.replace(BASE, now=BASE.recommendation),
+            f"keep {BASE.recommendation}: nothing is clearly faster than its 1,234 samples/s",
+        ),
+        (Tuning(), "nothing to recommend: it was interrupted before workers were tried"),
+    ],
+)  # fmt: skip
+def test_the_recommendation_is_one_sentence(seen: Tuning, reason: str) -> None:
+    assert judge(seen).reason == reason

@@ -1,0 +1,52 @@
+"""The tuning table in wide and narrow terminals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_dataloader.report.ladder import table
+
+
+def row(change: str, rate: float, factor: float, source: str = "measured", *, now: bool = False) -> dict[str, Any]:
+    return {
+        "change": change, "samples_per_second": rate, "source": source, "vs_baseline": factor, "vs_previous": factor,
+        "now": now,
+    }  # fmt: skip
+
+
+ROWS = [
+    row("num_workers=0", 194.2, 1.0, now=True),
+    row("+ num_workers=8", 1481.0, 7.63),
+    row("+ __getitems__ in the dataset", 26660.0, 137.3, "at most"),
+]
+
+
+def text(width: int | None) -> list[str]:
+    return ["".join(piece for piece, _ in line) for line in table(ROWS, width)]
+
+
+def test_each_line_tells_what_it_adds_and_brings() -> None:
+    assert text(None) == [
+        "                               samples/s  vs baseline  vs previous",
+        "num_workers=0                        194         1.0x         1.0x  now",
+        "+ num_workers=8                    1,481         7.6x         7.6x",
+        "+ __getitems__ in the dataset     26,660         137x         137x  would give at most",
+    ]
+
+
+def test_settings_that_are_no_step_are_compared_with_the_baseline_alone() -> None:
+    aside = {**row("as it is: num_workers=2", 300.0, 1.5, now=True), "vs_previous": 0.0}
+    [line] = ["".join(piece for piece, _ in line) for line in table([*ROWS, aside], None)][-1:]
+    assert line.split() == ["as", "it", "is:", "num_workers=2", "300", "1.5x", "now"]
+
+
+def test_a_narrow_terminal_loses_columns_and_no_words() -> None:
+    for width in (80, 70, 60, 50, 40):
+        assert max(map(len, text(width))) <= max(width, 40)
+        assert all(row["change"] in line for row, line in zip(ROWS, text(width)[1:], strict=True))
+    assert "vs baseline" in text(60)[0]
+    assert "vs previous" not in text(60)[0]
+
+
+def test_the_settings_as_they_are_stand_out() -> None:
+    assert [bool(line[0][1]) for line in table(ROWS, None)] == [False, True, False, False]

@@ -1,0 +1,104 @@
+"""--dataloader-tune in real runs: the table, the JSON, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.pytest_dataloader.conftest import Project
+
+SLOW = """
+import time
+from pathlib import Path
+
+class Slow(Zeros):
+    def __getitem__(self, index):
+        time.sleep(0.002)
+        return super().__getitem__(index)
+
+def make_slow():
+    return DataLoader(Slow(), batch_size=16)
+"""
+
+
+@pytest.fixture
+def slow(project: Project) -> Project:
+    with project.path.joinpath("proj", "data.py").open("a") as file:
+        file.write(SLOW)
+    project.declare(slow='loader = "proj.data:make_slow"\nchecks = ["throughput"]')
+    return project
+
+
+@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_each_target_gets_a_table_and_no_check_runs(slow: Project, mode: tuple[str, ...]) -> None:
+    done = slow.run("--dataloader-tune", "--dataloader-seconds=1", *mode)
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "slow  DataLoader(Slow, batch_size=16, num_workers=0)",
+            "  tune  passed  DataLoader(..., num_workers=*): * samples/s, * times num_workers=0*",
+            "* samples/s  vs baseline  vs previous*",
+            "        num_workers=0 *1.0x *1.0x  now",
+            "        + num_workers=*x*",
+            "        + persistent_workers=True *x*",
+            "        + __getitems__ in the dataset *would give at most",
+        ]
+    )
+    slow_loader = slow.loaders["slow"]
+    assert slow_loader["checks"] == {}
+    assert slow_loader["tune"]["evidence"]["settings"]["num_workers"] >= 1
+    assert slow_loader["tune"]["evidence"]["recommendation"].startswith("num_workers=")
+
+
+def test_beside_the_checks_it_is_one_more_item(slow: Project) -> None:
+    nodes = slow.collected("--dataloader-tune")
+    assert nodes == ["pyproject.toml::slow::throughput", "pyproject.toml::slow::tune"]
+    only = slow.collect("--dataloader-tune", "-q", "--dataloader-target=more=proj.data:make")
+    assert [line for line in only.outlines if "::" in line] == [
+        "pyproject.toml::slow::tune", "dataloader-target::more::tune",
+    ]  # fmt: skip
+
+
+def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Project) -> None:
+    slow.declare(slow='loader = "proj.data:make_slow"\nchecks = ["stages"]\nstep_ms = 5000')
+    done = slow.bench("--dataloader-tune", "--dataloader-seconds=0.5")
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "  stages  passed  consumer sets the pace: *",
+            "          *ms/sample",
+            "          read *",
+            "          consumer * ████████*",
+            "          waits * beside steps of 5,000 ms",
+            "  tune    passed  keep num_workers=0: * samples/s, enough for steps of 5,000 ms",
+        ]
+    )
+
+
+def test_an_interrupted_tuning_tells_what_it_knows(slow: Project) -> None:
+    slow.path.joinpath("conftest.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom pytest_dataloader.probe import capacity\n"
+        "def noted():\n    Path('profiled').touch()\n    time.sleep(120)\n"
+        "capacity.crowding = noted\n"
+    )
+    command = ["-m", "pytest", "-p", "no:hypothesispytest", "--dataloader-tune", "--dataloader-seconds=30"]
+    with subprocess.Popen(
+        [sys.executable, *command, "--dataloader-json=seen.json"], stdout=subprocess.PIPE, text=True
+    ) as run:
+        deadline = time.monotonic() + 120
+        while not slow.path.joinpath("profiled").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        output, _ = run.communicate(timeout=60)
+    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    assert "num_workers=0" in output
+    seen = json.loads(slow.path.joinpath("seen.json").read_text())["loaders"][0]["tune"]
+    assert [row["change"] for row in seen["evidence"]["rows"]] == ["num_workers=0"]
+    assert seen["reason"] == "nothing to recommend: it was interrupted before workers were tried"
