@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from weakref import ref
+
+    from pytest_dataloader.baselines import Entries
     from pytest_dataloader.options import Options
+    from pytest_dataloader.ranks import Job
     from pytest_dataloader.record import Record
 
 
@@ -17,10 +21,16 @@ class Bench:
     On a controller of pytest-xdist the records come with the reports of the workers.
     """
 
-    __slots__ = ("ledger", "options")
+    __slots__ = ("baselines", "hanging", "job", "ledger", "options")
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.baselines: Entries | None = None
+        """What the file of baselines holds; None where loaders are held to none."""
+        self.job: Job | None = None
+        """The job of several ranks that this process is one of."""
+        self.hanging: list[tuple[ref[Any], str]] = []
+        """Loaders that were seen to hang, and by which check: no other is to wait for them again."""
         self.ledger: dict[str, list[Record]] = {}
 
 

@@ -25,6 +25,8 @@ class Claim:
     best: float
     """In the best stretch: neighbours only ever make a loader slower."""
     floor: bool = True
+    words: str = ""
+    """What was seen and allowed, where the figures of the claim are not those that the user gave."""
 
     def standing(self, margin: float, best: float = 1.0) -> Standing:
         """Kept where what was seen reaches the limit; missed where even the end of the interval, ``margin`` times
@@ -50,9 +52,16 @@ class Claim:
         >>> Claim("samples/s", 1000, 912.4, 899, 925.2, 930).sentence
         '912 samples/s (899 to 925 at 95 %), at least 1,000 asked for'
         """
+        if self.words:
+            return self.words
         bound = "at least" if self.floor else "at most"
         interval = f"({figure(self.low)} to {figure(self.high)} at 95 %)"
         return f"{figure(self.seen)} {self.unit} {interval}, {bound} {figure(self.allowed)} asked for"
+
+
+def missed_even(claims: Sequence[Claim], times: float) -> list[Claim]:
+    """The claims that a loader would miss even if it were so many times better."""
+    return [claim for claim in claims if claim.standing(times, best=times) == "missed"]
 
 
 def conclude(
@@ -75,7 +84,7 @@ def conclude(
     if all(standing == "kept" for standing in standings):
         return Verdict("passed", "; ".join(claim.sentence for claim in claims))
     short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
-    lost = [claim.sentence for claim in claims if claim.standing(hopeless, best=hopeless) == "missed"]
+    lost = [claim.sentence for claim in missed_even(claims, hopeless)]
     if disturbances and lost:
         even = f"the machine was busy ({', '.join(disturbances)}), but {hopeless:g} times better would still miss"
         return Verdict("failed", f"{'; '.join(lost)}; {even}", tuple(advice))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from pytest_dataloader.options import Options
     from pytest_dataloader.targets import Target
 
 AD_HOC = "dataloader-target"
@@ -74,6 +75,7 @@ class TargetNode(pytest.Collector):
     target: Target
     only: frozenset[str] | None
     loader: Any = None
+    build_function: Any = None
     failed_by: str | None = None
 
     @classmethod
@@ -83,7 +85,10 @@ class TargetNode(pytest.Collector):
         return node
 
     def collect(self) -> Iterator[CheckItem]:
-        for check in self.target.checks:
+        options = self.config.stash[BENCH].options
+        checks = self.target.checks if options.bench or self.target.checks == targets.DECLARATION else ()
+        tune = ("tune",) if options.tune and self.target.checks != targets.DECLARATION else ()
+        for check in (*checks, *tune):
             if self.only is None or check in self.only:
                 yield CheckItem.from_parent(self, name=check)
 
@@ -93,7 +98,7 @@ class TargetNode(pytest.Collector):
         self.addfinalizer(imports.close)
 
     def teardown(self) -> None:
-        self.loader = None
+        self.loader = self.build_function = None
 
     def build(self) -> str | None:
         """Have the loader built; what is wrong with the declaration if it cannot be, naming the key."""
@@ -102,6 +107,7 @@ class TargetNode(pytest.Collector):
         try:
             if self.loader is None:
                 self.loader = loaders.build(self.target.loader, self.target.roots)
+                self.build_function = loaders.function_of(self.target.loader, self.target.roots)
         except BadTarget as error:
             return f"{self.target.loader_at}: {error}"
         return None
@@ -130,7 +136,7 @@ class CheckItem(pytest.Item):
         fault = node.build()
         node.failed_by = None if fault is None else self.name
         if fault is not None:
-            outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault))
+            outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault), raised=True)
             pytest.fail(fault, pytrace=False)
 
     def runtest(self) -> None:
@@ -142,7 +148,7 @@ class CheckItem(pytest.Item):
     def _examine(self) -> str | None:
         target = self._node.target
         try:
-            outcome.examine(self, self._subject(), self.name, target.limits.get(self.name, {}))
+            outcome.examine(self, self._subject(), self.name, target.limits_of(self.name))
         except DataLoaderCheckError as error:
             return f"{target.where}: {self.name}: {error}"
         except (Exception, SystemExit) as error:
@@ -151,7 +157,7 @@ class CheckItem(pytest.Item):
 
     def _subject(self) -> Subject:
         node = self._node
-        return Subject(node.target.name, node.nodeid, node.loader)
+        return Subject(node.target.name, node.nodeid, node.loader, node.build_function)
 
 
 def prepare(config: pytest.Config) -> None:
@@ -201,12 +207,23 @@ def announce(config: pytest.Config) -> str:
     else:
         note = f"the paths given leave {file.name} out"
     parts = (
-        f"measuring, {options.seconds:g} s per check",
+        f"measuring, {options.seconds:g} s per check" if options.bench else f"tuning, {options.seconds:g} s per target",
         "inconclusive fails" if options.strict else "",
         f"targets: {', '.join(names)}" if names else "",
+        _baselines(options),
         note,
     )
     return f"dataloader: {'; '.join(part for part in parts if part)}"
+
+
+def _baselines(options: Options) -> str:
+    path = options.baseline
+    if path is None:
+        return ""
+    if options.update_baseline:
+        return f"baselines: updating {path.name}"
+    missing = "" if path.exists() else ", which does not exist: --dataloader-update-baseline makes it"
+    return f"baselines: {path.name}{missing}"
 
 
 def group_benches(items: Iterable[pytest.Item]) -> None:

@@ -15,6 +15,10 @@ class BadTarget(DataLoaderCheckError):
     """A declared target that cannot be used; the message names the pyproject.toml key."""
 
 
+class BadBaseline(DataLoaderCheckError):
+    """A file of baselines that cannot be read; the message names it."""
+
+
 class NotMeasured(DataLoaderCheckError):
     """A figure was asked for that this run did not measure."""
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from pytest_dataloader.bench import BENCH
-from pytest_dataloader.checks import NAMES
+from pytest_dataloader.checks import NAMES, check_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dataloader.probe.block import Block
 
 
 class Check(Protocol):
@@ -34,7 +41,7 @@ class _FixtureCheck:
         __tracebackhide__ = True
         return self._examine(self._check, limits, loader)
 
-    def _examine(self, check: str, limits: dict[str, Any], *given: Any) -> Any:
+    def _examine(self, check: str, limits: dict[str, Any], *given: Any, build: Any = None) -> Any:
         __tracebackhide__ = True
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
@@ -45,13 +52,32 @@ class _FixtureCheck:
         else:
             try:
                 read = checks.read_limits(check, limits)
-                subject = outcome.subject_of(self._item, given[0], check)
+                subject = replace(outcome.subject_of(self._item, given[0], check), build=build)
                 return outcome.examine(self._item, subject, check, read, *given[1:])
             except DataLoaderCheckError as error:
                 misuse = str(error)
             except Exception as error:
                 error.__traceback__ = loaders.without_our_frames(error)
                 raise
+        return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
+
+
+class _RankedCheck(_FixtureCheck):
+    """A check of ranks, which also takes what makes the loader of a rank."""
+
+    def __call__(self, loader: Any, /, **limits: Any) -> Any:
+        __tracebackhide__ = True
+        from pytest_dataloader import loaders
+        from pytest_dataloader.errors import BadTarget
+
+        if loaders.is_dataloader(loader) or not callable(loader):
+            return self._examine(self._check, limits, loader)
+        try:
+            made = loaders.call(loader, getattr(loader, "__qualname__", type(loader).__name__))
+        except BadTarget as error:
+            misuse = str(error)
+        else:
+            return self._examine(self._check, limits, made, build=loader)
         return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
 
 
@@ -69,9 +95,39 @@ class _ThroughputCheck(_FixtureCheck):
         return self._examine("compare", {"tolerance": allowed}, loader, reference)
 
 
+class _WatchingCheck(_FixtureCheck):
+    """A check that can also watch a block of code, such as a training loop of one's own."""
+
+    @contextlib.contextmanager
+    def watch(self, *, keep: int = 2) -> Iterator[Block]:
+        """Fail the test where the block leaves something behind, with its name; nothing is said where it raises.
+
+        Up to ``keep`` batches may still be held when it ends, as the variable of a loop holds the last one.
+        """
+        __tracebackhide__ = True
+        from pytest_dataloader.probe.block import watched_block
+
+        reason = check_module(self._check).why_not()
+        if reason:
+            pytest.skip(f"{self!r}.watch: {reason}")
+        with watched_block("shm" if self._check == "shm" else "fds", keep) as block:
+            yield block
+        if block.sentences:
+            pytest.fail("\n  ".join([f"{self._check}: the block left behind", *block.sentences]), pytrace=False)
+
+
+_KINDS: dict[str, type[_FixtureCheck]] = {
+    "throughput": _ThroughputCheck,
+    "shm": _WatchingCheck,
+    "fds": _WatchingCheck,
+    "randomness": _RankedCheck,
+    "shards": _RankedCheck,
+}
+
+
 def _fixture(check: str) -> Any:
     def fixture(request: pytest.FixtureRequest) -> Check:
-        return _ThroughputCheck(check, request.node) if check == "throughput" else _FixtureCheck(check, request.node)
+        return _KINDS.get(check, _FixtureCheck)(check, request.node)
 
     fixture.__doc__ = (
         f"The {check} check: dataloader_{check}(loader, **limits) measures a torch DataLoader, fails the test where a "

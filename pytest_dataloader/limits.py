@@ -28,6 +28,8 @@ Bytes = int
 """A whole number of bytes, or text such as ``"32MB"`` (10**6) or ``"32MiB"`` (2**20)."""
 Count = int
 """A whole number, at least 1."""
+StartMethods = tuple[str, ...]
+"""Start methods of multiprocessing, at least one: ``["fork", "forkserver", "spawn"]``, or a single name."""
 
 _UNITS = {
     "": 1, "B": 1,
@@ -63,6 +65,16 @@ def _count(value: object) -> int:
     return value
 
 
+_START_METHODS = ("fork", "forkserver", "spawn")
+
+
+def _start_methods(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or any(name not in _START_METHODS for name in names):
+        raise BadLimit(f"expected a list of start methods out of {', '.join(_START_METHODS)}, got {value!r}")
+    return tuple(dict.fromkeys(names))
+
+
 def parse_bytes(value: object) -> int:
     """Read ``33554432``, ``"32MB"`` or ``"1.5 GiB"`` as bytes.
 
@@ -87,4 +99,5 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "Share": _share,
     "Bytes": parse_bytes,
     "Count": _count,
+    "StartMethods": _start_methods,
 }

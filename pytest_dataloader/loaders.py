@@ -87,6 +87,22 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
 
     Raises BadTarget that says what went wrong, with the user's own frames where their code raised.
     """
+    value, seen = _resolve(reference, roots)
+    if is_dataloader(value):
+        return value
+    if not callable(value):
+        raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, {seen} is {what_instead(value)}")
+    return call(value, seen)
+
+
+def function_of(reference: str, roots: Sequence[Path]) -> Any:
+    """The callable that MODULE:ATTR is; None where it is the loader itself."""
+    value, _ = _resolve(reference, roots)
+    return None if is_dataloader(value) else value
+
+
+def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
+    """What MODULE:ATTR is, and its name in messages."""
     match = REFERENCE.fullmatch(reference)
     if match is None:
         raise BadTarget(f"expected MODULE:ATTR, such as proj.data:make_train_loader, got {reference!r}")
@@ -94,14 +110,7 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
     seen = match["module"]
     for name in match["attribute"].split("."):
         value, seen = _attribute(value, name, seen), f"{seen}.{name}"
-    if is_dataloader(value):
-        return value
-    if not callable(value):
-        raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, {seen} is {what_instead(value)}")
-    loader = _call(value, seen)
-    if not is_dataloader(loader):
-        raise BadTarget(f"expected a torch.utils.data.DataLoader, {seen}() returned {what_instead(loader)}")
-    return loader
+    return value, seen
 
 
 def _import(name: str, roots: Sequence[Path]) -> ModuleType:
@@ -134,9 +143,13 @@ def _attribute(value: object, name: str, seen: str) -> Any:
         raise BadTarget(f"{seen} has no attribute {name!r}{hint}") from None
 
 
-def _call(function: Any, seen: str) -> Any:
+def call(function: Any, seen: str) -> Any:
+    """Call what makes a loader; one that takes a rank is told that it is alone. Raises BadTarget."""
+    from pytest_dataloader.probe.ranks import rank_arguments
+
+    told = rank_arguments(function, 0, 1) or {}
     try:
-        inspect.signature(function).bind()
+        inspect.signature(function).bind(**told)
     except TypeError as error:
         raise BadTarget(
             f"{seen} cannot be called without arguments ({error}); name a callable that needs none"
@@ -144,9 +157,12 @@ def _call(function: Any, seen: str) -> Any:
     except ValueError:  # a builtin without a signature: the call will tell
         pass
     try:
-        return function()
+        loader = function(**told)
     except (Exception, SystemExit) as error:
         raise BadTarget(f"{seen}() raised {explain(error)}") from None
+    if not is_dataloader(loader):
+        raise BadTarget(f"expected a torch.utils.data.DataLoader, {seen}() returned {what_instead(loader)}")
+    return loader
 
 
 def explain(error: BaseException) -> str:

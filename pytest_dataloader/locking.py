@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_dataloader.ranks import Job
 
-def lock_path(config: pytest.Config) -> Path | None:
-    """The lock file of an xdist run, or None where this process measures alone."""
+
+def lock_path(config: pytest.Config, job: Job | None = None) -> Path | None:
+    """The lock file of an xdist run or of a job's ranks, or None where this process measures alone."""
+    if job is not None:
+        return path_of_run(job.place.run)
     workerinput = getattr(config, "workerinput", None)
     return None if workerinput is None else path_of_run(workerinput["testrunuid"])
 
@@ -40,6 +44,23 @@ def alone(path: Path | None) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder for as long as the block lasts, so that runs change files in it one after the other.
+
+    It leaves no file behind. Windows cannot lock folders: there two runs at a time are as unsafe as two editors.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -28,9 +28,9 @@ class AdHocTarget:
 
 
 class Options:
-    """The options of one run, read and checked. ``json`` is absolute, or None where no file is asked for."""
+    """The options of one run, read and checked. Paths are absolute, or None where no file is asked for."""
 
-    __slots__ = ("bench", "json", "seconds", "strict", "targets", "tolerance")
+    __slots__ = ("baseline", "bench", "json", "seconds", "strict", "targets", "tolerance", "tune", "update_baseline")
 
     def __init__(
         self,
@@ -39,15 +39,26 @@ class Options:
         targets: tuple[AdHocTarget, ...],
         seconds: float,
         json: Path | None,
+        baseline: Path | None,
+        update_baseline: bool,
         tolerance: float,
         strict: bool,
+        tune: bool,
     ) -> None:
         self.bench = bench
         self.targets = targets
         self.seconds = seconds
         self.json = json
+        self.baseline = baseline
+        self.update_baseline = update_baseline
         self.tolerance = tolerance
         self.strict = strict
+        self.tune = tune
+
+    @property
+    def measures(self) -> bool:
+        """Whether declared targets are collected."""
+        return self.bench or self.tune
 
 
 class Option:
@@ -82,7 +93,7 @@ class Option:
 
     @property
     def key(self) -> str:
-        return f"dataloader_{self.name}"
+        return f"dataloader_{self.name.replace('-', '_')}"
 
 
 def _bool(value: Any, _origin: str, _folder: Path) -> bool:
@@ -109,7 +120,7 @@ def _share(value: Any, _origin: str, _folder: Path) -> float:
     return share
 
 
-def _json(value: Any, _origin: str, folder: Path) -> Path:
+def _file(value: Any, _origin: str, folder: Path) -> Path:
     if not str(value).strip():
         raise ValueError("expected the path of a file, got nothing")
     path = folder / Path(value).expanduser()
@@ -151,14 +162,29 @@ OPTIONS = (
         "json",
         "string",
         "write evidence and verdicts to this file, also when the run is interrupted",
-        _json,
+        _file,
         default=None,
         metavar="PATH",
     ),
     Option(
+        "baseline",
+        "string",
+        "hold the CPU time of a sample to this file of baselines, which you commit",
+        _file,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
+        "update-baseline",
+        "bool",
+        "write what is measured into the file of baselines, instead of failing what costs more",
+        _bool,
+        default=False,
+    ),
+    Option(
         "tolerance",
         "float",
-        "how much dearer a loader may be than its reference, a share (default 0.15)",
+        "how much dearer a loader may be than its reference or its baseline, a share (default 0.15)",
         _share,
         default=0.15,
         metavar="SHARE",
@@ -170,7 +196,18 @@ OPTIONS = (
         _bool,
         default=False,
     ),
+    Option(
+        "tune",
+        "bool",
+        "find the settings (num_workers...) that make each declared loader fastest here, and print them to paste",
+        _bool,
+        default=False,
+    ),
 )
+
+
+WATCH, WATCHED = "dataloader_watch", ("workers", "shm", "fds")
+"""The ini key that has every test watched, and what for."""
 
 
 def declare(parser: pytest.Parser) -> None:
@@ -178,6 +215,7 @@ def declare(parser: pytest.Parser) -> None:
 
     Every default is None: that is how a flag that was not given is told from one that was, so that the ini file counts.
     """
+    parser.addini(WATCH, f"fail a test that leaves some of these behind: {', '.join(WATCHED)}", type="args", default=[])
     group = parser.getgroup("dataloader", "measuring PyTorch DataLoaders")
     for option in OPTIONS:
         if option.ini_type == "bool":
@@ -191,21 +229,44 @@ def declare(parser: pytest.Parser) -> None:
         parser.addini(option.key, f"{option.help} (same as {option.flag})", type=ini_type, default=None)
 
 
+def read_watch(config: pytest.Config) -> tuple[Any, ...]:
+    """What every test is watched for, from the ini key ``dataloader_watch``; it has no flag: a suite decides it once.
+
+    Raises pytest.UsageError that names the key.
+    """
+    try:
+        chosen = tuple(dict.fromkeys(config.getini(WATCH)))
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(str(error)) from None
+    for name in chosen:
+        if name not in WATCHED:
+            origin, _ = _ini_origin(config, WATCH)
+            raise pytest.UsageError(f"{origin}: expected some of {', '.join(WATCHED)}, got {name!r}")
+    return chosen
+
+
 def read(config: pytest.Config) -> Options:
     """Read the options of a run: command line, then ini file, then default.
 
     Raises pytest.UsageError that names the option, or the ini key and its file.
     """
     values = {option.name: _read_one(config, option) for option in OPTIONS}
-    if config.getoption("dataloader_target") and not values["bench"]:
-        raise pytest.UsageError("--dataloader-target needs --dataloader-bench: targets are measured, or not collected")
+    if config.getoption("dataloader_target") and not (values["bench"] or values["tune"]):
+        raise pytest.UsageError(
+            "--dataloader-target needs --dataloader-bench or --dataloader-tune: targets are measured, or not collected"
+        )
+    if values["update-baseline"] and values["baseline"] is None:
+        raise pytest.UsageError("--dataloader-update-baseline needs --dataloader-baseline PATH, the file to update")
     return Options(
         bench=values["bench"],
         targets=values["target"],
         seconds=values["seconds"],
         json=values["json"],
+        baseline=values["baseline"],
+        update_baseline=values["update-baseline"],
         tolerance=values["tolerance"],
         strict=values["strict"],
+        tune=values["tune"],
     )
 
 

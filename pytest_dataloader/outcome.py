@@ -33,9 +33,13 @@ class Subject:
     id: str
     nodeid: str
     loader: Any
+    build: Any = None
+    """The user's callable that made the loader, if one did."""
 
 
 _PROGRESS = pytest.StashKey[ProgressLine | None]()
+_KNOWN = pytest.StashKey[Any]()
+"""On the config: the evidence so far of the check that is measuring."""
 
 
 class Unmeasured:
@@ -90,22 +94,66 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     """
     bench = item.config.stash[BENCH]
     evidence: Any = None
+    hangs = _hangs(item, subject)
     try:
-        if checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
+        if hangs and check != checks.HANGS:
+            verdict = Verdict("not_measured", hangs)
+        elif checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
             for loader in (subject.loader, *others):
                 exercise(loader)
             verdict = Verdict("not_measured", NOT_ASKED)
         else:
             evidence = _measure(item.config, subject, check, limits, *others)
             verdict = checks.judge(check, evidence, limits=limits)
+            _remember_hang(item, subject, check, evidence)
     except NotMeasured as error:
         verdict = Verdict("not_measured", str(error))
     except (Exception, SystemExit) as error:
-        note(item, subject, check, limits, None, Verdict("not_measured", _raised(error)))
+        note(item, subject, check, limits, None, Verdict("not_measured", _raised(error)), raised=True)
         raise
-    note(item, subject, check, limits, evidence, verdict)
-    _conclude(item, check, verdict, strict=bench.options.strict)
+    except KeyboardInterrupt:
+        _note_what_is_known(item, subject, check, limits)
+        raise
+    verdict = note(item, subject, check, limits, evidence, verdict)
+    held = _hold_to_baseline(item, subject) if check == "throughput" and evidence is not None else None
+    _conclude(item, check, verdict, held, strict=bench.options.strict)
     return Unmeasured(check, verdict.reason) if evidence is None else evidence
+
+
+def _remember_hang(item: pytest.Item, subject: Subject, check: str, evidence: Any) -> None:
+    if getattr(evidence, "hung_seconds", 0) or getattr(evidence, "fault", "") == "hang":
+        item.config.stash[BENCH].hanging.append((ref(subject.loader), f"the loader hangs: see {check}"))
+
+
+def _hangs(item: pytest.Item, subject: Subject) -> str:
+    """What is known of a loader that hangs; empty for others."""
+    known = item.config.stash[BENCH].hanging
+    return next((reason for loader, reason in known if loader() is subject.loader), "")
+
+
+def _note_what_is_known(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> None:
+    """Record what a check has told of its evidence before it was interrupted."""
+    evidence = item.config.stash.get(_KNOWN, None)
+    if evidence is not None:
+        verdict = checks.judge(check, evidence, limits=limits)
+        note(item, subject, check, limits, evidence, verdict, by_itself=True)
+
+
+def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
+    """Cost a loader beside the file of baselines; None where the run has none."""
+    bench = item.config.stash[BENCH]
+    if bench.baselines is None:
+        return None
+    from pytest_dataloader import baselines
+
+    place = baselines.here()
+    entry, incomparable = baselines.find(bench.baselines, subject.id, place)
+    recorded = bench.options.update_baseline
+    given = {"place": place, "known": entry, "incomparable": incomparable, "recorded": recorded}
+    limits = {"tolerance": bench.options.tolerance}
+    evidence = _measure(item.config, subject, "baseline", given)
+    verdict = checks.judge("baseline", evidence, limits=limits)
+    return note(item, subject, "baseline", limits, evidence, verdict)
 
 
 def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any) -> Any:
@@ -113,10 +161,17 @@ def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mappin
     if _PROGRESS not in config.stash:
         config.stash[_PROGRESS] = progress_line(config)
     progress = config.stash[_PROGRESS]
-    setting = checks.Setting(seconds=options.seconds, bench=options.bench)
+    stash = config.stash
+    stash[_KNOWN] = None
+    setting = checks.Setting(
+        options.seconds,
+        options.bench,
+        known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
+        build=subject.build,
+    )
     if progress is not None:
         setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
-    with alone(lock_path(config) if options.bench else None):
+    with alone(lock_path(config, config.stash[BENCH].job) if options.measures else None):
         try:
             return checks.measure(check, subject.loader, *others, setting=setting, limits=limits)
         finally:
@@ -131,9 +186,22 @@ def _raised(error: BaseException) -> str:
 
 
 def note(
-    item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], evidence: object, verdict: Verdict
-) -> None:
-    """Record a verdict where reports, JUnit, xdist and an interrupted run find it."""
+    item: pytest.Item,
+    subject: Subject,
+    check: str,
+    limits: Mapping[str, Any],
+    evidence: object,
+    verdict: Verdict,
+    *,
+    raised: bool = False,
+    by_itself: bool = False,
+) -> Verdict:
+    """Record a verdict where reports, JUnit, xdist and an interrupted run find it, and return it.
+
+    In a job of several ranks it is that of all of them; ``raised`` where the loader raised here, ``by_itself``
+    where the others are not to be waited for.
+    """
+    bench = item.config.stash[BENCH]
     seen = Record(
         id=subject.id,
         nodeid=subject.nodeid,
@@ -145,8 +213,13 @@ def note(
         limits=plain(limits),
         advice=verdict.advice,
     )
+    if bench.job is not None and not by_itself:
+        from pytest_dataloader import agreement
+
+        seen = agreement.together(bench.job, item.nodeid, agreement.Told(seen, raised))
     item.user_properties.append(seen.as_property())
-    item.config.stash[BENCH].ledger.setdefault(item.nodeid, []).append(seen)
+    bench.ledger.setdefault(item.nodeid, []).append(seen)
+    return Verdict(seen.verdict, seen.reason, seen.advice)
 
 
 def forget(item: pytest.Item) -> None:
@@ -162,17 +235,24 @@ def plain_nodeid(item: pytest.Item) -> str:
     return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}") if groups else item.nodeid
 
 
-def _conclude(item: pytest.Item, check: str, verdict: Verdict, *, strict: bool) -> None:
+def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | None, *, strict: bool) -> None:
+    """Let the test have its verdict, and that of its baseline where it is ``held`` to one."""
     __tracebackhide__ = True
-    match verdict.outcome:
-        case "failed":
-            pytest.fail(message(check, verdict), pytrace=False)
-        case "inconclusive" if strict:
-            pytest.fail(f"{message(check, verdict)}\n(--dataloader-strict: inconclusive fails)", pytrace=False)
-        case "inconclusive":
-            _warn(item, message(check, verdict))
-        case "not_measured":
-            item.stash.setdefault(UNMEASURED, []).append(f"{check} was not measured: {verdict.reason}")
+    faults = []
+    for name, each in ((check, verdict), ("baseline", held)):
+        if each is None:
+            continue
+        match each.outcome:
+            case "failed":
+                faults.append(message(name, each))
+            case "inconclusive" if strict:
+                faults.append(f"{message(name, each)}\n(--dataloader-strict: inconclusive fails)")
+            case "inconclusive":
+                _warn(item, message(name, each))
+            case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
+                item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
 
 
 def message(check: str, verdict: Verdict) -> str:

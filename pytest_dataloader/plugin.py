@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from pytest_dataloader.collection import TargetsFile
     from pytest_dataloader.record import Record
 
+_SPARE = 8
+_RANK_SECONDS, _RANK_BUDGETS = 60.0, 24.0
+"""How long a rank waits for the others to say what they saw: so long and so many budgets for each rank of a machine,
+as they measure one after the other. A loader that hangs ends its own check after 60 s or 12 budgets."""
+
 pytest_plugins = ["pytest_dataloader.fixtures"]
 
 
@@ -29,10 +35,49 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[BENCH] = bench = Bench(options.read(config))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Reports(config, bench), "dataloader_reports")
-    if bench.options.bench:
+    watched = options.read_watch(config)
+    if watched:
+        from pytest_dataloader.watching import SuiteWatch
+
+        config.pluginmanager.register(SuiteWatch(watched), "dataloader_watch")
+    if bench.options.measures:
         from pytest_dataloader import collection
 
         collection.prepare(config)
+        _read_baselines(bench)
+        _join_ranks(config, bench)
+
+
+def _read_baselines(bench: Bench) -> None:
+    if bench.options.baseline is None:
+        return
+    from pytest_dataloader import baselines
+    from pytest_dataloader.errors import BadBaseline
+
+    try:
+        bench.baselines = baselines.read(bench.options.baseline)
+    except BadBaseline as error:
+        raise pytest.UsageError(f"--dataloader-baseline: {error}") from None
+
+
+def _join_ranks(config: pytest.Config, bench: Bench) -> None:
+    from pytest_dataloader import ranks
+
+    place = ranks.place_in(os.environ)
+    if place is None or hasattr(config, "workerinput"):
+        return
+    from pytest_dataloader.joint import Joint
+
+    wait = place.local_world_size * (_RANK_SECONDS + _RANK_BUDGETS * bench.options.seconds)
+    try:
+        bench.job = ranks.Job.join(place, wait)
+    except Exception as error:
+        raise pytest.UsageError(f"rank {place.rank} cannot reach the store of its launcher: {error}") from None
+    config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
+    ranks.end_with_launcher()
+    if place.rank:
+        bench.options.json = config.option.xmlpath = None
+        bench.options.update_baseline = False
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -123,7 +168,11 @@ def _figure_asked_for(call: pytest.CallInfo[None]) -> str:
 
 def _measures(config: pytest.Config) -> bool:
     bench = config.stash.get(BENCH, None)
-    return bench is not None and bench.options.bench
+    return bench is not None and bench.options.measures
+
+
+def _tells_something(record: Record) -> bool:
+    return record.verdict != "not_measured" or (record.check == "tune" and bool(record.evidence))
 
 
 class Reports:
@@ -132,9 +181,11 @@ class Reports:
     def __init__(self, config: pytest.Config, bench: Bench) -> None:
         self._config = config
         self._bench = bench
-        self._written = ""
-        self._unwritten = ""
+        self._written: list[str] = []
+        self._unwritten: list[str] = []
         self._locks: set[Path] = set()
+        # A loader that leaks descriptors leaves none for the report about it.
+        self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(_SPARE if bench.options.json else 0)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.user_properties:
@@ -150,38 +201,67 @@ class Reports:
 
         self._locks.add(path_of_run(node.workerinput["testrunuid"]))
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        while self._spare:
+            os.close(self._spare.pop())
+        if self._config.getoption("collectonly"):
+            return
+        self._write_json()
+        self._write_baselines()
+        if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def _write_json(self) -> None:
         path = self._bench.options.json
-        if path is None or self._config.getoption("collectonly"):
+        if path is None:
             return
         from pytest_dataloader.environment import environment
         from pytest_dataloader.report import json
 
         try:
             json.write(path, json.document(self._records(), environment()))
-            self._written = f"dataloader evidence: {path}"
+            self._written.append(f"dataloader evidence: {path}")
         except OSError as error:
-            self._unwritten = f"--dataloader-json: cannot write {path}: {error.strerror or error}"
-            if session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
+
+    def _write_baselines(self) -> None:
+        """Record what was costed. Here and not in the tests, because under pytest-xdist these run in many processes."""
+        path = self._bench.options.baseline
+        costed = [record for record in self._records() if record.check == "baseline" and record.evidence["recorded"]]
+        if path is None or not costed:
+            return
+        from pytest_dataloader import baselines
+        from pytest_dataloader.errors import BadBaseline
+
+        try:
+            baselines.update(path, {record.id: baselines.entry_of(record.evidence) for record in costed})
+            self._written.append(f"dataloader baselines of {len(costed)} loaders: {path}")
+        except BadBaseline as error:
+            self._unwritten.append(f"--dataloader-baseline: {error}; it was left as it is")
+        except OSError as error:
+            self._unwritten.append(f"--dataloader-baseline: cannot write {path}: {error.strerror or error}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         verbosity = self._config.get_verbosity()
         records = self._records()
-        if verbosity > -2 and any(record.verdict != "not_measured" for record in records):
-            from pytest_dataloader.report import terminal
+        if verbosity > -2 and any(map(_tells_something, records)):
+            from pytest_dataloader.report import bars, terminal
 
             terminalreporter.section("dataloader")
             # What is no terminal is a log, and logs are searched for whole sentences.
             width = self._config.get_terminal_writer().fullwidth if terminalreporter.isatty else None
-            for line in terminal.lines(records, verbosity, width):
+            # Not sys.stdout, which may be what pytest captures into.
+            ink = bars.ink_for(getattr(sys.__stdout__, "encoding", None))
+            for line in terminal.lines(records, verbosity, width, ink):
                 for text, markup in line:
                     terminalreporter.write(text, **markup)
                 terminalreporter.write("\n")
-        if self._written and verbosity >= 0:
-            terminalreporter.write_sep("-", self._written)
-        if self._unwritten:
-            terminalreporter.write_line(self._unwritten, red=True)
+        if verbosity >= 0:
+            for text in self._written:
+                terminalreporter.write_sep("-", text)
+        for text in self._unwritten:
+            terminalreporter.write_line(text, red=True)
 
     def pytest_unconfigure(self) -> None:
         for path in self._locks:

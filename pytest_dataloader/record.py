@@ -29,6 +29,8 @@ class Record:
     evidence: Mapping[str, Any]
     limits: Mapping[str, Any]
     advice: tuple[Advice, ...] = ()
+    ranks: tuple[Mapping[str, Any], ...] = ()
+    """In a job of several ranks: rank, verdict, reason and evidence of each."""
 
     def as_property(self) -> tuple[str, str]:
         """The record as a user property of a test. JSON text, because JUnit writes ``str(value)``."""
@@ -40,7 +42,8 @@ def records_in(properties: Iterable[tuple[str, object]]) -> Iterator[Record]:
     for name, value in properties:
         if name.startswith(PROPERTY) and isinstance(value, str):
             fields = json.loads(value)
-            yield Record(**{**fields, "advice": tuple(Advice(**advice) for advice in fields["advice"])})
+            advice = tuple(Advice(**each) for each in fields["advice"])
+            yield Record(**{**fields, "advice": advice, "ranks": tuple(fields["ranks"])})
 
 
 def figures(evidence: object) -> dict[str, Any]:

@@ -44,6 +44,13 @@ class Target:
     faults: tuple[str, ...] = ()
     line: int = 0
 
+    def limits_of(self, check: str) -> Mapping[str, Any]:
+        """The limits of a check; those of one that an option asks for are what other checks have been told."""
+        if check in self.limits:
+            return self.limits[check]
+        told = {name: value for limits in self.limits.values() for name, value in limits.items()}
+        return {name: told[name] for name in checks.limits_of(check) if name in told}
+
 
 def find_file(start: Path, rootdir: Path) -> Path | None:
     """The pyproject.toml with a ``[tool.pytest-dataloader]`` table that is nearest to ``start``, up to ``rootdir``.

@@ -25,26 +25,49 @@ if TYPE_CHECKING:
 
 # Every run of pytest imports this module for the names below, so it imports the rest of ours when a check runs.
 
-NAMES = ("throughput", "memory")
-"""Every check, in the order in which a target runs them."""
+NAMES = (
+    "workers",
+    "fds",
+    "shm",
+    "throughput",
+    "stages",
+    "memory",
+    "randomness",
+    "order",
+    "shards",
+    "resume",
+    "portability",
+)
+"""Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once."""
+HANGS = "workers"
+"""The check that says where a loader hangs: it runs also where another has seen it hang."""
 PAIRED = ("compare",)
 """Checks of two loaders, which only a test can have: ``dataloader_throughput.compare``."""
+
+ASKED = ("baseline", "tune")
+"""Checks that an option asks for, beside those of a loader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a run measures: ``seconds`` is the budget of a check; ``progress`` is told what happens (share done 0..1)."""
+    """How a run measures: ``seconds`` is the budget of a check.
+
+    ``progress`` is told what happens (share done 0..1), ``known`` gets the evidence so far of checks that can tell.
+    """
 
     seconds: float = 5.0
     bench: bool = False
     progress: Callable[[str, float], None] = lambda _what, _share: None
+    known: Callable[[Any], None] = lambda _evidence: None
+    build: Callable[..., Any] | None = None
+    """The user's callable that made the loader, where there is one."""
 
 
 def check_module(name: str) -> ModuleType:
     """Import the module of a check; raises BadLimit for a name that is none."""
     from pytest_dataloader.errors import BadLimit
 
-    if name not in NAMES + PAIRED:
+    if name not in NAMES + PAIRED + ASKED:
         raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(NAMES)}")
     return importlib.import_module(f"pytest_dataloader.checks.{name}")
 

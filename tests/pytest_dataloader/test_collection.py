@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 # Loaded here, they are not loaded anew by each run in this process.
 LOADED = (collection, targets, *map(checks.check_module, checks.NAMES))
 
-TRAIN = ["pyproject.toml::train::throughput", "pyproject.toml::train::memory"]
+TRAIN = [f"pyproject.toml::train::{check}" for check in checks.NAMES]
+TRAIN_MEMORY = ["pyproject.toml::train::memory"]
 VAL = ["pyproject.toml::val::memory"]
 TEST = ["checks/test_mine.py::test_mine"]
-QUICK = ["dataloader-target::quick::throughput", "dataloader-target::quick::memory"]
+QUICK = [f"dataloader-target::quick::{check}" for check in checks.NAMES]
+QUICK_MEMORY = ["dataloader-target::quick::memory"]
 AD_HOC = "--dataloader-target=quick=proj.data:make"
 
 
@@ -43,8 +45,8 @@ def declared(project: Project) -> Project:
             ),
         ),
         (("pyproject.toml::val",), VAL),
-        (("pyproject.toml::train::memory",), TRAIN[1:]),
-        (("-k", "train and memory"), TRAIN[1:]),
+        (("pyproject.toml::train::memory",), TRAIN_MEMORY),
+        (("-k", "train and memory"), TRAIN_MEMORY),
         (("--deselect", "pyproject.toml::train"), [*VAL, *TEST]),
         (("--ignore", "pyproject.toml"), TEST),
         # Naming paths narrows a run to them, as it does for tests.
@@ -54,8 +56,8 @@ def declared(project: Project) -> Project:
         (("checks", AD_HOC), [*TEST, *QUICK]),
         ((AD_HOC, "-k", "quick"), QUICK),
         ((AD_HOC, "dataloader-target::quick"), QUICK),
-        ((AD_HOC, "dataloader-target::quick::memory"), QUICK[1:]),
-        ((AD_HOC, "dataloader-target::quick::memory", "pyproject.toml::val"), [*VAL, *QUICK[1:]]),
+        ((AD_HOC, "dataloader-target::quick::memory"), QUICK_MEMORY),
+        ((AD_HOC, "dataloader-target::quick::memory", "pyproject.toml::val"), [*VAL, *QUICK_MEMORY]),
         ((AD_HOC, "--dataloader-target=other=m:f", "dataloader-target::quick"), QUICK),
     ],
 )
@@ -80,10 +82,11 @@ def test_a_project_inside_a_repository_has_targets_of_its_own(declared: Project)
     declared.path.joinpath("pytest.ini").touch()
     inner = declared.path / "inner"
     inner.mkdir()
-    inner.joinpath("pyproject.toml").write_text('[tool.pytest-dataloader.targets.own]\nloader = "m:f"\nskip=["memory"]')
+    own = '[tool.pytest-dataloader.targets.own]\nloader = "m:f"\nchecks = ["memory"]'
+    inner.joinpath("pyproject.toml").write_text(own)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(inner)
-        assert declared.collected() == ["inner/pyproject.toml::own::throughput"]
+        assert declared.collected() == ["inner/pyproject.toml::own::memory"]
 
 
 def test_nothing_is_collected_without_the_flag(declared: Project) -> None:
@@ -106,11 +109,8 @@ def test_an_unknown_target_or_check_is_a_usage_error(declared: Project) -> None:
 
 def test_a_broken_declaration_is_still_collected_under_its_name(declared: Project) -> None:
     declared.declare(bad="loader = 3\nskip = 4")
-    assert sorted(declared.collected()) == [
-        "checks/test_mine.py::test_mine",
-        "pyproject.toml::bad::memory",
-        "pyproject.toml::bad::throughput",
-    ]
+    bad = [f"pyproject.toml::bad::{check}" for check in checks.NAMES]
+    assert sorted(declared.collected()) == sorted(["checks/test_mine.py::test_mine", *bad])
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,7 @@ def test_everything_that_measures_is_one_group_for_loadgroup(declared: Project) 
     items, _ = declared.pytester.inline_genitems("--dataloader-bench")
     groups = {item.name: [mark.args[0] for mark in item.iter_markers("xdist_group")] for item in items}
     assert groups == {
-        "throughput": ["dataloader"],
-        "memory": ["dataloader"],
+        **{check: ["dataloader"] for check in checks.NAMES},
         "test_plain": [],
         "test_bench": ["dataloader"],
         "test_own": ["own"],

@@ -31,7 +31,9 @@ def test_asking_imports_no_torch_and_fixes_no_start_method() -> None:
         "print(seen['torch'], 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [torch.__version__, "False"]
+    version, loaded = done.stdout.split()
+    assert version.partition("+")[0] == torch.__version__.partition("+")[0]  # wheels need not name their build
+    assert loaded == "False"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
 
 ONLY = 'checks = ["throughput"]'
+UNFIT = ("shards", "resume")
+"""Checks that a plain loader gives nothing to: it has no ranks and no state."""
 MISTAKES = {
     "nowhere": "loader = \"proj.date:make\": proj (*proj?__init__.py) has no module 'date'",
     "unnamed": "loader = \"proj.data:mke\": proj.data has no attribute 'mke'; did you mean 'make'?",
@@ -44,7 +46,7 @@ def declare_all(project: Project) -> None:
 def test_every_target_gets_its_verdict_and_a_mistake_hurts_no_other(project: Project, mode: tuple[str, ...]) -> None:
     declare_all(project)
     done = project.bench("-p", "no:cacheprovider", *mode)
-    done.assert_outcomes(passed=len(NAMES) + 2, failed=2, errors=len(MISTAKES) + 1)
+    done.assert_outcomes(passed=len(NAMES) - len(UNFIT) + 2, skipped=len(UNFIT), failed=2, errors=len(MISTAKES) + 1)
     output = done.stdout.str()
     assert "INTERNALERROR" not in output + done.stderr.str()
     assert "\x1b" not in output + done.stderr.str()  # no progress where nobody watches
@@ -67,7 +69,7 @@ def test_every_target_gets_its_verdict_and_a_mistake_hurts_no_other(project: Pro
 def check_reports(project: Project) -> None:
     loaders, cases = project.loaders, project.cases
     train = loaders["train"]
-    assert (train["nodeid"], list(train["checks"])) == ("pyproject.toml::train", list(NAMES))
+    assert (train["nodeid"], set(train["checks"])) == ("pyproject.toml::train", set(NAMES))
     assert train["description"] == "DataLoader(Zeros, batch_size=16, num_workers=0)"
     throughput = train["checks"]["throughput"]
     assert (throughput["verdict"], throughput["limits"]) == ("passed", {"min_samples_per_second": 1.0})
@@ -109,6 +111,20 @@ def test_the_summary_has_a_block_for_each_loader_and_only_where_something_was_me
     assert project.loaders == {}  # the report is of this run
 
 
+@pytest.mark.parametrize(("encoding", "mark"), [("ascii", "|"), ("utf-8", "│")])
+def test_a_floor_is_drawn_in_what_the_output_can_show_and_without_colour(
+    project: Project, monkeypatch: pytest.MonkeyPatch, encoding: str, mark: str
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    monkeypatch.setenv("NO_COLOR", "1")
+    project.declare(train=f'loader = "proj.data:make"\nmin_samples_per_second = 1\n{ONLY}')
+    output = project.bench("--color=auto").stdout.str()
+    [drawn] = [line.strip() for line in output.splitlines() if "times the floor of 1" in line]
+    assert drawn.startswith(mark)
+    assert drawn.isascii() == (encoding == "ascii")
+    assert "\x1b" not in output
+
+
 def test_checks_of_a_target_share_one_loader_which_goes_after_the_last(project: Project) -> None:
     project.path.joinpath("conftest.py").write_text(
         "import gc, weakref\nimport proj.data\nmade = []\n"
@@ -119,13 +135,13 @@ def test_checks_of_a_target_share_one_loader_which_goes_after_the_last(project: 
     )
     project.declare(one='loader = "proj.data:make_noted"', two='loader = "proj.data:make_noted"')
     done = project.bench("-s", "--dataloader-seconds=0.1")
-    done.assert_outcomes(passed=2 * len(NAMES))
+    done.assert_outcomes(passed=2 * (len(NAMES) - len(UNFIT)), skipped=2 * len(UNFIT))
     done.stdout.fnmatch_lines(
         [
-            "*after pyproject.toml::one::throughput made 1 alive 1",
-            "*after pyproject.toml::one::memory made 1 alive 0",
-            "*after pyproject.toml::two::throughput made 2 alive 1",
-            "*after pyproject.toml::two::memory made 2 alive 0",
+            f"*after pyproject.toml::one::{NAMES[0]} made 1 alive 1",
+            f"*after pyproject.toml::one::{NAMES[-1]} made 1 alive 0",
+            f"*after pyproject.toml::two::{NAMES[0]} made 2 alive 1",
+            f"*after pyproject.toml::two::{NAMES[-1]} made 2 alive 0",
         ]
     )
 
@@ -214,3 +230,43 @@ def test_it_runs_without_parts_of_pytest(pytester: pytest.Pytester, plugins: tup
     done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", *plugins)
     assert done.ret == pytest.ExitCode.OK
     assert json.loads(pytester.path.joinpath("seen.json").read_text())["loaders"] == []
+
+
+def test_a_loader_that_hangs_is_named_at_once_and_waited_for_once(project: Project) -> None:
+    with project.path.joinpath("proj", "data.py").open("a") as file:
+        file.write(
+            "\nimport time\n"
+            "class Hangs(Zeros):\n"
+            "    def __getitem__(self, index):\n"
+            "        return time.sleep(10**6) if index == 50 else super().__getitem__(index)\n"
+            "def make_hanging():\n"
+            "    return DataLoader(Hangs(), batch_size=16, num_workers=1)\n"
+        )
+    project.declare(train='loader = "proj.data:make_hanging"')
+    project.bench()
+    found = project.loaders["train"]["checks"]
+    assert {name: check["verdict"] for name, check in found.items()} == {
+        name: "failed" if name == "workers" else "not_measured" for name in NAMES
+    }
+    assert (found["workers"]["evidence"]["fault"], 50 in found["workers"]["evidence"]["sample_indices"]) == (
+        "hang",
+        True,
+    )
+    assert {check["reason"] for name, check in found.items() if name != "workers"} == {"the loader hangs: see workers"}
+
+
+def test_the_report_is_written_though_a_loader_has_used_up_all_descriptors(project: Project) -> None:
+    with project.path.joinpath("proj", "data.py").open("a") as file:
+        file.write(
+            "\nimport os, resource\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+            "class Leaks(Zeros):\n"
+            "    def __getitem__(self, index):\n"
+            "        os.open(os.devnull, os.O_RDONLY)\n"
+            "        return super().__getitem__(index)\n"
+            "def make_leaking():\n"
+            "    return DataLoader(Leaks(), batch_size=4)\n"
+        )
+    project.declare(train='loader = "proj.data:make_leaking"\nchecks = ["throughput"]')
+    project.bench()
+    assert "Too many open files" in project.loaders["train"]["checks"]["throughput"]["reason"]

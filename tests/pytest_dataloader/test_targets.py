@@ -65,7 +65,7 @@ def test_checks_and_skip_narrow_a_target(tmp_path: Path, keys: str, expected: tu
         (f"{TRAIN}{LOADER}skipp = ['memory']", '*skipp = ["memory"]: unknown key; did you mean skip?'),
         (f"{TRAIN}{LOADER}colour = 'red'", f'{AT_TRAIN} colour = "red": unknown key'),
         (f"{TRAIN}{LOADER}checks = ['memry']", "*[\"memry\"]: there is no check 'memry'; did you mean memory?"),
-        (f"{TRAIN}{LOADER}skip = ['x']", "*there is no check 'x'; the checks are throughput, memory*"),
+        (f"{TRAIN}{LOADER}skip = ['x']", "*there is no check 'x'; the checks are workers, fds, shm*"),
         (f"{TRAIN}{LOADER}checks = 'memory'", '*checks = "memory": expected a list of names*'),
         (f"{TRAIN}{LOADER}checks = []", f"{AT_TRAIN}: checks and skip leave no check to run"),
         (f"{TRAIN}{LOADER}min_samples_per_second = 0", "*min_samples_per_second = 0: expected a number above 0, got 0"),

@@ -1,0 +1,150 @@
+"""The ranks of a torchrun job: what each says of a check reaches all, through the store of the launcher."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_PREFIX = "pytest-dataloader"
+_POLL_SECONDS = 0.02
+_CONNECT_SECONDS = 60.0
+
+ENDED = "it ended its run without it"
+LEFT = "it finished the test without it"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where this process stands in its job, as torchrun's environment variables tell."""
+
+    rank: int
+    world_size: int
+    local_world_size: int
+    host: str
+    port: int
+    run: str
+    """The name of the job and how often it was restarted: no two runs share what they tell."""
+
+
+def place_in(environ: Mapping[str, str]) -> Place | None:
+    """The place of this process; None where no launcher with a store of its own started it beside others."""
+    try:
+        place = Place(
+            rank=int(environ["RANK"]),
+            world_size=int(environ["WORLD_SIZE"]),
+            local_world_size=int(environ.get("LOCAL_WORLD_SIZE", "1")),
+            host=environ["MASTER_ADDR"],
+            port=int(environ["MASTER_PORT"]),
+            run=f"{environ['TORCHELASTIC_RUN_ID']}-{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}",
+        )
+    except (KeyError, ValueError):
+        return None
+    return place if place.world_size > 1 and environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else None
+
+
+class Job:
+    """A place in a job and its store. ``seconds`` is how long the others are waited for."""
+
+    def __init__(self, place: Place, store: Any, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.place = place
+        self._store = store
+        self._seconds = seconds
+        self._clock = clock
+        self._times: dict[str, int] = {}
+        self._lost: dict[int, str] = {}
+
+    @classmethod
+    def join(cls, place: Place, seconds: float) -> Job:
+        """Connect to the store of the launcher. Needs no process group, and leaves that of the tests alone."""
+        from datetime import timedelta
+
+        from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # not in its __all__
+
+        patience = timedelta(seconds=_CONNECT_SECONDS)
+        store = TCPStore(place.host, place.port, is_master=False, timeout=patience, wait_for_workers=False)
+        return cls(place, PrefixStore(f"{_PREFIX}/{place.run}", store), seconds)
+
+    def gather(self, about: str, nodeid: str, said: str) -> tuple[dict[int, str], dict[int, str]]:
+        """Tell the others what this rank says about something in a test, and wait for what they say.
+
+        Returns what was said by rank, this one's included, and for each rank that said nothing, why.
+        """
+        name = f"{nodeid}|{about}"
+        times = self._times[name] = self._times.get(name, 0) + 1
+        self._tell(f"{name}|{times}", said)
+        heard, missing = {self.place.rank: said}, dict(self._lost)
+        deadline = self._clock() + self._seconds
+        waiting = [rank for rank in range(self.place.world_size) if rank not in heard and rank not in missing]
+        while waiting:
+            late = self._clock() > deadline
+            for rank in list(waiting):
+                answer = self._hear(f"{name}|{times}", rank)
+                silence = "" if answer is not None else self._silence(rank, nodeid, late)
+                if answer is not None:
+                    heard[rank] = answer
+                elif silence:
+                    missing[rank] = silence
+                else:
+                    continue
+                waiting.remove(rank)
+            if waiting:
+                time.sleep(_POLL_SECONDS)
+        return heard, missing
+
+    def finish(self, nodeid: str) -> None:
+        """Tell the others that a test is over: nothing more is to be heard about it."""
+        self._tell(f"finished|{nodeid}", "")
+
+    def close(self, said: str, seconds: float | None = None) -> tuple[dict[int, str], dict[int, str]]:
+        """Tell the others how this rank's run ended, and wait for how theirs did."""
+        self._seconds = self._seconds if seconds is None else seconds
+        self._tell("ended", "")
+        return self.gather("end", "", said)
+
+    def _silence(self, rank: int, nodeid: str, late: bool) -> str:
+        """Why nothing is to be expected of a rank any more; empty where it may still say something."""
+        if nodeid and self._hear("ended", rank) is not None:
+            return ENDED
+        if nodeid and self._hear(f"finished|{nodeid}", rank) is not None:
+            return LEFT
+        if late:  # it is not waited for again
+            self._lost[rank] = f"nothing was heard of it for {self._seconds:.0f} s"
+            return self._lost[rank]
+        return ""
+
+    def _tell(self, key: str, text: str) -> None:
+        self._store.set(f"{self.place.rank}|{key}", text)
+
+    def _hear(self, key: str, rank: int) -> str | None:
+        key = f"{rank}|{key}"
+        return self._store.get(key).decode() if self._store.check([key]) else None
+
+
+class Terminated(KeyboardInterrupt):
+    """The launcher ends this rank, as it does with all once one of them failed or died."""
+
+
+def end_with_launcher() -> None:
+    """Take the launcher's SIGTERM as an interrupt, so that what is known by then is still written."""
+    ours = os.getpid()
+
+    def terminated(number: int, _frame: object) -> None:
+        if os.getpid() != ours:  # a child made by fork: this is not its business
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        signal.signal(number, signal.SIG_IGN)
+        raise Terminated("the launcher ends this rank: another one failed or died")
+
+    signal.signal(signal.SIGTERM, terminated)
+
+
+def outlive_launcher() -> None:
+    """Let the launcher's SIGTERM pass: this rank ends by itself just now, with its own exit status."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -1,0 +1,162 @@
+"""Ranks of a job: real stores, real torchrun."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dataloader.ranks import ENDED, LEFT, Job, Place, place_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENVIRON = {
+    "RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
+    "TORCHELASTIC_RUN_ID": "none", "TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_USE_AGENT_STORE": "True",
+}  # fmt: skip
+
+
+def test_the_place_of_a_rank_is_read_from_the_launchers_environment() -> None:
+    assert place_in(ENVIRON) == Place(1, 4, 2, "localhost", 29500, "none-0")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"RANK": None},
+        {"WORLD_SIZE": "1"},
+        {"MASTER_PORT": "many"},
+        {"TORCHELASTIC_USE_AGENT_STORE": "False"},
+        {"TORCHELASTIC_RUN_ID": None},
+    ],
+)  # fmt: skip
+def test_without_a_launcher_a_process_is_no_rank(changed: dict[str, str | None]) -> None:
+    environ = {key: value for key, value in {**ENVIRON, **changed}.items() if value is not None}
+    assert place_in(environ) is None
+
+
+@pytest.fixture
+def join() -> Callable[[int, int], Job]:
+    """Jobs on a real store, which a launcher would keep."""
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]  # not in its __all__
+
+    server: Any = TCPStore("localhost", 0, is_master=True, timeout=timedelta(seconds=30), wait_for_workers=False)
+
+    def make(rank: int, world_size: int) -> Job:
+        place = Place(rank, world_size, world_size, "localhost", server.port, "none-0")
+        return Job.join(place, seconds=1.0)
+
+    return make
+
+
+def test_all_ranks_hear_all_ranks(join: Callable[[int, int], Job]) -> None:
+    jobs = [join(rank, 3) for rank in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        for _ in range(2):  # a test may have the same check twice
+            heard = list(pool.map(lambda job: job.gather("memory", "t.py::t", f"by {job.place.rank}"), jobs))
+            assert heard == [({0: "by 0", 1: "by 1", 2: "by 2"}, {})] * 3
+
+
+def test_a_silent_rank_is_given_up_once(join: Callable[[int, int], Job]) -> None:
+    job, _ = join(0, 2), join(1, 2)
+    assert job.gather("memory", "t.py::t", "here") == ({0: "here"}, {1: "nothing was heard of it for 1 s"})
+    ticks = iter(range(10**6))
+    job._clock = lambda: float(next(ticks))
+    assert job.gather("memory", "t.py::u", "here")[1] == {1: "nothing was heard of it for 1 s"}
+    assert next(ticks) == 1, "a lost rank is not waited for again"
+
+
+def test_a_rank_that_left_the_test_or_the_run_is_not_waited_for(join: Callable[[int, int], Job]) -> None:
+    job, other, third = join(0, 3), join(1, 3), join(2, 3)
+    job._seconds = 3600.0
+    other.finish("t.py::t")
+    closing = threading.Thread(target=third.close, args=("0",), daemon=True)
+    closing.start()
+    assert job.gather("memory", "t.py::t", "here")[1] == {1: LEFT, 2: ENDED}
+    closing.join()
+
+
+LOADERS = """
+import os, signal
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+RANK, FAULT = os.environ["RANK"], os.environ.get("FAULT", "")
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 640
+    def __getitem__(self, index):
+        if RANK == "1" and FAULT == "raise":
+            raise KeyError("no label")
+        if RANK == "1" and FAULT == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return torch.tensor(float(index))
+
+def make():
+    return DataLoader(Numbers(), batch_size=16)
+"""
+
+
+def launched(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> subprocess.CompletedProcess[str]:
+    pytester.makepyfile(data=LOADERS)
+    monkeypatch.setenv("FAULT", fault)
+    ours = (
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "-p",
+        "no:memray",
+        "--dataloader-bench",
+    )
+    target = ("--dataloader-seconds=0.3", "--dataloader-target=train=data:make", "--dataloader-json=out.json")
+    return subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *ours, *target,
+         "dataloader-target::train::throughput"],
+        cwd=pytester.path, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+
+
+def test_torchrun_measures_each_rank_and_one_reports(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = launched(pytester, monkeypatch, "")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("= test session starts =") == 1
+    assert "of 2, the slowest: " in done.stdout
+    check = json.loads((pytester.path / "out.json").read_text())["loaders"][0]["checks"]["throughput"]
+    assert [(rank["rank"], rank["evidence"]["samples_per_second"] > 0) for rank in check["ranks"]] == [
+        (0, True),
+        (1, True),
+    ]
+
+
+def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = launched(pytester, monkeypatch, "raise")
+    assert done.returncode != 0
+    assert "throughput: rank 1 of 2: raised KeyError: 'no label'" in done.stdout
+    check = json.loads((pytester.path / "out.json").read_text())["loaders"][0]["checks"]["throughput"]
+    assert [rank["verdict"] for rank in check["ranks"]] == ["passed", "failed"]
+
+
+def test_a_rank_that_dies_ends_all_with_what_is_known(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = launched(pytester, monkeypatch, "kill")
+    assert done.returncode != 0
+    assert "the launcher ends this rank: another one failed or died" in done.stdout + done.stderr
+    assert json.loads((pytester.path / "out.json").read_text())["schema"] == 1
