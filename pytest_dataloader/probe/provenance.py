@@ -131,6 +131,7 @@ class Run:
                     batches += 1
                     self._deadline = min(self._deadline, time.monotonic() + seconds)
                     alive()
+                self._end_what_is_under_way(number, alive)
         except Hang:
             self.borrowed.close(kill=True)
             raise NotMeasured(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
@@ -138,6 +139,24 @@ class Run:
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
         self.epochs.append(Epoch(given, entries, batches, time.monotonic() - started))
         return self.epochs[-1]
+
+    def _end_what_is_under_way(self, number: int, alive: Callable[[], None]) -> None:
+        """Have workers done with this epoch before the next: a loader that stops early leaves batches on their way.
+
+        Workers that do not persist would end with the loop of a user, who holds no iterator; others make what they
+        were asked for, which nobody looks at, nor at what it raises.
+        """
+        borrowed = self.borrowed
+        if borrowed.keeps_iterator or not torch_private.outstanding_batches(borrowed.iterator):
+            return
+        if getattr(borrowed.loader, "persistent_workers", False):
+            given = self._given[number]
+            cut, self._most = given.cut, 0
+            with contextlib.suppress(Exception):
+                for _ in borrowed.iterator:
+                    alive()
+            given.cut = cut
+        borrowed.abandon()
 
     def given_in_full(self, seconds: float) -> tuple[list[Any], bool]:
         """What the sampler gives in an epoch, loading nothing: the indices in order, and whether they are all."""

@@ -218,6 +218,7 @@ def test_neighbours_are_never_blamed(pytester: pytest.Pytester) -> None:
 
 BLOCKS = """
 import os
+import time
 import pytest
 import torch
 from data import KEPT, load, shared_memory
@@ -267,8 +268,13 @@ def test_bad_list(check):
             arrays.append(batch["row"].numpy())
 
 def test_bad_break_by_file(dataloader_shm, by_file):
+    loader = load()
     with dataloader_shm.watch():
-        for batch in load(): break
+        batches = iter(loader)
+        next(batches)
+        while batches._worker_result_queue.qsize() < 4:  # as many as are fetched ahead
+            time.sleep(0.01)
+        del batches
 
 def test_bad_file(dataloader_fds):
     with dataloader_fds.watch():

@@ -44,6 +44,12 @@ class Rows(Dataset[Any]):
         return self.rows[index]
 
 
+class Slow(Rows):
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.002)
+        return self.rows[index]
+
+
 class Noisy(Rows):
     def __getitem__(self, index: int) -> Any:
         return self.rows[index] + random.random()
@@ -339,6 +345,9 @@ CLEAN = {
     "unbatched": Case(make(Rows, batch_size=None)),
     "a loader that holds back a batch": Case(make(Rows, HoldsBack)),
     "a loader that gives a few batches": Case(make(Rows, Limited)),
+    "a loader that gives a few batches, slowly made": Case(make(Slow, Limited)),
+    "a loader that gives a few batches, persistent": Case(make(Slow, Limited, **PERSISTENT)),
+    "a loader that gives a few batches of a stream": Case(make(Stream, Limited, **PERSISTENT)),
     "a loader that keeps its iterator": Case(make(Rows, KeepsIterator, shuffle=True)),
     "file opened in the worker": Case(make(OwnFile)),
     "shared file, one worker": Case(make(SharedFile, num_workers=1)),
