@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -154,7 +155,7 @@ class Vigil:
             signal.signal(number, previous)
 
     def _interrupt(self, _signal: int, frame: FrameType | None) -> None:
-        if self._waiting and self.finding is not None and not _reaps(frame):
+        if self._waiting and self.finding is not None and not is_underway(frame):
             raise GivenUp
 
     def _watch(self) -> None:
@@ -239,12 +240,18 @@ class Vigil:
         return ask_for_stack(self.seats, worker, pid)
 
 
-def _reaps(frame: FrameType | None) -> bool:
-    """Whether a process is being waited for: its exit status is told once, and must not be lost on the way."""
-    for _ in range(4):
+_TO_BE_FINISHED = re.compile(r"(?:^|/)(?:popen_\w+|tempfile)\.py$")
+"""Python's own files in which nothing is interrupted: a process is waited for there, whose exit status is told once and
+would be lost on the way; a temporary file is made, which torch does to see whether descriptors are left."""
+_INNERMOST = 4
+
+
+def is_underway(frame: FrameType | None) -> bool:
+    """Whether the innermost frames are in something that must come to its end; the watch asks again later."""
+    for _ in range(_INNERMOST):
         if frame is None:
             break
-        if frame.f_code.co_filename.rpartition("/")[2].startswith("popen_"):
+        if _TO_BE_FINISHED.search(frame.f_code.co_filename):
             return True
         frame = frame.f_back
     return False

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.vigil import Silence, conclude
+from pytest_dataloader.probe.vigil import Silence, conclude, is_underway
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
 
 QUIET = Silence(seconds=30, busy_seconds=0.01, switches=3)
 BUSY = Silence(seconds=30, busy_seconds=29)
@@ -46,3 +53,18 @@ def longer(silence: Silence, seconds: float, **more: float) -> Silence:
 def test_the_clock_decides_last(silence: Silence, longest: float | None, expected: str | None) -> None:
     found = conclude(silence, longest)
     assert (found[0] if found else None) == expected
+
+
+def test_a_temporary_file_is_finished_before_anything_is_interrupted(tmp_path: Path) -> None:
+    seen: list[FrameType] = []
+
+    class Place:
+        def __fspath__(self) -> str:
+            seen.append(sys._getframe())
+            return str(tmp_path)
+
+    with tempfile.NamedTemporaryFile(dir=Place()):
+        pass
+    assert seen
+    assert all(is_underway(frame) for frame in seen)
+    assert not is_underway(sys._getframe())
