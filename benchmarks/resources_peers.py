@@ -31,6 +31,7 @@ from resources_faults import surroundings
 from resources_loaders import PAIRS
 
 PAIR = PAIRS[{name!r}]
+LOADERS = []  # as a module or a training run keeps them
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +41,12 @@ def around():
 
 
 def go_through(loader):
+    LOADERS.append(loader)
     for _ in range(2):
         for number, _batch in enumerate(loader):
             if PAIR.by_file and number == 50:
                 break
+    del _batch
 
 
 def test_it():
