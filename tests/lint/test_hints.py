@@ -160,6 +160,14 @@ def test_keys_that_do_not_speak_of_a_torch_or_method_change_nothing(project: Pro
     }
 
 
+def test_a_handle_that_pickle_refuses_is_told_however_workers_start(project: Project) -> None:
+    project.write({"train.py": IMPORT + "import h5py\n" + HANDLE.replace("open(path)", "h5py.File(path)")})
+    for method, said in (("fork", "forked workers share it"), ("forkserver", "cannot be pickled for them")):
+        records = project.lint_json("--config", f"start-method = '{method}'").records
+        assert [record["code"] for record in records] == ["DL303"]
+        assert said in records[0]["message"]
+
+
 def test_a_key_on_the_command_line_wins_over_the_file(project: Project) -> None:
     project.write({"train.py": IMPORT + NESTED, "pyproject.toml": '[tool.dl-lint]\nstart-method = "fork"\n'})
     assert codes(project) == set()

@@ -84,7 +84,7 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     key = change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
-    if key is not None and _is_of_shape(function, key):
+    if (key is not None and _is_of_shape(function, key)) or _fetches_another(function, change.node, project):
         return False
     if change.kind == "item" and _is_own(project, change.value):
         return False
@@ -101,6 +101,19 @@ def _is_register(project: Project, function: Scope, change: Change) -> bool:
         for test, outcome in project.tests_around(change.node)
         if isinstance(change.node, t.Call)
     )
+
+
+def _fetches_another(function: Scope, node: t.Node, project: Project) -> bool:
+    """Whether the block goes on to ``return self[…]``: what is kept are the few samples that could not be read."""
+    stmt = project.statement_of(node)
+    body: tuple[t.Node, ...] = getattr(project.parent(stmt), "body", ()) if stmt is not None else ()
+    match body[-1] if stmt in body else None:
+        case t.Return(value=t.Subscript(value=t.Name(id=name))):
+            return name == function.params[0].name
+        case t.Return(value=t.Call(func=t.Attribute(attr="__getitem__"))):
+            return True
+        case _:
+            return False
 
 
 def _holder(change: Change) -> t.Expr | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, indexing, reach
+from dl_lint.project import attributes, indexing, reach, shared
 from dl_lint.project.changes import GROWING
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
@@ -170,8 +170,8 @@ def of_python_objects(project: Project, value: Value) -> bool:
 
 def _holds(project: Project, value: Value) -> bool:
     match value:
-        case Collection(items=None):
-            return not is_array(_innermost(value)) and is_large(project, value)
+        case Collection(items=None, node=node):
+            return not is_array(_innermost(value)) and not shared.holds_few(project, node) and is_large(project, value)
         case Collection(items=tuple() as items):
             return any(of_python_objects(project, one) for one in items)
         case Table():
@@ -351,19 +351,9 @@ def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t
 
 def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
     node, added = addition
-    if is_array(_innermost(project.value(added))) or _is_shared(project, node, added):
+    if is_array(_innermost(project.value(added))) or shared.is_added_again(project, node, added):
         return False
     return grows_with_data(project, node)
-
-
-def _is_shared(project: Project, node: t.Node, added: t.Expr | None) -> bool:
-    """Whether one object is added again and again: in ``for label, folder in …: for file in …: labels.append(label)``
-    there are as many objects as folders, and reading one of many references to it copies nothing more."""
-    if not isinstance(added, t.Name):
-        return False
-    bindings = project.function_of(node).bindings.get(added.id, ())
-    outer = list(project.loops_around(node))[1:]
-    return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
 
 
 def _starts_empty(value: Value) -> bool:

@@ -113,7 +113,7 @@ def shared(project: Project, cls: Class) -> Iterator[Shared]:
     making = workers.building(project, cls)
     building = (*making, *_measuring(project, cls))
     loaders = workers.users(project, cls)
-    pickled = bool(loaders) and all(scripts.spawns(project, loader) for loader in loaders)
+    pickled = project.hints.spawns or (bool(loaders) and all(scripts.spawns(project, loader) for loader in loaders))
     for read in project.reads(cls):
         if pickled and _is_pickled_by_hand(project, cls, read):
             continue

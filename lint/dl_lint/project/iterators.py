@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import External, Generated, Made, Wrapped, alternatives
 
 if TYPE_CHECKING:
@@ -47,12 +47,24 @@ def _source(project: Project, call: t.Call) -> t.Expr | None:
 
 def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
     if isinstance(source, t.Comprehension):
-        return any(clause.ifs for clause in source.generators)
+        return any(clause.ifs for clause in source.generators) and not _is_looked_for(project, source)
     if not isinstance(source, t.Name | t.Attribute | t.Subscript):
         return False
     if _is_fresh(project, source, function) and not any(project.loops_around(source)):
         return False
     return not any(_is_endless(one) for one in alternatives(project.value(source)))
+
+
+def _is_looked_for(project: Project, search: t.Comprehension) -> bool:
+    """Whether ``any(test for …)`` was asked before ``next(… for … if test)``."""
+    for test, outcome in project.tests_around(search):
+        match test:
+            case t.Call(func=t.Name(id="any"), args=(t.Comprehension(generators=(clause,), element=found),)) if outcome:
+                searched = search.generators[0]
+                tests = (*searched.ifs, searched.iter, searched.target)
+                if len(tests) == 3 and all(map(are_alike, tests, (found, clause.iter, clause.target))):
+                    return True
+    return False
 
 
 def _is_fresh(project: Project, source: t.Expr, function: Scope) -> bool:

@@ -12,6 +12,7 @@ from dl_lint.project.syntax import children
 from dl_lint.project.values import (
     Class,
     Collection,
+    Const,
     Derived,
     External,
     Instance,
@@ -66,9 +67,18 @@ def replicating(project: Project, loop: LoaderLoop) -> t.Call | None:
     models += [call.func for call in entered if not _is_parameter(project, call.func)]
     for model in models:
         for one in alternatives(project.value(model)):
-            if isinstance(one, Made) and is_wrapper(one.name):
+            if isinstance(one, Made) and is_wrapper(one.name) and not _may_be_skipped(project, one.call):
                 return one.call
-    return next(_wrappers_around(project, loop), None)
+    return next((call for call in _wrappers_around(project, loop) if not _may_be_skipped(project, call)), None)
+
+
+def _may_be_skipped(project: Project, wrapping: t.Call) -> bool:
+    """Whether a test around the wrapper is known to fail for some of its callers, which run one process then."""
+    return any(
+        isinstance(one, Const) and bool(one.value) is not outcome
+        for test, outcome in project.tests_around(wrapping)
+        for one in alternatives(project.value(test))
+    )
 
 
 def _is_parameter(project: Project, expr: t.Expr) -> bool:

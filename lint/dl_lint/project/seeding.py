@@ -34,10 +34,13 @@ GENERATORS = frozenset(
 
 RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
 
-_DRAWING_MODULES = ("random.", "numpy.random.")
 _NO_DRAWS = frozenset(
     {"seed", "get_state", "set_state", "getstate", "setstate", "Random", "default_rng", "RandomState"}
 )
+_TORCH_DRAWS = frozenset(
+    {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli",
+     "multinomial", "poisson"}
+)  # fmt: skip
 
 Origin = Literal["constant", "id", "base", "state", "other"]
 """What a seed is worked out from: constants and options; the worker's id; torch's own seed of the worker, which differs
@@ -105,13 +108,14 @@ def seedings(project: Project, function: Scope, start: WorkerStart | None = None
             yield Seeding(call, name, expr, frozenset(_Origins(project, identity, known).of(expr)))
 
 
-def draws(project: Project, functions: tuple[Scope, ...]) -> t.Call | None:
-    """A call that draws from the global generator of random or numpy, if one of ``functions`` has one."""
+def draws(project: Project, functions: tuple[Scope, ...], seeder: str) -> t.Call | None:
+    """A call that draws from the global generator that ``seeder`` seeds, if one of ``functions`` has one."""
+    module = "torch" if seeder.startswith("torch.") else seeder.rpartition(".")[0]
     for function in functions:
         for scope in reach.with_inner(function):
             for call in scope.calls:
-                name = _called(project, call) or ""
-                if name.startswith(_DRAWING_MODULES) and name.rpartition(".")[2] not in _NO_DRAWS:
+                of, _, name = (_called(project, call) or "").rpartition(".")
+                if of == module and name not in _NO_DRAWS and (module != "torch" or name in _TORCH_DRAWS):
                     return call
     return None
 

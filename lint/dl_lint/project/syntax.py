@@ -72,6 +72,32 @@ def dotted(expr: t.Node | None) -> str | None:
     return ".".join(reversed(parts))
 
 
+def are_alike(one: t.Node, other: t.Node) -> bool:
+    """Whether two expressions read the same, wherever they stand."""
+    waiting = [(one, other)]
+    while waiting:
+        here, there = waiting.pop()
+        if type(here) is not type(there) or _leaves(here) != _leaves(there):
+            return False
+        below = children(here), children(there)
+        if len(below[0]) != len(below[1]):
+            return False
+        waiting.extend(zip(*below, strict=True))
+    return True
+
+
+def _leaves(node: t.Node) -> list[object]:
+    """The names, operators and literal values that a node itself holds."""
+    values = [getattr(node, name) for name in type(node).__match_args__ if name != "at"]
+    return [
+        one for one in values if isinstance(one, str | int | float | None) or (type(one) is tuple and _are_texts(one))
+    ]
+
+
+def _are_texts(values: tuple[object, ...]) -> bool:
+    return all(isinstance(one, str) for one in values)
+
+
 def is_none(expr: t.Node | None) -> bool:
     return isinstance(expr, t.Constant) and expr.kind == "none"
 

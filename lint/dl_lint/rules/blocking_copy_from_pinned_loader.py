@@ -13,8 +13,8 @@ kernels of the step meanwhile, and the pinning was for nothing. Kernels queued l
 themselves, so nothing else has to change.
 
 Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
-`float()` or a mask returns (new, pageable memory), and batches of a loader prepared by accelerate, which are on the
-device already.
+`float()` or a mask returns (new, pageable memory), batches of a loader prepared by accelerate, which are on the device
+already, and copies right before a synchronise.
 
 ## Example
 
@@ -57,6 +57,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
+from dl_lint.project.transfers import is_waited_for
 from dl_lint.project.values import Batch, External, Loader, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -77,7 +78,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        if loader is None or _is_of_another_kind(project, transfer) or not _is_repeated(project, transfer.call):
+        if loader is None or _is_of_another_kind(project, transfer) or not _delays(project, transfer.call):
             continue
         pinning = project.place(_pinning(project, loader))
         yield Finding(
@@ -103,9 +104,10 @@ def _pinned(project: Project, transfer: Transfer) -> Loader | None:
     return next((one for one in loaders if not one.prepared and project.pins(one) == "yes"), None)
 
 
-def _is_repeated(project: Project, call: t.Call) -> bool:
-    """Whether batch after batch is copied, and not just each tensor of one."""
-    return any(not _is_over_one_batch(project, loop) for loop in project.repeating(call))
+def _delays(project: Project, call: t.Call) -> bool:
+    """Whether batch after batch is copied, and not just each tensor of one, with something else to do meanwhile."""
+    repeated = any(not _is_over_one_batch(project, loop) for loop in project.repeating(call))
+    return repeated and not is_waited_for(project.evaluator, call)
 
 
 def _is_over_one_batch(project: Project, loop: LoopNode) -> bool:
@@ -125,8 +127,6 @@ def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
             case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
                 kinds = alternatives(project.value(kind))
                 return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
-            case _:
-                continue
     return False
 
 
@@ -140,8 +140,7 @@ def _pinning(project: Project, loader: Loader) -> t.Node:
 
 
 def _named(transfer: Transfer) -> str:
-    name = dotted(transfer.receiver_expr)
-    return f"`{name}`" if name else "this"
+    return f"`{name}`" if (name := dotted(transfer.receiver_expr)) else "this"
 
 
 def _fix(project: Project, transfer: Transfer) -> Fix | None:

@@ -100,7 +100,7 @@ def _at_start(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None
     """What ``worker_init_fn`` seeds, and where the samples of that loader draw."""
     for start in seeding.worker_starts(project):
         for seeded in seeding.seedings(project, start.function, start):
-            yield seeded, start.loader, _drawing(project, start.loader)
+            yield seeded, start.loader, _drawing(project, start.loader, seeded.seeder)
 
 
 def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
@@ -110,15 +110,16 @@ def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call
         for function in functions:
             for seeded in seeding.seedings(project, function):
                 if any(project.tests_around(seeded.call)):
+                    drawing = seeding.draws(project, functions, seeded.seeder)
                     for loader in workers.users(project, dataset.cls):
-                        yield seeded, loader, seeded.call
+                        yield seeded, loader, drawing
 
 
-def _drawing(project: Project, loader: Loader) -> t.Call | None:
-    """Where the samples of a loader draw from a generator that is seeded; None if they are not seen to."""
+def _drawing(project: Project, loader: Loader, seeder: str) -> t.Call | None:
+    """Where the samples of a loader draw from the generator that is seeded; None if they are not seen to."""
     for one in alternatives(project.argument(loader, "dataset").value):
         if isinstance(one, Instance):
-            found = seeding.draws(project, project.fetching(one.cls))
+            found = seeding.draws(project, project.fetching(one.cls), seeder)
             if found is not None:
                 return found
     return None

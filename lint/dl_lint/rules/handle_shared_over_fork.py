@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import handles, workers
+from dl_lint.project import handles, pickling, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -80,15 +80,13 @@ REMEDY = (
 
 @rule("DL303", severity="bug")
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
-    if project.hints.spawns:  # DL306 says that it cannot be pickled
-        return
     seen = set()
     for dataset in project.dataset_classes():
         if workers.idle(project, dataset.cls):
             continue
         for shared in handles.shared(project, dataset.cls):
-            if shared.made.call in seen:
-                continue
+            if shared.made.call in seen or (project.hints.spawns and shared.made.name in pickling.UNPICKLABLE):
+                continue  # of plain files, DL306 says that they cannot be pickled
             seen.add(shared.made.call)
             message = f"{_opened(dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
             message += (

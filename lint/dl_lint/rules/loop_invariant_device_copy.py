@@ -71,8 +71,12 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         built = dotted(source) is None or source in copy.args
         yield Finding(
             project.place(copy),
-            ("this builds the same tensor on the host" if built else f"`{dotted(source)}` stays the same")
-            + f", but is copied to the device for every batch ({place.path}:{place.span[0]})",
+            (
+                "a tensor of the same values is built on the host and"
+                if built
+                else f"`{dotted(source)}` stays the same but is"
+            )
+            + f" copied to the device for every batch ({place.path}:{place.span[0]})",
             "make it on the device: give the function that builds it `device=`"
             if built and _last(source) in ON_DEVICE
             else "copy it once, before the loop",

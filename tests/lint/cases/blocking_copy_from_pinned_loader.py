@@ -182,6 +182,22 @@ def through_a_helper(model, dataset):
 # --- traps ----------------------------------------------------------------------------------
 
 
+def synchronised_at_once(model, dataset, on_device):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        if on_device:
+            images = images.cuda()
+            labels = labels.cuda()
+        torch.cuda.synchronize()
+        model(images, labels)
+
+
+def synchronised_after_the_model(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.cuda(), labels.cuda()  # expect
+        print(model(images, labels))
+        torch.cuda.synchronize()
+
+
 def already_overlapped(model, dataset, wait):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels in loader:

@@ -15,6 +15,11 @@ class Noisy(Dataset):
         return index + np.random.rand()
 
 
+class Cropped(Dataset):
+    def __getitem__(self, index):
+        return index + random.randint(0, 8)
+
+
 class Quiet(Dataset):
     def __getitem__(self, index):
         return index
@@ -31,7 +36,7 @@ class Lazy(Dataset):
                 torch.manual_seed(info.id)  # expect
                 np.random.seed(info.id)  # expect
                 self.seeded = True
-        return np.random.rand()
+        return np.random.rand() * torch.rand(1)
 
 
 def by_state(worker_id):
@@ -62,7 +67,7 @@ def loaders(make_dataset):
     yield DataLoader(make_dataset(), num_workers=4, worker_init_fn=by_state)
     yield DataLoader(make_dataset(), num_workers=4, worker_init_fn=by_state_through_a_name)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id)
-    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_alone)
+    yield DataLoader(Cropped(), num_workers=4, worker_init_fn=by_id_alone)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(with_base, base=args.seed))
     yield DataLoader(Lazy(), num_workers=4)
 
@@ -92,6 +97,19 @@ def by_id_of_persistent(worker_id):
     np.random.seed(77 + worker_id)
 
 
+def by_id_for_another_generator(worker_id):
+    random.seed(55 + worker_id)
+    torch.manual_seed(55 + worker_id)
+
+
+class LazyOfAnother(Lazy):
+    def __getitem__(self, index):
+        if not self.seeded:
+            self.seeded = True
+            random.seed(get_worker_info().id)
+        return np.random.rand()
+
+
 def by_epoch(worker_id, epoch):
     np.random.seed(epoch * 1000 + worker_id)
 
@@ -102,5 +120,7 @@ def good_loaders(epochs):
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_a_random_word)
     yield DataLoader(Quiet(), num_workers=4, worker_init_fn=by_id_for_quiet)
     yield DataLoader(Noisy(), num_workers=4, persistent_workers=True, worker_init_fn=by_id_of_persistent)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_for_another_generator)
+    yield DataLoader(LazyOfAnother(), num_workers=4)
     for epoch in range(epochs):
         yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_epoch, epoch=epoch))

@@ -57,6 +57,30 @@ class Heads(Dataset):
         return self.first[index], self.rest[index], self.targets[index], self.images[index]
 
 
+class Numbered(Dataset):
+    """Few numbers, of which the lists hold many references."""
+
+    def __init__(self, root):
+        paths = sorted(glob.glob(root + "/*/*.png"))
+        folders = [os.path.basename(os.path.dirname(path)) for path in paths]
+        number_of = {name: number for number, name in enumerate(sorted(set(folders)))}
+        class_to_idx = {name: number for number, name in enumerate(os.listdir(root))}
+        sizes = {path: os.path.getsize(path) for path in paths}
+        self.classes = [number_of[folder] for folder in folders]
+        self.halves = self.classes[::2]
+        self.sizes = [sizes[path] for path in paths]  # expect
+        self.pairs = [(path, number_of[folder]) for path, folder in zip(paths, folders)]  # expect
+        self.targets = []
+        self.labels = []  # expect
+        for path, folder in zip(paths, folders):
+            self.targets.append(class_to_idx[folder])
+            self.labels.append(folder + path)
+
+    def __getitem__(self, index):
+        numbers = self.classes[index], self.halves[index], self.sizes[index], self.targets[index], self.labels[index]
+        return self.pairs[index], numbers
+
+
 class HeadOfOneSplit(Dataset):
     def __init__(self, path, split):
         with open(path) as file:

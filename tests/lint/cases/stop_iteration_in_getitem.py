@@ -75,6 +75,27 @@ class Skipping(Dataset):
             return stream.readline()
 
 
+class Sought(Dataset):
+    """Asks whether there is one before it takes the first."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __getitem__(self, index):
+        rows = self.samples[index]
+        size = 0
+        if any("label" in row for row in rows):
+            first = next(row for row in rows if "label" in row)
+            size = len(first["label"])
+        if any("mask" in row for row in rows):
+            size = len(next(row for row in rows if "label" in row))  # expect
+        if any("mask" in row for row in self.samples):
+            size = len(next(row for row in rows if "mask" in row))  # expect
+        if not any("id" in row for row in rows):
+            size = len(next(row for row in rows if "id" in row))  # expect
+        return size
+
+
 class Guarded(Dataset):
     def __init__(self, path, datasets, ends):
         self.path = path

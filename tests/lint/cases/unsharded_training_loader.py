@@ -8,6 +8,8 @@ from torch.nn.parallel import DataParallel
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, WeightedRandomSampler
 
+SEVERAL = False
+
 
 def wrapped_here(model, data, optimizer):
     model = DDP(model)
@@ -119,6 +121,40 @@ def single_process_branch(args, model, data):
 def weighted(model, data, weights):
     model = DDP(model)
     for batch in DataLoader(data, sampler=WeightedRandomSampler(weights, 100)):
+        model(batch).mean().backward()
+
+
+class Session:
+    def __init__(self, model, is_ddp):
+        self.is_ddp = is_ddp
+        self.model = model
+
+    def build(self):
+        return DDP(self.model) if self.is_ddp else self.model
+
+    def build_by_steps(self):
+        model = self.model
+        if self.is_ddp:
+            model = DDP(model)
+        return model
+
+
+def without_processes(model, data):
+    network = Session(model, is_ddp=False).build_by_steps()
+    for batch in DataLoader(data, shuffle=True):
+        network(batch).mean().backward()
+
+
+def with_processes(model, data):
+    network = Session(model, is_ddp=True).build_by_steps()
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        network(batch).mean().backward()
+
+
+def never_wrapped(model, data):
+    if SEVERAL:
+        model = DDP(model)
+    for batch in DataLoader(data, shuffle=True):
         model(batch).mean().backward()
 
 

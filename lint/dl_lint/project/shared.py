@@ -1,0 +1,74 @@
+"""Objects of which a container holds many references: the numbers of classes, the name of a folder for its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.repetition import words
+from dl_lint.project.syntax import dotted
+
+if TYPE_CHECKING:
+    from dl_lint.project.model import Project
+
+_KINDS = frozenset(
+    {"class", "classes", "cls", "label", "labels", "category", "categories", "cat", "cats", "speaker", "speakers",
+     "language", "languages", "species"}
+)  # fmt: skip
+_NUMBERS = frozenset({"to", "id", "ids", "idx", "index", "ix", "num", "number", "code", "codes", "name", "names"})
+"""Words in the names of tables of kinds of things, which are few: ``class_to_idx``, ``label2id``, ``class_names``."""
+
+_UNIQUE = frozenset({"set", "frozenset", "unique", "Counter"})
+
+_FARTHEST = 4
+"""Assignments that a table is followed through."""
+
+
+def is_added_again(project: Project, node: t.Node, added: t.Expr | None) -> bool:
+    """Whether the same few objects are added at ``node`` again and again.
+
+    In ``for label, folder in …: for file in …: labels.append(label)`` there are as many objects as folders, and reading
+    one of many references to it copies nothing more. The same holds for ``labels.append(class_to_idx[name])``.
+    """
+    if added is not None and is_of_few(project, added):
+        return True
+    if not isinstance(added, t.Name):
+        return False
+    bindings = project.function_of(node).bindings.get(added.id, ())
+    outer = list(project.loops_around(node))[1:]
+    return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
+
+
+def is_of_few(project: Project, expr: t.Expr) -> bool:
+    """Whether an expression looks something up in a table of kinds, and so gives one of a few objects."""
+    if not isinstance(expr, t.Subscript) or isinstance(expr.index, t.Slice):
+        return False
+    named = words(dotted(expr.value) or "")
+    if not _KINDS.isdisjoint(named) and not _NUMBERS.isdisjoint(named):
+        return True
+    return _is_made_of_unique(project, expr.value, _FARTHEST)
+
+
+def holds_few(project: Project, node: t.Node | None) -> bool:
+    """Whether a container made at ``node`` is a comprehension over lookups in a table of kinds."""
+    return isinstance(node, t.Comprehension) and node.key is None and is_of_few(project, node.element)
+
+
+def _is_made_of_unique(project: Project, expr: t.Expr, depth: int) -> bool:
+    """Whether a table has an entry for each different thing: ``{name: i for i, name in enumerate(set(names))}``."""
+    match expr:
+        case t.Call(func=func, args=args):
+            if (dotted(func) or "").rpartition(".")[2] in _UNIQUE:
+                return True
+            return any(_is_made_of_unique(project, one, depth) for one in args[:2] if isinstance(one, t.Expr))
+        case t.Comprehension(generators=clauses):
+            return any(_is_made_of_unique(project, clause.iter, depth) for clause in clauses)
+        case t.Name(id=name) if depth:
+            bindings = project.function_of(expr).bindings.get(name, ())
+            return bool(bindings) and all(
+                one.kind == "assign" and not one.path and one.value is not None
+                and _is_made_of_unique(project, one.value, depth - 1)
+                for one in bindings
+            )  # fmt: skip
+        case _:
+            return False
