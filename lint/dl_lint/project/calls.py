@@ -8,6 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.hints import names_one, qualified
 from dl_lint.project import apply, attributes, options, outside, tensors
 from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
+from dl_lint.project.syntax import advanced
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -134,12 +135,8 @@ def _generated(ev: Evaluator, scope: Scope) -> Value:
         elements.append(apply.iterate(ev, value) if one.is_from else value)
     sources = [ev.symbolic(loop.node.iter) for loop in scope.loops if isinstance(loop.node, t.For)]
     sources += [ev.symbolic(one.value) for one in scope.yields if one.is_from]
-    sources += [ev.symbolic(call.args[0]) for call in scope.calls if _is_next(call)]
+    sources += [ev.symbolic(iterator) for iterator in map(advanced, scope.calls) if iterator is not None]
     return Generated(union(elements), tuple(dict.fromkeys(sources))[:4])
-
-
-def _is_next(expr: t.Call) -> bool:
-    return isinstance(expr.func, t.Name) and expr.func.id == "next" and bool(expr.args)
 
 
 def _construct(ev: Evaluator, cls: Class, expr: t.Call) -> Value:

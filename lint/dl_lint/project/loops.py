@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import calls, context
-from dl_lint.project.syntax import children
+from dl_lint.project.syntax import advanced, begun, children
 from dl_lint.project.values import (
     NONE,
     Batch,
@@ -57,10 +57,11 @@ def _in_scope(ev: Evaluator, scope: Scope) -> Iterator[LoaderLoop]:
         if isinstance(loop.node, t.For | t.Generator):
             yield from _over(ev, loop.node, loop.node.iter, scope)
     for call in scope.calls:
-        if isinstance(call.func, t.Name) and call.func.id == "next" and call.args:
+        iterator = advanced(call)
+        if iterator is not None and not isinstance(iterator, t.Call):
             around = next(context.loops_around(ev, call), None)
-            if around is not None and not isinstance(call.args[0], t.Call):
-                yield from _over(ev, around, call.args[0], scope)
+            if around is not None:
+                yield from _over(ev, around, iterator, scope)
 
 
 def _over(ev: Evaluator, node: LoopNode, source: t.Expr, scope: Scope) -> Iterator[LoaderLoop]:
@@ -122,11 +123,14 @@ def batches_in(value: Value) -> Iterator[Loader]:
 
 
 def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
-    """The loop that iterates ``loader`` again and again, of those that do not also build it or choose it anew."""
+    """The loop that iterates ``loader`` again and again, of those that do not also build it or choose it anew.
+
+    That is ``loop`` itself where it calls ``iter(loader)`` once the loader has come to its end.
+    """
     around = [node for node in context.loops_around(ev, loop.node) if node is not loop.node]
     choosing = {node for node in around if _chooses(ev, node, loop.source, loader)}
     for frame in ev.callers.of(loop.function) or ():
-        if _may_pass(ev, frame.call, loader):
+        if may_pass(ev, frame.call, loader):
             again = context.repeating(ev, frame.call)
             around += again
             choosing.update(node for node in again if _chooses(ev, node, frame.call, loader))
@@ -135,6 +139,8 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
         building.update(context.repeating(ev, frame.call))
     repeating = [node for node in around if node not in building and node not in choosing]
     if _draws_from_iterator(ev, loop):
+        if loop.node not in building and _starts_over(ev, loop, loader):
+            return loop.node
         repeating = [node for node in repeating if _starts_again(ev, loop, node, loader)]
     # A function that several scripts call has several loops around it: the script that makes the loader has its own.
     home = ev.sites[loader.call].scope.file
@@ -144,7 +150,7 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
 def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
     """Whether a loop takes the next batch of an iterator made before, which goes on where it was."""
     found = alternatives(ev.value(loop.source))
-    return isinstance(ev.parents.get(loop.source), t.Call) and all(
+    return isinstance(ev.parents.get(loop.source), t.Call | t.Attribute) and all(
         isinstance(one, Wrapped) and one.kind == "iter" for one in found
     )
 
@@ -152,16 +158,28 @@ def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
 def _starts_again(ev: Evaluator, loop: LoaderLoop, node: LoopNode, loader: Loader) -> bool:
     """Whether ``iter(loader)`` is called in a loop, or in the function that it calls to take a batch."""
     outer = ev.sites[node].scope.function
-    made = [call for scope in dict.fromkeys((outer, loop.function)) for call in scope.calls if _is_iter(call)]
     return any(
-        _holds(ev, call.args[0], loader)
-        and (ev.sites[call].scope.function is not outer or node in context.loops_around(ev, call))
-        for call in made
+        ev.sites[call].scope.function is not outer or node in context.loops_around(ev, call)
+        for scope in dict.fromkeys((outer, loop.function))
+        for call in _begins(ev, scope, loader)
     )
 
 
-def _is_iter(call: t.Call) -> bool:
-    return isinstance(call.func, t.Name) and call.func.id == "iter" and len(call.args) == 1
+def _starts_over(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> bool:
+    """Whether a loop that takes batch after batch of an iterator makes a new one in some of its passes."""
+    return any(
+        loop.node in context.loops_around(ev, call)
+        and (context.in_handler(ev, call) or any(context.tests_around(ev, call)))
+        for call in _begins(ev, loop.function, loader)
+    )
+
+
+def _begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[t.Call]:
+    """The calls in a function that make an iterator of ``loader``."""
+    for call in scope.calls:
+        iterable = begun(call)
+        if iterable is not None and _holds(ev, iterable, loader):
+            yield call
 
 
 def drained_again(ev: Evaluator) -> Iterator[tuple[Loader, LoopNode]]:
@@ -205,7 +223,7 @@ def _given(call: t.Call) -> tuple[t.Expr, ...]:
     return (*call.args, *(keyword.value for keyword in call.keywords))
 
 
-def _may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
+def may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
     """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
     passed = {one.call for arg in _given(call) for one in iterated_loaders(ev, ev.value(arg))[0]}
     return not passed or loader.call in passed

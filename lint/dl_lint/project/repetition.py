@@ -64,7 +64,17 @@ def repetition(project: Project, loop: LoopNode) -> Repetition:
     named = _named(project, loop)
     if named == "step" and any(loop in project.repeating(one.node) for one in project.loader_loops()):
         return "other"
-    return named
+    return "step" if named == "other" and loop in _stepping(project) else named
+
+
+def _stepping(project: Project) -> frozenset[LoopNode]:
+    """The loops each pass of which has a backward pass of its own, wherever the batch comes from."""
+    return project.evaluator.once(
+        "stepping loops",
+        lambda: frozenset(
+            loop for step in project.method_calls("backward") for loop in list(project.loops_around(step))[:1]
+        ),
+    )
 
 
 def _named(project: Project, loop: LoopNode) -> Repetition:

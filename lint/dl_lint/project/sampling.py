@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import context
+from dl_lint.project import context, loops, reach
 from dl_lint.project.attributes import of_class
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
 from dl_lint.project.values import Absent, Const, Function, Sampler, Value, alternatives
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
     from dl_lint.project.loops import LoaderLoop
     from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Loader
 
 TRAINING = ("backward", "step")
@@ -49,8 +50,14 @@ def shuffles(project: Project, sampler: Sampler) -> bool:
     return known and any(isinstance(one, Absent) or (isinstance(one, Const) and bool(one.value)) for one in found)
 
 
-def trains(project: Project, loop: LoaderLoop) -> bool:
-    """Whether a loop over batches updates a model: in its body, or in a function that it calls."""
+def trains(project: Project, loop: LoaderLoop, loader: Loader) -> bool:
+    """Whether a loop over batches of ``loader`` updates a model: in its body or in a function that it calls; of a loop
+    in a generator, where the batches go."""
+    if loop.function.yields:
+        given = (
+            one.call for one in project.callers(loop.function) if loops.may_pass(project.evaluator, one.call, loader)
+        )
+        return any(_steps(project, project.function_of(call)) for call in given)
     functions = set()
     for scope in (loop.function, *loop.function.children):
         for call in scope.calls:
@@ -62,6 +69,15 @@ def trains(project: Project, loop: LoaderLoop) -> bool:
         getattr(call.func, "attr", None) in TRAINING
         for function in project.reachable(*functions)
         for call in function.calls
+    )
+
+
+def _steps(project: Project, function: Scope) -> bool:
+    return any(
+        getattr(call.func, "attr", None) in TRAINING
+        for one in project.reachable(function)
+        for scope in reach.with_inner(one)
+        for call in scope.calls
     )
 
 

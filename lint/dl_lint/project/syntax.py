@@ -98,6 +98,30 @@ def _are_texts(values: tuple[object, ...]) -> bool:
     return all(isinstance(one, str) for one in values)
 
 
+def advanced(call: t.Call) -> t.Expr | None:
+    """The iterator that ``next(it)`` or ``it.__next__()`` takes an item from."""
+    match call:
+        case (
+            t.Call(func=t.Name(id="next"), args=(iterator, *_))
+            | t.Call(func=t.Attribute(value=iterator, attr="__next__"), args=())
+        ):
+            return iterator
+        case _:
+            return None
+
+
+def begun(call: t.Call) -> t.Expr | None:
+    """What ``iter(x)`` or ``x.__iter__()`` starts to iterate."""
+    match call:
+        case (
+            t.Call(func=t.Name(id="iter"), args=(iterable,))
+            | t.Call(func=t.Attribute(value=iterable, attr="__iter__"), args=())
+        ):
+            return iterable
+        case _:
+            return None
+
+
 def is_none(expr: t.Node | None) -> bool:
     return isinstance(expr, t.Constant) and expr.kind == "none"
 

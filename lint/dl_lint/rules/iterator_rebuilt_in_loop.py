@@ -33,7 +33,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, dataset, steps):
-    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, persistent_workers=True)
     batches = iter(loader)
     for step in range(steps):
         try:

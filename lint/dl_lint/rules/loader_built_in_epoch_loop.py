@@ -68,20 +68,25 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                 place = project.place(outer)
                 yield Finding(
                     project.place(loader.call),
-                    f"this loader is built in every pass of the loop at {place.path}:{place.span[0]}, from arguments "
-                    "that do not depend on it; its workers start again each time",
+                    f"the loop at {place.path}:{place.span[0]} builds this loader again and again, from arguments that "
+                    f"do not depend on it{_cost(project, loader)}",
                     "build it once, before the loop",
                     (Related(place, "the loop that builds it again"),),
                 )
+
+
+def _cost(project: Project, loader: Loader) -> str:
+    return "" if project.workers(loader) == "none" else ", and its workers start again each time"
 
 
 def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
     """The loop that both builds and iterates a loader, if it builds the same one each time."""
     around = [node for node in project.loops_around(loop.node) if node is not loop.node]
     for outer in project.repeating(loader.call):
-        if outer is loop.node or isinstance(outer, t.Generator):
+        inside = outer in project.loops_around(loader.call)
+        if isinstance(outer, t.Generator) or (outer is loop.node and not inside):
             continue
-        here = outer in around and outer in project.loops_around(loader.call)
+        here = inside and (outer in around or outer is loop.node)
         if here and invariance.is_same_in(project, loader.call, outer):
             return outer
         if not here and invariance.is_same_through_calls(project, loader.call, outer, loop):

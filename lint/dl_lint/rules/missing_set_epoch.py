@@ -77,7 +77,7 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
                 if not isinstance(sampler, Sampler) or not _matters(project, sampler, loader):
                     continue
                 epochs = project.repeated_by(loop, loader)
-                if epochs is None or not sampling.trains(project, loop):
+                if epochs is None or not sampling.trains(project, loop, loader):
                     continue
                 if project.mentions(sampler.call, "set_epoch") or project.mentions(loop.node, "set_epoch"):
                     late = sampling.set_late(project, loop, loader, epochs)
@@ -107,7 +107,7 @@ def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader,
 
 def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> Fix | None:
     """Set the epoch first thing in the loop, if the sampler or its loader has a name there."""
-    epoch = sampling.epoch_of(epochs)
+    epoch = sampling.epoch_of(epochs) if epochs is not loop.node else None
     name = _name_in(project, loop, loader, epochs)
     if epoch is None or name is None or not isinstance(epochs, t.For):
         return None

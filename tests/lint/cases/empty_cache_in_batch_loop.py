@@ -137,7 +137,34 @@ def over_the_dataset(model):
         torch.cuda.empty_cache()  # expect
 
 
+def from_a_queue(model, queue, optimizer):
+    while True:
+        inputs, targets = queue.get()
+        if inputs.shape[0] == 0:
+            break
+        model(inputs, targets).backward()
+        optimizer.step()
+        torch.cuda.empty_cache()  # expect
+
+
 # --- traps: now and then --------------------------------------------------------------------
+
+
+def between_rounds(model, rounds, queue, optimizer):
+    for number in rounds:
+        while not queue.empty():
+            model(queue.get()).backward()
+            optimizer.step()
+        torch.cuda.empty_cache()
+
+
+def attempts(model, batch, sizes):
+    for attempt in range(3):
+        try:
+            model(batch).backward()
+            break
+        except RuntimeError:
+            torch.cuda.empty_cache()
 
 
 def every_so_often(model, dataset, args):

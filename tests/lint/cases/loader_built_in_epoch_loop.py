@@ -57,6 +57,24 @@ def train(model, dataset, epochs):
         validate(model, dataset, 4)
 
 
+def by_steps(model, dataset, steps, epoch_size):
+    for step in range(steps):
+        if step % epoch_size == 0:
+            batches = iter(DataLoader(dataset, batch_size=4, shuffle=True, num_workers=2))  # expect
+        model(next(batches))
+
+
+def until_it_ends(model, dataset, steps):
+    batches = iter(DataLoader(dataset, batch_size=4))
+    for _ in range(steps):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(DataLoader(dataset, batch_size=4, shuffle=True))  # expect
+            batch = batches.__next__()
+        model(batch)
+
+
 # --- silent ----------------------------------------------------------------------------
 
 
@@ -139,3 +157,19 @@ def train_with_remainder(model, dataset, epochs):
     for epoch in range(epochs):
         model.train(epoch)
         remainder(model, dataset, 2)
+
+
+def another_sampler_by_steps(model, dataset, steps, epoch_size):
+    for step in range(steps):
+        if step % epoch_size == 0:
+            sampler = DistributedSampler(dataset, seed=step)
+            batches = iter(DataLoader(dataset, batch_size=4, sampler=sampler))
+        model(next(batches))
+
+
+def begun_by_steps(model, dataset, steps, epoch_size):
+    loader = DataLoader(dataset, batch_size=4)
+    for step in range(steps):
+        if step % epoch_size == 0:
+            batches = iter(loader)
+        model(next(batches))

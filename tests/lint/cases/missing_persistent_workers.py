@@ -83,6 +83,33 @@ def endless(model, dataset):
         model(next(batches))
 
 
+def until_the_end(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    batches = iter(loader)
+    for _ in range(steps):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch)
+
+
+def endlessly(loader):
+    batches = loader.__iter__()
+    while True:
+        try:
+            yield batches.__next__()
+        except StopIteration:
+            batches = loader.__iter__()
+
+
+def endless_by_hand(model, dataset):
+    batches = endlessly(DataLoader(dataset, num_workers=3))  # expect
+    for _ in range(10_000):
+        model(next(batches))
+
+
 class Data(pl.LightningDataModule):
     def train_dataloader(self):
         return DataLoader(Images(), num_workers=4)  # expect

@@ -37,6 +37,54 @@ def only_when_distributed(model, dataset, epochs):
             loss.backward()
 
 
+def until_it_ends(model, dataset, steps):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))  # expect
+    batches = iter(loader)
+    for _ in range(steps):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch).backward()
+
+
+def endlessly(loader):
+    batches = iter(loader)
+    while True:
+        try:
+            yield next(batches)
+        except StopIteration:
+            batches = iter(loader)
+
+
+def from_a_generator(model, dataset, steps):
+    train_sampler = DistributedSampler(dataset)  # expect
+    valid_sampler = DistributedSampler(dataset)
+    train_batches = endlessly(DataLoader(dataset, sampler=train_sampler))
+    valid_batches = endlessly(DataLoader(dataset, sampler=valid_sampler))
+    for _ in range(steps):
+        model(next(train_batches)).backward()
+        model(next(valid_batches))
+
+
+def once_through(loader):
+    for batch in loader:
+        yield batch["image"]
+
+
+def only_looked_at(model, dataset, steps):
+    batches = endlessly(DataLoader(dataset, sampler=DistributedSampler(dataset)))
+    for _ in range(steps):
+        print(model(next(batches)))
+
+
+def one_pass_only(model, dataset):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    for images in once_through(loader):
+        model(images).backward()
+
+
 def or_none(model, dataset, epochs, distributed):
     sampler = DistributedSampler(dataset) if distributed else None  # expect
     loader = DataLoader(dataset, shuffle=(sampler is None), sampler=sampler)
