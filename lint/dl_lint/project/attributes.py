@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, arguments, calls, names, options
+from dl_lint.project import apply, arguments, calls, names, options, overrides
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.frameworks import canonical
 from dl_lint.project.syntax import dotted
@@ -162,6 +162,7 @@ def _of_class_object(ev: Evaluator, cls: Class, name: str) -> Value:
 def of_instance(ev: Evaluator, base: Instance, name: str) -> Value:
     """An attribute of an object: what its class's methods store, else what its class binds."""
     given = _given_field(ev, base, name)
+    given = overrides.given(ev, base, name) if given is None else given
     if given is not None:
         return given
     inside = ev.solver.solve(("attribute", base.cls, name), lambda: _in_lineage(ev, base.cls, name))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
-from dl_lint.project import arguments, context, tensors
+from dl_lint.project import arguments, tensors
 from dl_lint.project.values import Absent, Const, Value, alternatives
 
 if TYPE_CHECKING:
@@ -74,19 +74,3 @@ def _truth(value: Value) -> bool | None:
     if isinstance(value, Absent):
         return False
     return bool(value.value) if isinstance(value, Const) else None
-
-
-def is_waited_for(ev: Evaluator, call: t.Call) -> bool:
-    """Whether nothing but further assignments, other copies as a rule, comes between a copy and a synchronise."""
-    stmt: t.Node | None = context.statement_of(ev, call)
-    while isinstance(stmt, t.Stmt):
-        above = ev.parents.get(stmt)
-        body: tuple[t.Node, ...] = getattr(above, "body", ())
-        for following in body[body.index(stmt) + 1 :] if stmt in body else ():
-            if isinstance(following, t.ExprStmt):
-                func = following.value.func if isinstance(following.value, t.Call) else None
-                return isinstance(func, t.Attribute) and func.attr == "synchronize"
-            if not isinstance(following, t.Assign):
-                return False
-        stmt = above if isinstance(above, t.If | t.With) else None
-    return False

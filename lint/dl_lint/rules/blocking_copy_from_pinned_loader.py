@@ -57,19 +57,15 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
-from dl_lint.project.transfers import is_waited_for
 from dl_lint.project.values import Batch, External, Loader, alternatives
+from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
-    from dl_lint.project.context import LoopNode
     from dl_lint.project.transfers import Transfer
-
-PARTS = frozenset({"keys", "values", "items"})
-"""Methods of a batch that is a dict, through which a loop goes over its tensors."""
 
 
 @rule("DL102", severity="slow")
@@ -78,7 +74,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        if loader is None or _is_of_another_kind(project, transfer) or not _delays(project, transfer.call):
+        if loader is None or _is_of_another_kind(project, transfer) or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
         yield Finding(
@@ -104,21 +100,6 @@ def _pinned(project: Project, transfer: Transfer) -> Loader | None:
     return next((one for one in loaders if not one.prepared and project.pins(one) == "yes"), None)
 
 
-def _delays(project: Project, call: t.Call) -> bool:
-    """Whether batch after batch is copied, and not just each tensor of one, with something else to do meanwhile."""
-    repeated = any(not _is_over_one_batch(project, loop) for loop in project.repeating(call))
-    return repeated and not is_waited_for(project.evaluator, call)
-
-
-def _is_over_one_batch(project: Project, loop: LoopNode) -> bool:
-    if isinstance(loop, t.While):
-        return False
-    over = loop.iter
-    if isinstance(over, t.Call) and isinstance(over.func, t.Attribute) and over.func.attr in PARTS:
-        over = over.func.value
-    return any(isinstance(one, Batch) for one in alternatives(project.value(over)))
-
-
 def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
     """Whether a test says that this is no tensor but, say, a graph, whose ``to`` need not take ``non_blocking``."""
     name = dotted(transfer.receiver_expr)
@@ -127,6 +108,8 @@ def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
             case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
                 kinds = alternatives(project.value(kind))
                 return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
+            case _:
+                continue
     return False
 
 

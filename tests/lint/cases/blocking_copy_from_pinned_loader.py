@@ -182,6 +182,13 @@ def through_a_helper(model, dataset):
 # --- traps ----------------------------------------------------------------------------------
 
 
+def one_batch_to_warm_up(model, dataset):
+    batch = next(iter(DataLoader(dataset, num_workers=4, pin_memory=True)))
+    for _ in range(5):
+        images = batch["image"].cuda()
+        model(images)
+
+
 def synchronised_at_once(model, dataset, on_device):
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
         if on_device:

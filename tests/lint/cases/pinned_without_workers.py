@@ -91,6 +91,28 @@ def workers_of_a_parameter(model, dataset, num_workers=0):
         model(images.to(device))
 
 
+class Settings:
+    num_workers = 0
+    batch_size = 8
+
+    def __init__(self, **kwargs):
+        for key, value in kwargs.items():
+            setattr(self, key, value)
+
+
+def workers_over_a_default(model, dataset):
+    settings = Settings(num_workers=4)
+    for images in DataLoader(dataset, num_workers=settings.num_workers, pin_memory=True):
+        model(images.to(device))
+
+
+def the_default(model, dataset):
+    settings = Settings(batch_size=4)
+    loader = DataLoader(dataset, num_workers=settings.num_workers, pin_memory=True)  # expect
+    for images in loader:
+        model(images.to(device))
+
+
 def sometimes_workers(model, dataset, debug):
     workers = 0 if debug else 4
     for images in DataLoader(dataset, num_workers=workers, pin_memory=True):

@@ -198,6 +198,28 @@ CLASSES = {
         "probe(D(1).b)",
         "1\nfield default 2",
     ),
+    "defaults that keywords override": (
+        "class C:\n    a = 1\n    b = 2\n    def __init__(self, **kw):\n        self.c = 3\n"
+        "        for k, v in kw.items():\n            setattr(self, k, v)\n    def d(self):\n        return 4\n"
+        "c = C(a=5, c=6)\nprobe(c.a)\nprobe(c.b)\nprobe(c.c)\nprobe(c.d())\nprobe(C(**read()).a)\n"
+        "def f(c: C):\n    probe(c.b)",
+        "5\n2\n6\n4\nunknown\nunknown",
+    ),
+    "keywords in the dict of an object": (
+        "class C:\n    a = 1\n    def __init__(self, x, **kw):\n        self.__dict__.update(kw)\n"
+        "probe(C(2, a=3).a)\nprobe(C(2).a)",
+        "3\n1",
+    ),
+    "defaults that anything may override": (
+        "class C:\n    a = 1\n    def __init__(self):\n        self.b = 2\n    def load(self, d):\n"
+        "        for k in d:\n            setattr(self, k, d[k])\nprobe(C().a)\nprobe(C().b)",
+        "unknown\n2",
+    ),
+    "some attributes of another name": (
+        "class C:\n    a = 1\n    def __init__(self, kinds):\n        for kind in kinds:\n"
+        "            setattr(self, f'{kind}_root', kind)\nprobe(C(['x']).a)",
+        "1",
+    ),
     "called": ("class C:\n    def __call__(self):\n        return 1\nprobe(C()())", "1"),
     "iterated": ("class C:\n    def __iter__(self):\n        yield 1\nfor x in C():\n    probe(x)", "1"),
     "an iterator of itself": (

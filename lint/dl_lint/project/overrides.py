@@ -1,0 +1,72 @@
+"""Attributes that a class sets by names that only its callers know: ``for k in kw: setattr(self, k, kw[k])``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.facts import tree as t
+from dl_lint.project import arguments, attributes
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import UNKNOWN, Absent, Class, Function, Instance, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.evaluate import Evaluator
+    from dl_lint.project.scopes import Scope
+
+Source = Literal["none", "keywords", "anything"]
+"""Where the names come from: nowhere, the keywords of the constructor, or something that is not known."""
+
+
+def given(ev: Evaluator, base: Instance, name: str) -> Value | None:
+    """What sets ``name`` of an object over the default of its class; None where nothing does."""
+    source = ev.once(("set by name", base.cls), lambda: _source(ev, base.cls))
+    if source == "none" or isinstance(attributes.of_class(ev, base.cls, name), Function):
+        return None
+    if base.call is not None and source == "keywords":
+        passed = arguments.given(ev, base.call, (), name).symbolic
+        return None if isinstance(passed, Absent) else ev.through(passed, base.frames)
+    has_default = any(isinstance(one, Class) and name in one.scope.bindings for one in attributes.lineage(ev, base.cls))
+    return UNKNOWN if has_default else None
+
+
+def _source(ev: Evaluator, cls: Class) -> Source:
+    found: set[Source] = {
+        _of_method(method)
+        for one in attributes.lineage(ev, cls)
+        if isinstance(one, Class)
+        for method in attributes.methods(one)
+        if any(_sets(method))
+    }
+    return "anything" if "anything" in found else "keywords" if found else "none"
+
+
+def _of_method(method: Scope) -> Source:
+    keywords = {param.name for param in method.params if param.kind == "kwargs"}
+    named = method.name == "__init__" and all(one in keywords for one in _sets(method))
+    return "keywords" if named else "anything"
+
+
+def _sets(method: Scope) -> Iterator[str | None]:
+    """What ``setattr(self, name, …)`` with a variable name, and ``self.__dict__.update(…)``, take their names from."""
+    owner = method.params[0].name if method.params else ""
+    for call in method.calls:
+        match call:
+            case t.Call(func=t.Name(id="setattr"), args=(t.Name(id=set_on), t.Name(id=name), _)) if set_on == owner:
+                yield _items_of(method, name)
+            case t.Call(func=t.Attribute(attr="update") as func, args=(source,)):
+                if dotted(func.value) == f"{owner}.__dict__":
+                    yield dotted(source)
+            case _:
+                continue
+
+
+def _items_of(method: Scope, name: str) -> str | None:
+    """``kwargs``, of a name that a loop over ``kwargs`` or ``kwargs.items()`` binds."""
+    for binding in method.bindings.get(name, ()):
+        over = binding.value if binding.kind == "for" else None
+        if isinstance(over, t.Call) and isinstance(over.func, t.Attribute) and over.func.attr in ("items", "keys"):
+            over = over.func.value
+        return dotted(over)
+    return None
