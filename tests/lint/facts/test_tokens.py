@@ -37,6 +37,7 @@ CASES = Path(__file__).parents[1] / "cases"
         "import torch\nfrom .loaders import (\n    make,\n)\nmake().dataset = None\n",
         "import torch\nfor x in args.loader_train: x.cuda()\n",
         "import random\nclass Gain:\n  def __init__(self): self.rng = random.Random()\n",
+        "def forever(items):\n  while True:\n    for one in items: yield one\n",
         "options = Options().parse()\nif __name__ == '__main__':\n    Trainer(options).run()\n",
     ],
 )
@@ -58,6 +59,8 @@ def test_a_file_with_a_site_matters(text: str) -> None:
         "import numpy as np\nrng = np.random.default_rng(0)\n",
         "import torch\nfrom ..loaders import (\n    FileLoaderMixin,\n    LoraLoaderMixin\n)\nx = P\n",
         "import torch\nclass Pipeline:\n  'See [`~loaders.WeightsLoaderMixin.load`].'\n",
+        "def first(items):\n  for one in items: yield one\n",
+        "while True:\n  print(input())\n",
         "if __name__ == '__main__':\n    print(parser.parse_args().text)\n",
     ],
 )
