@@ -91,11 +91,12 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
     for cls in _classes(project):
         if workers.idle(project, cls):
             continue
-        seen: dict[str, Indexed] = {}
+        reads: dict[str, list[Indexed]] = {}
         for read in indexing.indexed(project, project.fetching(cls)):
             if read.direct or not FEW.intersection(words(read.attribute)):
-                seen.setdefault(read.attribute, read)
-        for attribute, read in seen.items():
+                reads.setdefault(read.attribute, []).append(read)
+        for attribute, found in reads.items():
+            read = next((one for one in found if indexing.leads_to_file(project, one)), found[0])
             for node in containers.python_objects_in(project, cls, attribute, read):
                 if node not in told and project.site(node).scope.file.linted:
                     told.add(node)

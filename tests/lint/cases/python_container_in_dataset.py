@@ -277,6 +277,15 @@ class Table(Dataset):
         return Image.open(name)
 
 
+class TableWithNames(Dataset):
+    def __init__(self, path):
+        self.frame = pd.read_csv(path)  # expect
+
+    def __getitem__(self, index):
+        name = self.frame.iloc[index, 0]
+        return {"name": name, "image": Image.open(self.frame.iloc[index, 1])}
+
+
 # --- filled and read elsewhere --------------------------------------------------------------------
 
 
