@@ -141,7 +141,7 @@ def breakdown(folder: Path) -> None:
 
         list(catalogue.load(catalogue.entries().values()))
     for module, name, part in (
-        (lower, "_parse", "libcst.parse_module"),
+        (lower, "parse", "ast.parse"),
         (lower, "walk", "lowering"),
         (lower, "lex", "tokens"),
         (lower, "nested_too_deeply", "tokens"),

@@ -107,7 +107,8 @@ def test_start_up_loads_neither_parser_nor_rules_nor_terminal_library(project: P
 def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "build/\n", "tool/pyproject.toml": "", "pyproject.toml": _SETTINGS})
     cold = _modules(project)
-    assert "libcst" in _top(cold)
+    assert "dl_lint.facts.lower" in cold
+    assert "libcst" not in _top(cold)
     warm = _modules(project)
     assert not _top(warm) & {"libcst", "rich", "pathspec", "concurrent", "multiprocessing"}
     assert not {name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.facts"))}

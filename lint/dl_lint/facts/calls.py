@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from dl_lint.facts import tree
 from dl_lint.facts.cursor import Misaligned, normalized
@@ -20,10 +19,10 @@ def _postfix(c: Cursor, node: Any) -> tree.Expr:
     """``a.b(c)[d].e``: down to the first value without recursion, then up again."""
     first, base = c.at, c.depth
     spine = [node]
-    inner: Any = node.func if type(node) is cst.Call else node.value
-    while (step := type(inner)) in _STEPS and not inner.lpar:
+    inner: Any = node.func if type(node) is ast.Call else node.value
+    while (step := type(inner)) in _STEPS and c.is_bare(inner, node):
         spine.append(inner)
-        inner = inner.func if step is cst.Call else inner.value
+        inner = inner.func if step is ast.Call else inner.value
     c.deeper(len(spine) - 1)
     lowered = expression(c, inner)
     for step_node in reversed(spine):
@@ -33,130 +32,130 @@ def _postfix(c: Cursor, node: Any) -> tree.Expr:
     return lowered
 
 
-def _attribute(c: Cursor, node: cst.Attribute, value: tree.Expr, first: int) -> tree.Expr:
-    attr = node.attr.value
-    if c.texts[c.at + 1] != attr:
+def _attribute(c: Cursor, node: ast.Attribute, value: tree.Expr, first: int) -> tree.Expr:
+    text = c.texts[c.at + 1]
+    if text != node.attr and normalized(text) != node.attr:
         raise Misaligned
     c.at += 2
-    return tree.Attribute(c.span(first), value, normalized(attr))
+    return tree.Attribute(c.span(first), value, node.attr)
 
 
-def _subscript(c: Cursor, node: cst.Subscript, value: tree.Expr, first: int) -> tree.Expr:
-    c.at += 1
-    start = c.at
-    items = []
-    for element in node.slice:
-        items.append(_index(c, element.slice))
-        if type(element.comma) is cst.Comma:
-            c.at += 1
-    alone = len(items) == 1 and type(items[0]) is not tree.Starred and type(node.slice[0].comma) is not cst.Comma
-    index = items[0] if alone else tree.Sequence(c.span(start), "tuple", tuple(items))
+def _subscript(c: Cursor, node: ast.Subscript, value: tree.Expr, first: int) -> tree.Expr:
+    c.expect("[")
+    index = expression(c, node.slice)
     c.expect("]")
     return tree.Subscript(c.span(first), value, index)
 
 
-def _index(c: Cursor, node: Any) -> tree.Expr:
+def _slice(c: Cursor, node: ast.Slice) -> tree.Expr:
     first = c.at
-    if type(node) is cst.Index:
-        if not node.star:
-            return expression(c, node.value)
-        c.at += 1
-        value = expression(c, node.value)
-        return tree.Starred(c.span(first), value)
     lower = expression(c, node.lower) if node.lower else None
     c.expect(":")
     upper = expression(c, node.upper) if node.upper else None
-    if type(node.second_colon) is cst.Colon:
-        c.at += 1
+    c.passes(":")
     step = expression(c, node.step) if node.step else None
     return tree.Slice(c.span(first), lower, upper, step)
 
 
-def _call(c: Cursor, node: cst.Call, func: tree.Expr, first: int) -> tree.Expr:
+def _call(c: Cursor, node: ast.Call, func: tree.Expr, first: int) -> tree.Expr:
     c.expect("(")
-    args, keywords = arguments(c, node.args)
+    args, keywords = arguments(c, node.args, node.keywords)
     c.expect(")")
     return tree.Call(c.span(first), func, args, keywords)
 
 
-def arguments(c: Cursor, nodes: Any) -> tuple[tuple[tree.Expr, ...], tuple[tree.Keyword, ...]]:
-    """Arguments of a call or a class."""
-    args: list[tree.Expr] = []
-    keywords: list[tree.Keyword] = []
-    for arg in nodes:
-        first = c.at
-        if arg.keyword is not None:
-            name = c.name(arg.keyword.value)
-            c.expect("=")
-            value = expression(c, arg.value)
-            keywords.append(tree.Keyword(c.span(first), name, value))
-        elif not arg.star:
-            args.append(expression(c, arg.value))
-        else:
-            c.at += 1
-            value = expression(c, arg.value)
-            if arg.star == "*":
-                args.append(tree.Starred(c.span(first), value))
-            else:
-                keywords.append(tree.Keyword(c.span(first), None, value))
-        if type(arg.comma) is cst.Comma:
-            c.at += 1
-    return tuple(args), tuple(keywords)
+def arguments(
+    c: Cursor, args: list[ast.expr], keywords: list[ast.keyword]
+) -> tuple[tuple[tree.Expr, ...], tuple[tree.Keyword, ...]]:
+    """Arguments of a call or a class. Behind a keyword, only starred ones can come without a name."""
+    lowered: list[tree.Expr] = []
+    named: list[tree.Keyword] = []
+    for arg in args:
+        while type(arg) is ast.Starred and c.texts[c.at] != "*":
+            named.append(_keyword(c, keywords[len(named)]))
+        lowered.append(expression(c, arg))
+        c.passes(",")
+    named += [_keyword(c, keyword) for keyword in keywords[len(named) :]]
+    return tuple(lowered), tuple(named)
 
 
-_STEPS: dict[type[cst.CSTNode], Callable[[Cursor, Any, tree.Expr, int], tree.Expr]] = {
-    cst.Attribute: _attribute,
-    cst.Subscript: _subscript,
-    cst.Call: _call,
+def _keyword(c: Cursor, node: ast.keyword) -> tree.Keyword:
+    first = c.at
+    if node.arg is None:
+        c.expect("**")
+    else:
+        c.name(node.arg)
+        c.expect("=")
+    value = expression(c, node.value)
+    lowered = tree.Keyword(c.span(first), node.arg, value)
+    c.passes(",")
+    return lowered
+
+
+_STEPS: dict[type[ast.expr], Callable[[Cursor, Any, tree.Expr, int], tree.Expr]] = {
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
 }
 
 
 # --- parameters ------------------------------------------------------------------------
 
 
-def parameters(c: Cursor, node: cst.Parameters) -> tuple[tree.Param, ...]:
+def parameters(c: Cursor, node: ast.arguments) -> tuple[tree.Param, ...]:
     """The parameters of a function or lambda, with the marks and commas between them."""
-    lowered = [_parameter(c, param, "positional") for param in node.posonly_params]
-    if lowered:
-        c.expect("/")
-        c.passes(",")
-    lowered += [_parameter(c, param, "plain") for param in node.params]
-    if isinstance(node.star_arg, cst.ParamStar):
+    positional = len(node.posonlyargs)
+    plain = [*node.posonlyargs, *node.args]
+    defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
+    lowered = []
+    for number, (arg, default) in enumerate(zip(plain, defaults, strict=True), start=1):
+        lowered.append(_parameter(c, arg, "positional" if number <= positional else "plain", default))
+        if number == positional:
+            c.expect("/")
+            c.passes(",")
+    if node.vararg is not None:
+        c.expect("*")
+        lowered.append(_parameter(c, node.vararg, "args"))
+    elif node.kwonlyargs:
         c.expect("*")
         c.expect(",")
-    elif isinstance(node.star_arg, cst.Param):
-        lowered.append(_parameter(c, node.star_arg, "args"))
-    lowered += [_parameter(c, param, "keyword") for param in node.kwonly_params]
-    if node.star_kwarg is not None:
-        lowered.append(_parameter(c, node.star_kwarg, "kwargs"))
+    for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True):
+        lowered.append(_parameter(c, arg, "keyword", default))
+    if node.kwarg is not None:
+        c.expect("**")
+        lowered.append(_parameter(c, node.kwarg, "kwargs"))
     return tuple(lowered)
 
 
-def _parameter(c: Cursor, node: cst.Param, kind: str) -> tree.Param:
-    first = c.at
-    if kind in ("args", "kwargs"):
-        c.at += 1
-    name = c.name(node.name.value)
-    annotation = default = None
+def _parameter(c: Cursor, node: ast.arg, kind: str, default: ast.expr | None = None) -> tree.Param:
+    """Of ``*args`` the star was passed before."""
+    first = c.at - (kind in ("args", "kwargs"))
+    c.name(node.arg)
+    annotation = value = None
     if node.annotation is not None:
         c.expect(":")
-        annotation = expression(c, node.annotation.annotation)
-    if node.default is not None:
+        annotation = expression(c, node.annotation)
+    if default is not None:
         c.expect("=")
-        default = expression(c, node.default)
-    lowered = tree.Param(c.span(first), name, kind, default, annotation)
-    if type(node.comma) is cst.Comma:
-        c.at += 1
+        value = expression(c, default)
+    lowered = tree.Param(c.span(first), node.arg, kind, value, annotation)
+    c.passes(",")
     return lowered
 
 
-def _lambda(c: Cursor, node: cst.Lambda) -> tree.Expr:
+def _lambda(c: Cursor, node: ast.Lambda) -> tree.Expr:
     first = c.at
     c.expect("lambda")
-    params = parameters(c, node.params)
+    params = parameters(c, node.args)
     c.expect(":")
     body = expression(c, node.body)
     return tree.Lambda(c.span(first), params, body)
 
 
-LOWER |= {cst.Attribute: _postfix, cst.Subscript: _postfix, cst.Call: _postfix, cst.Lambda: _lambda}
+LOWER |= {
+    ast.Attribute: _postfix,
+    ast.Subscript: _postfix,
+    ast.Call: _postfix,
+    ast.Slice: _slice,
+    ast.Lambda: _lambda,
+}

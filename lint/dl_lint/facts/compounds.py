@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from dl_lint.facts import tree
-from dl_lint.facts.blocks import COMPOUND, Body, dotted_name, note_range, suite
+from dl_lint.facts.blocks import COMPOUND, block, note_range
 from dl_lint.facts.calls import arguments, parameters
 from dl_lint.facts.expressions import by_kind, expression
 from dl_lint.facts.patterns import bound_names
 
 if TYPE_CHECKING:
+    import ast
+
+    from dl_lint.facts.blocks import Body
     from dl_lint.facts.cursor import Cursor
 
 
@@ -24,27 +25,27 @@ def _header(c: Cursor, first: int) -> tree.Span:
     return span
 
 
-def _else(c: Cursor, node: cst.Else | cst.Finally | None, keyword: str = "else") -> Body:
-    if node is None:
+def _else(c: Cursor, body: list[ast.stmt], keyword: str = "else") -> Body:
+    if not body:
         return ()
     c.expect(keyword)
     c.expect(":")
-    return suite(c, node.body)
+    return block(c, body)
 
 
-def _if(c: Cursor, node: cst.If) -> tree.Stmt:
+def _if(c: Cursor, node: ast.If) -> tree.Stmt:
     """``elif`` is an If in the orelse of the If before it; a chain is followed without recursion."""
     base = c.depth
     arms: list[tuple[tree.Span, tree.Expr, Body]] = []
-    rest: Any = node
+    rest: list[Any] = [node]
     keyword = "if"
-    while isinstance(rest, cst.If):
+    while rest and c.texts[c.at] == keyword:
         first = c.at
-        c.expect(keyword)
-        test = expression(c, rest.test)
-        arms.append((_header(c, first), test, suite(c, rest.body)))
+        c.at += 1
+        test = expression(c, rest[0].test)
+        arms.append((_header(c, first), test, block(c, rest[0].body)))
         c.deeper()
-        rest, keyword = rest.orelse, "elif"
+        rest, keyword = rest[0].orelse, "elif"
     orelse = _else(c, rest)
     for at, test, body in reversed(arms):
         orelse = (tree.If(at, test, body, orelse),)
@@ -52,87 +53,83 @@ def _if(c: Cursor, node: cst.If) -> tree.Stmt:
     return orelse[0]
 
 
-def _for(c: Cursor, node: cst.For) -> tree.Stmt:
+def _for(c: Cursor, node: ast.For | ast.AsyncFor) -> tree.Stmt:
     first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
+    c.passes("async")
     c.expect("for")
     target = expression(c, node.target)
     c.expect("in")
     iterated = expression(c, node.iter)
     at = _header(c, first)
-    body = suite(c, node.body)
+    body = block(c, node.body)
     return tree.For(at, target, iterated, body, _else(c, node.orelse))
 
 
-def _while(c: Cursor, node: cst.While) -> tree.Stmt:
+def _while(c: Cursor, node: ast.While) -> tree.Stmt:
     first = c.at
     c.expect("while")
     test = expression(c, node.test)
     at = _header(c, first)
-    body = suite(c, node.body)
+    body = block(c, node.body)
     return tree.While(at, test, body, _else(c, node.orelse))
 
 
-def _with(c: Cursor, node: cst.With) -> tree.Stmt:
+def _with(c: Cursor, node: ast.With | ast.AsyncWith) -> tree.Stmt:
     first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
+    c.passes("async")
     c.expect("with")
-    bracketed = type(node.lpar) is cst.LeftParen
+    bracketed = c.texts[c.at] == "(" and c.has_brackets(node)
     c.at += bracketed
     items = []
     for item in node.items:
         start = c.at
-        value = expression(c, item.item)
+        value = expression(c, item.context_expr)
         target = None
-        if item.asname is not None:
+        if item.optional_vars is not None:
             c.expect("as")
-            target = expression(c, item.asname.name)
+            target = expression(c, item.optional_vars)
         items.append(tree.WithItem(c.span(start), value, target))
-        if type(item.comma) is cst.Comma:
-            c.at += 1
-    c.at += bracketed
+        c.passes(",")
+    if bracketed:
+        c.expect(")")
     at = _header(c, first)
-    return tree.With(at, tuple(items), suite(c, node.body))
+    return tree.With(at, tuple(items), block(c, node.body))
 
 
-def _try(c: Cursor, node: cst.Try | cst.TryStar) -> tree.Stmt:
+def _try(c: Cursor, node: ast.Try | ast.TryStar) -> tree.Stmt:
     first = c.at
     c.expect("try")
     at = _header(c, first)
-    body = suite(c, node.body)
-    handlers = tuple(_handler(c, handler) for handler in node.handlers)
+    body = block(c, node.body)
+    handlers = tuple([_handler(c, handler) for handler in node.handlers])
     orelse = _else(c, node.orelse)
     return tree.Try(at, body, handlers, orelse, _else(c, node.finalbody, "finally"))
 
 
-def _handler(c: Cursor, node: cst.ExceptHandler | cst.ExceptStarHandler) -> tree.Handler:
+def _handler(c: Cursor, node: ast.ExceptHandler) -> tree.Handler:
     first = c.at
     c.expect("except")
-    if isinstance(node, cst.ExceptStarHandler):
-        c.expect("*")
+    c.passes("*")
     kind = expression(c, node.type) if node.type is not None else None
-    name = None
     if node.name is not None:
         c.expect("as")
-        name = dotted_name(c, node.name.name)
+        c.name(node.name)
     at = _header(c, first)
-    return tree.Handler(at, kind, name, suite(c, node.body))
+    return tree.Handler(at, kind, node.name, block(c, node.body))
 
 
-def _match(c: Cursor, node: cst.Match) -> tree.Stmt:
+def _match(c: Cursor, node: ast.Match) -> tree.Stmt:
     first = c.at
     c.expect("match")
     subject = expression(c, node.subject)
     at = _header(c, first)
     c.deeper()
-    cases = tuple(_case(c, case) for case in node.cases)
+    cases = tuple([_case(c, case) for case in node.cases])
     c.depth -= 1
     return tree.Match(at, subject, cases)
 
 
-def _case(c: Cursor, node: cst.MatchCase) -> tree.Case:
+def _case(c: Cursor, node: ast.match_case) -> tree.Case:
     """The pattern is passed by its brackets: it can hold no colon and no ``if`` outside of them."""
     first = c.at
     c.expect("case")
@@ -142,68 +139,67 @@ def _case(c: Cursor, node: cst.MatchCase) -> tree.Case:
         c.expect("if")
         guard = expression(c, node.guard)
     at = _header(c, first)
-    return tree.Case(at, bound_names(node.pattern), guard, suite(c, node.body))
+    return tree.Case(at, bound_names(node.pattern), guard, block(c, node.body))
 
 
-def _decorators(c: Cursor, nodes: Any) -> tuple[tree.Expr, ...]:
+def _decorators(c: Cursor, nodes: list[ast.expr]) -> tuple[tree.Expr, ...]:
     decorators = []
     for node in nodes:
         first = c.at
         c.expect("@")
-        decorators.append(expression(c, node.decorator))
+        decorators.append(expression(c, node))
         note_range(c, c.span(first))
     return tuple(decorators)
 
 
-def _function(c: Cursor, node: cst.FunctionDef) -> tree.Stmt:
-    decorators = _decorators(c, node.decorators)
+def _function(c: Cursor, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tree.Stmt:
+    decorators = _decorators(c, node.decorator_list)
     first = c.at
-    if node.asynchronous is not None:
-        c.expect("async")
+    c.passes("async")
     c.expect("def")
-    name = c.name(node.name.value)
-    if node.type_parameters is not None:
-        c.skip_to("(")
+    c.name(node.name)
+    c.skip_to("(")  # over the type parameters
     c.expect("(")
-    params = parameters(c, node.params)
+    params = parameters(c, node.args)
     c.expect(")")
     returns = None
     if node.returns is not None:
         c.expect("->")
-        returns = expression(c, node.returns.annotation)
+        returns = expression(c, node.returns)
     at = _header(c, first)
-    body = suite(c, node.body)
-    return tree.FunctionDef(at, name, params, body, decorators, returns, c.spans[c.at - 1][2])
+    body = block(c, node.body)
+    return tree.FunctionDef(at, node.name, params, body, decorators, returns, c.spans[c.at - 1][2])
 
 
-def _class(c: Cursor, node: cst.ClassDef) -> tree.Stmt:
-    decorators = _decorators(c, node.decorators)
+def _class(c: Cursor, node: ast.ClassDef) -> tree.Stmt:
+    decorators = _decorators(c, node.decorator_list)
     first = c.at
     c.expect("class")
-    name = c.name(node.name.value)
-    if node.type_parameters is not None:
-        c.skip_to("(", ":")
+    c.name(node.name)
+    c.skip_to("(", ":")
     bases: tuple[tree.Expr, ...] = ()
     keywords: tuple[tree.Keyword, ...] = ()
-    if type(node.lpar) is cst.LeftParen:
-        c.expect("(")
-        bases, keywords = arguments(c, (*node.bases, *node.keywords))
+    if c.passes("("):
+        bases, keywords = arguments(c, node.bases, node.keywords)
         c.expect(")")
     at = _header(c, first)
-    body = suite(c, node.body)
-    return tree.ClassDef(at, name, bases, keywords, body, decorators, c.spans[c.at - 1][2])
+    body = block(c, node.body)
+    return tree.ClassDef(at, node.name, bases, keywords, body, decorators, c.spans[c.at - 1][2])
 
 
 COMPOUND |= by_kind(
     {
         "If": _if,
         "For": _for,
+        "AsyncFor": _for,
         "While": _while,
         "With": _with,
+        "AsyncWith": _with,
         "Try": _try,
         "TryStar": _try,
         "Match": _match,
         "FunctionDef": _function,
+        "AsyncFunctionDef": _function,
         "ClassDef": _class,
     }
 )

@@ -1,123 +1,83 @@
-"""Lowers literals, and reads their values from their text."""
+"""Lowers literals and f-strings."""
 
 from __future__ import annotations
 
 import ast
-import warnings
+from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from dl_lint.facts import tree
+from dl_lint.facts.cursor import Inside, Misaligned
 from dl_lint.facts.expressions import LOWER, by_kind, expression
-from dl_lint.source import NEWLINE
+from dl_lint.facts.lex import fields
 
 if TYPE_CHECKING:
     from dl_lint.facts.cursor import Cursor
 
+# The interpreter converts no more than 4,300 digits, and nobody counts workers with a thousand.
+TOO_LARGE = 10**1000
 
-def _integer(c: Cursor, node: cst.Integer) -> tree.Expr:
-    c.expect(node.value)
-    return tree.Constant(c.spans[c.at - 1], integer(node.value), "int")
-
-
-def _float(c: Cursor, node: cst.Float) -> tree.Expr:
-    c.expect(node.value)
-    return tree.Constant(c.spans[c.at - 1], float(node.value), "float")
-
-
-def _imaginary(c: Cursor, node: cst.Imaginary) -> tree.Expr:
-    c.expect(node.value)
-    return tree.Constant(c.spans[c.at - 1], None, "complex")
+_KINDS: dict[type[Any], str] = {
+    bool: "bool",
+    NoneType: "none",
+    float: "float",
+    complex: "complex",
+    EllipsisType: "ellipsis",
+}
 
 
-def _ellipsis(c: Cursor, _node: cst.Ellipsis) -> tree.Expr:
-    c.expect("...")
-    return tree.Constant(c.spans[c.at - 1], None, "ellipsis")
-
-
-def _string(c: Cursor, node: cst.SimpleString) -> tree.Expr:
-    c.expect(node.value)
-    return tree.Constant(c.spans[c.at - 1], *text_of(node.value))
-
-
-def _fstring(c: Cursor, node: cst.FormattedString | cst.TemplatedString) -> tree.Expr:
+def _constant(c: Cursor, node: ast.Constant) -> tree.Expr:
+    value: Any = node.value
+    kind = type(value)
     first = c.at
-    inner = c.fstring(node)
-    return tree.FString(c.span(first), tuple(_fields(inner, node.parts)))
+    if kind is str:
+        c.pass_strings(node)
+        return tree.Constant(c.span(first), value if _is_unicode(value) else None, "str")
+    if kind is bytes:
+        c.pass_strings(node)
+        return tree.Constant(c.span(first), None, "bytes")
+    c.at = first + 1
+    if kind is int:
+        return tree.Constant(c.spans[first], value if value < TOO_LARGE else None, "int")
+    name = _KINDS[kind]
+    return tree.Constant(c.spans[first], None if name in ("complex", "ellipsis") else value, name)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it can be written down; a surrogate cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _fstring(c: Cursor, node: ast.JoinedStr) -> tree.Expr:
+    """One or several strings side by side, of which some are f-strings."""
+    first = c.at
+    c.pass_strings(node)
+    parts = [part for part in node.values if type(part) is not ast.Constant]
+    if c.at - first < 2:
+        return tree.FString(c.span(first), tuple(_fields(Inside(c, c.spans[first]), parts)))
+    values = []
+    for at in range(first, c.at):
+        count = len(fields(c.texts[at]))
+        values += _fields(Inside(c, c.spans[at]), parts[:count])
+        del parts[:count]
+    if parts:
+        raise Misaligned
+    return tree.FString(c.span(first), tuple(values))
 
 
 def _fields(c: Cursor, parts: Any) -> list[tree.Expr]:
     values = []
     for part in parts:
-        if hasattr(part, "expression"):
-            values.append(expression(c, part.expression))
-            values += _fields(c, part.format_spec or ())
+        if type(part) is not ast.Constant:
+            values.append(expression(c, part.value))
+            values += _fields(c, part.format_spec.values if part.format_spec is not None else ())
     return values
 
 
-def _concatenated(c: Cursor, node: cst.ConcatenatedString) -> tree.Expr:
-    """``"a" f"{b}" "c"``: one constant, or one f-string with the values of all its parts."""
-    first = c.at
-    parts, rest = [], node
-    while isinstance(rest, cst.ConcatenatedString):
-        parts.append(expression(c, rest.left))
-        rest = rest.right  # type: ignore[assignment]  # the last one is no concatenation
-    parts.append(expression(c, rest))
-    if any(isinstance(part, tree.FString) for part in parts):
-        values = tuple(value for part in parts if isinstance(part, tree.FString) for value in part.values)
-        return tree.FString(c.span(first), values)
-    texts = [part.value for part in parts if isinstance(part, tree.Constant) and isinstance(part.value, str)]
-    kind = parts[0].kind if isinstance(parts[0], tree.Constant) else "str"
-    return tree.Constant(c.span(first), "".join(texts) if len(texts) == len(parts) else None, kind)
-
-
-# --- values ----------------------------------------------------------------------------
-
-# The interpreter converts no more than 4,300 digits, and nobody counts workers with this many.
-LONGEST_INTEGER = 1_000
-
-
-def integer(text: str) -> int | None:
-    """None for a number that is too long to be written down again."""
-    if len(text) > LONGEST_INTEGER:
-        return None
-    return int(text) if text.isdecimal() else int(text, 0)
-
-
-def text_of(literal: str) -> tuple[str | None, str]:
-    """The value and kind of a string literal; the value of bytes, and of text that is not valid Unicode, is None."""
-    quote = min((literal.find(mark) for mark in "\"'" if mark in literal), default=0)
-    prefix = literal[:quote].lower()
-    if "b" in prefix:
-        return None, "bytes"
-    width = 3 if literal[quote : quote + 3] in ('"""', "'''") and len(literal) >= quote + 6 else 1
-    body = literal[quote + width : -width]
-    if "r" in prefix or "\\" not in body:
-        return (NEWLINE.sub("\n", body) if "\r" in body else body), "str"
-    return _unescaped(literal), "str"
-
-
-def _unescaped(literal: str) -> str | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = ast.literal_eval(literal)
-        value.encode()
-    except (ValueError, SyntaxError):
-        return None
-    return str(value)
-
-
-LOWER |= by_kind(
-    {
-        "Integer": _integer,
-        "Float": _float,
-        "Imaginary": _imaginary,
-        "Ellipsis": _ellipsis,
-        "SimpleString": _string,
-        "FormattedString": _fstring,
-        "TemplatedString": _fstring,
-        "ConcatenatedString": _concatenated,
-    }
-)
+LOWER |= by_kind({"Constant": _constant, "JoinedStr": _fstring, "TemplateStr": _fstring})

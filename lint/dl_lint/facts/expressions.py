@@ -1,17 +1,17 @@
-"""Lowers any expression by its kind: libcst nodes to ``tree`` nodes, in source order, along the tokens.
+"""Lowers any expression by its kind: nodes of Python's ``ast`` to ``tree`` nodes, in source order, along the tokens.
 
 The modules of the kinds enter what they know into ``LOWER``; importing ``statements`` fills it.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from dl_lint.facts import tree
-from dl_lint.facts.cursor import Kinds, Misaligned, normalized
+from dl_lint.facts.cursor import Kinds, Misaligned, TooDeep
+from dl_lint.facts.tree import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 LOWER = Kinds()
 
-_CONSTANTS: dict[str, tuple[bool | None, str]] = {
-    "None": (None, "none"),
-    "True": (True, "bool"),
-    "False": (False, "bool"),
-}
 
-
-def by_kind(names: Mapping[str, Any]) -> dict[type[cst.CSTNode], Any]:
-    """The table by type of node; older versions of libcst lack the newest kinds."""
-    return {getattr(cst, kind): lower for kind, lower in names.items() if hasattr(cst, kind)}
+def by_kind(names: Mapping[str, Any]) -> dict[type[ast.AST], Any]:
+    """The table by type of node; older versions of Python lack the newest kinds."""
+    return {getattr(ast, kind): lower for kind, lower in names.items() if hasattr(ast, kind)}
 
 
 def expression(c: Cursor, node: Any) -> tree.Expr:
     """Any expression; its own parentheses belong to its span."""
     kind = type(node)
-    if kind is cst.Name and not node.lpar:
-        return name(c, node)
-    c.deeper()
-    if node.lpar:
-        first = c.at
-        c.at += len(node.lpar)
+    first = c.at
+    text = c.texts[first]
+    if kind is ast.Name and text == node.id and c.depth < MAX_DEPTH:
+        c.at = first + 1
+        return tree.Name(c.spans[first], node.id)
+    c.depth += 1
+    if c.depth > MAX_DEPTH:
+        raise TooDeep(c.spans[first][0])
+    if text == "(" and (opened := c.opened(node)):
+        c.at = first + opened
         inner = LOWER[kind](c, node)
-        c.at += len(node.rpar)
+        c.at += opened
+        if c.texts[c.at - 1] != ")":
+            raise Misaligned
         lowered: tree.Expr = replace(inner, at=c.span(first))
     else:
         lowered = LOWER[kind](c, node)
@@ -50,14 +50,9 @@ def expression(c: Cursor, node: Any) -> tree.Expr:
     return lowered
 
 
-def name(c: Cursor, node: cst.Name) -> tree.Expr:
-    at, value = c.at, node.value
-    if c.texts[at] != value:
-        raise Misaligned
-    c.at = at + 1
-    if value in _CONSTANTS:
-        return tree.Constant(c.spans[at], *_CONSTANTS[value])
-    return tree.Name(c.spans[at], normalized(value))
+def _name(c: Cursor, node: ast.Name) -> tree.Expr:
+    c.name(node.id)
+    return tree.Name(c.spans[c.at - 1], node.id)
 
 
-LOWER[cst.Name] = name
+LOWER[ast.Name] = _name

@@ -31,25 +31,31 @@ _OPERATOR = r"->|:=|\.\.\.|\*\*=?|//=?|>>=?|<<=?|<>|!=|[-+*/%&|^@=<>]=|[^\s\\]"
 _TOKEN = re.compile(rf"({_NAME}|\#[^\r\n]*|{_STRING}|{_NUMBER}|{_OPERATOR})", re.DOTALL)
 
 _FSTRING = re.compile(r"(?:[rR]?[fFtT]|[fFtT][rR])(\"\"\"|'''|\"|')")
+_QUOTES = ('"""', "'''", '"', "'")
 _BRACE_OR_QUOTE = {
-    quote: re.compile(rf"\\N\{{[^}}]*\}}|\\[^{{}}]|\{{\{{|\}}\}}|\{{|{quote}", re.DOTALL)
-    for quote in ('"""', "'''", '"', "'")
+    quote: re.compile(rf"\\N\{{[^}}]*\}}|\\[^{{}}]|\{{\{{|\}}\}}|\{{|{quote}", re.DOTALL) for quote in _QUOTES
 }
+_RAW_BRACE_OR_QUOTE = {quote: re.compile(rf"\\[^{{}}]|\{{\{{|\}}\}}|\{{|{quote}", re.DOTALL) for quote in _QUOTES}
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """Texts, spans and offsets of a file's tokens in parallel lists; comments stand apart.
 
-    An f-string is one token. ``lines`` are the offsets at which lines start.
+    An f-string is one token. ``depths`` counts the brackets that are open behind each; ``lines`` are the offsets at
+    which lines start.
     """
 
     texts: list[str]
     spans: list[Span]
     starts: list[int]
     stops: list[int]
+    depths: list[int]
     comments: list[tuple[Span, str]]
     lines: list[int]
+
+
+STEPS = dict.fromkeys("([{", 1) | dict.fromkeys(")]}", -1)
 
 
 def lex(text: str) -> Tokens:
@@ -61,18 +67,14 @@ def lex(text: str) -> Tokens:
         texts, starts, stops = _with_fstrings(text)
     lines = line_starts(text)
     spans = _spans(texts, starts, stops, lines)
-    if "#" not in text:
-        return Tokens(texts, spans, starts, stops, [], lines)
-    code = [token[0] != "#" for token in texts]
-    comments = [(span, token) for span, token in zip(spans, texts, strict=True) if token[0] == "#"]
-    return Tokens(
-        list(compress(texts, code)),
-        list(compress(spans, code)),
-        list(compress(starts, code)),
-        list(compress(stops, code)),
-        comments,
-        lines,
-    )
+    comments: list[tuple[Span, str]] = []
+    if "#" in text:
+        comments = [(span, token) for span, token in zip(spans, texts, strict=True) if token[0] == "#"]
+        code = [token[0] != "#" for token in texts]
+        texts, spans = list(compress(texts, code)), list(compress(spans, code))
+        starts, stops = list(compress(starts, code)), list(compress(stops, code))
+    depths = list(accumulate(map(STEPS.get, texts, repeat(0))))
+    return Tokens(texts, spans, starts, stops, depths, comments, lines)
 
 
 def _spans(texts: list[str], starts: list[int], stops: list[int], lines: list[int]) -> list[Span]:
@@ -122,12 +124,17 @@ def _is_simple(inner: str) -> bool:
     return fields.count("{") == fields.count("}")
 
 
+def _marks(opening: re.Match[str]) -> re.Pattern[str]:
+    """What to look for in an f-string; a raw one has no characters by name, so ``\\N{…}`` is a field there."""
+    return (_RAW_BRACE_OR_QUOTE if "r" in opening[0].lower() else _BRACE_OR_QUOTE)[opening[1]]
+
+
 def fields(fstring: str) -> list[str]:
     """What stands in the replacement fields of a token, if it is an f-string, without those inside of others."""
     found = []
     opening = _FSTRING.match(fstring)
     at = opening.end() if opening else len(fstring)
-    while opening and (mark := _BRACE_OR_QUOTE[opening[1]].search(fstring, at)) and mark[0] != opening[1]:
+    while opening and (mark := _marks(opening).search(fstring, at)) and mark[0] != opening[1]:
         at = mark.end()
         if mark[0] == "{":
             start, at = at, _field_end(fstring, at)
@@ -157,8 +164,8 @@ def _fstring_end(text: str, start: int, level: int = 0) -> int:
     opening = _FSTRING.match(text, start)
     if opening is None or level > DEEPEST_FSTRINGS:
         return len(text)
-    at, quote = opening.end(), opening[1]
-    while mark := _BRACE_OR_QUOTE[quote].search(text, at):
+    at, quote, marks = opening.end(), opening[1], _marks(opening)
+    while mark := marks.search(text, at):
         at = mark.end()
         if mark[0] == quote:
             return at

@@ -7,10 +7,9 @@ grows with the square of the depth. Both are told from the tokens.
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import accumulate, repeat
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.lex import DEEPEST_FSTRINGS, fields, lex
+from dl_lint.facts.lex import DEEPEST_FSTRINGS, STEPS, fields, lex
 
 if TYPE_CHECKING:
     from dl_lint.facts.lex import Tokens
@@ -28,19 +27,17 @@ DEEPEST_PATTERN = 7
 # Each ``elif`` is nested in the one before; 50,000 overflow a stack of 8 MB, and no chain of more than 200 is lowered.
 MOST_ELIFS = 2_000
 
-_STEPS = dict.fromkeys("([{", 1) | dict.fromkeys(")]}", -1)
-
 
 def nested_too_deeply(text: str, tokens: Tokens, level: int = 0) -> int | None:
     """The line of the first place where a file is nested too deeply, or None; ``level`` counts f-strings around."""
     if not tokens.texts:
         return None
-    depths = list(accumulate(map(_STEPS.get, tokens.texts, repeat(0))))
+    depths = tokens.depths
     if max(depths) > DEEPEST_BRACKETS:
         return tokens.spans[next(index for index, depth in enumerate(depths) if depth > DEEPEST_BRACKETS)][0]
     if tokens.texts.count("elif") > MOST_ELIFS:
         return tokens.spans[tokens.texts.index("elif")][0]
-    return _deep_pattern(tokens) or _long_line(text, tokens, depths) or _deep_fstring(tokens, level)
+    return _deep_pattern(tokens) or _long_line(text, tokens) or _deep_fstring(tokens, level)
 
 
 def _deep_fstring(tokens: Tokens, level: int) -> int | None:
@@ -61,7 +58,7 @@ def _deep_pattern(tokens: Tokens) -> int | None:
     for case in (index for index, text in enumerate(texts) if text == "case"):
         depth = 0
         for token in range(case + 1, len(texts)):
-            depth += _STEPS.get(texts[token], 0)
+            depth += STEPS.get(texts[token], 0)
             if depth > DEEPEST_PATTERN:
                 return tokens.spans[case][0]
             if depth < 0 or (depth == 0 and texts[token] in (":", "if", "=", ",", ";")):
@@ -69,9 +66,9 @@ def _deep_pattern(tokens: Tokens) -> int | None:
     return None
 
 
-def _long_line(text: str, tokens: Tokens, depths: list[int]) -> int | None:
+def _long_line(text: str, tokens: Tokens) -> int | None:
     """Looks closer at logical lines that have enough tokens for a run that is too long."""
-    starts, stops = tokens.starts, tokens.stops
+    starts, stops, depths = tokens.starts, tokens.stops, tokens.depths
     begin = 0
     for offset in (*tokens.lines, len(text)):
         token = bisect_left(starts, offset)
@@ -89,7 +86,7 @@ def _long_run(tokens: Tokens, begin: int, end: int) -> int | None:
     runs = [0]
     for token in range(begin, end):
         text = tokens.texts[token]
-        step = _STEPS.get(text, 0)
+        step = STEPS.get(text, 0)
         if step > 0:
             runs.append(0)
         elif text in (",", ";"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from dl_lint.facts import tree
 from dl_lint.facts.expressions import LOWER, expression
@@ -15,41 +14,41 @@ if TYPE_CHECKING:
 # A longer chain of binary operators is not nested to the left but halved again and again: nothing reads its value.
 LONGEST_CHAIN = 50
 
-_COMPARISONS: dict[type[cst.CSTNode], str] = {
-    cst.Equal: "==",
-    cst.NotEqual: "!=",
-    cst.LessThan: "<",
-    cst.LessThanEqual: "<=",
-    cst.GreaterThan: ">",
-    cst.GreaterThanEqual: ">=",
-    cst.In: "in",
-    cst.NotIn: "not in",
-    cst.Is: "is",
-    cst.IsNot: "is not",
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
 }
-_BINARY: dict[type[cst.CSTNode], str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.Divide: "/",
-    cst.FloorDivide: "//",
-    cst.Modulo: "%",
-    cst.Power: "**",
-    cst.LeftShift: "<<",
-    cst.RightShift: ">>",
-    cst.BitAnd: "&",
-    cst.BitOr: "|",
-    cst.BitXor: "^",
-    cst.MatrixMultiply: "@",
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
 }
-_UNARY: dict[type[cst.CSTNode], str] = {cst.Not: "not", cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~"}
+UNARY: dict[type[ast.unaryop], str] = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
-def _binary(c: Cursor, node: cst.BinaryOperation) -> tree.Expr:
+def _binary(c: Cursor, node: ast.BinOp) -> tree.Expr:
     first, base = c.at, c.depth
     spine = [node]
     inner: Any = node.left
-    while type(inner) is cst.BinaryOperation and not inner.lpar:
+    while type(inner) is ast.BinOp and c.is_bare(inner, node):
         spine.append(inner)
         inner = inner.left
     spine.reverse()
@@ -59,20 +58,21 @@ def _binary(c: Cursor, node: cst.BinaryOperation) -> tree.Expr:
         lowered = _long_chain(c, lowered, spine)
     else:
         for step in spine:
-            c.at += 1
+            op = BINARY[type(step.op)]
+            c.expect(op)
             right = expression(c, step.right)
-            lowered = tree.BinOp(c.span(first), lowered, _BINARY[type(step.operator)], right)
+            lowered = tree.BinOp(c.span(first), lowered, op, right)
             c.depth -= 1
     c.depth = base
     return lowered
 
 
-def _long_chain(c: Cursor, left: tree.Expr, spine: list[cst.BinaryOperation]) -> tree.Expr:
+def _long_chain(c: Cursor, left: tree.Expr, spine: list[ast.BinOp]) -> tree.Expr:
     terms, ops = [left], []
     for step in spine:
-        c.at += 1
+        ops.append(BINARY[type(step.op)])
+        c.expect(ops[-1])
         terms.append(expression(c, step.right))
-        ops.append(_BINARY[type(step.operator)])
     while len(terms) > 1:
         pairs = zip(terms[::2], ops[::2], terms[1::2], strict=False)
         rest = terms[-1:] if len(terms) % 2 else []
@@ -81,41 +81,38 @@ def _long_chain(c: Cursor, left: tree.Expr, spine: list[cst.BinaryOperation]) ->
     return terms[0]
 
 
-def _boolean(c: Cursor, node: cst.BooleanOperation) -> tree.Expr:
-    first, op = c.at, type(node.operator)
-    rights = [node.right]
-    inner: Any = node.left
-    while type(inner) is cst.BooleanOperation and type(inner.operator) is op and not inner.lpar:
-        rights.append(inner.right)
-        inner = inner.left
-    values = [expression(c, inner)]
-    for right in reversed(rights):
-        c.at += 1
-        values.append(expression(c, right))
-    return tree.BoolOp(c.span(first), "and" if op is cst.And else "or", tuple(values))
+def _boolean(c: Cursor, node: ast.BoolOp) -> tree.Expr:
+    first = c.at
+    op = "and" if type(node.op) is ast.And else "or"
+    values = [expression(c, node.values[0])]
+    for value in node.values[1:]:
+        c.expect(op)
+        values.append(expression(c, value))
+    return tree.BoolOp(c.span(first), op, tuple(values))
 
 
-def _comparison(c: Cursor, node: cst.Comparison) -> tree.Expr:
+def _comparison(c: Cursor, node: ast.Compare) -> tree.Expr:
     first = c.at
     left = expression(c, node.left)
     ops, comparators = [], []
-    for target in node.comparisons:
-        op = _COMPARISONS[type(target.operator)]
-        c.at += 2 if op in ("not in", "is not") else 1
+    for kind, comparator in zip(node.ops, node.comparators, strict=True):
+        op = COMPARISONS[type(kind)]
+        for word in op.split():
+            c.expect(word)
         ops.append(op)
-        comparators.append(expression(c, target.comparator))
+        comparators.append(expression(c, comparator))
     return tree.Compare(c.span(first), left, tuple(ops), tuple(comparators))
 
 
-def _unary(c: Cursor, node: cst.UnaryOperation) -> tree.Expr:
+def _unary(c: Cursor, node: ast.UnaryOp) -> tree.Expr:
     first = c.at
-    op = _UNARY[type(node.operator)]
+    op = UNARY[type(node.op)]
     c.expect(op)
-    operand = expression(c, node.expression)
+    operand = expression(c, node.operand)
     return tree.UnaryOp(c.span(first), op, operand)
 
 
-def _conditional(c: Cursor, node: cst.IfExp) -> tree.Expr:
+def _conditional(c: Cursor, node: ast.IfExp) -> tree.Expr:
     first = c.at
     body = expression(c, node.body)
     c.expect("if")
@@ -125,7 +122,7 @@ def _conditional(c: Cursor, node: cst.IfExp) -> tree.Expr:
     return tree.Conditional(c.span(first), test, body, orelse)
 
 
-def _walrus(c: Cursor, node: cst.NamedExpr) -> tree.Expr:
+def _walrus(c: Cursor, node: ast.NamedExpr) -> tree.Expr:
     first = c.at
     target = expression(c, node.target)
     c.expect(":=")
@@ -133,33 +130,36 @@ def _walrus(c: Cursor, node: cst.NamedExpr) -> tree.Expr:
     return tree.Walrus(c.span(first), target, value)
 
 
-def _await(c: Cursor, node: cst.Await) -> tree.Expr:
+def _await(c: Cursor, node: ast.Await) -> tree.Expr:
     first = c.at
     c.expect("await")
-    value = expression(c, node.expression)
+    value = expression(c, node.value)
     return tree.Await(c.span(first), value)
 
 
-def _yield(c: Cursor, node: cst.Yield) -> tree.Expr:
+def _yield(c: Cursor, node: ast.Yield) -> tree.Expr:
     first = c.at
     c.expect("yield")
-    if node.value is None:
-        return tree.Yield(c.span(first), None, False)
-    if isinstance(node.value, cst.From):
-        c.expect("from")
-        value = expression(c, node.value.item)
-        return tree.Yield(c.span(first), value, True)
-    value = expression(c, node.value)
+    value = expression(c, node.value) if node.value is not None else None
     return tree.Yield(c.span(first), value, False)
 
 
+def _yield_from(c: Cursor, node: ast.YieldFrom) -> tree.Expr:
+    first = c.at
+    c.expect("yield")
+    c.expect("from")
+    value = expression(c, node.value)
+    return tree.Yield(c.span(first), value, True)
+
+
 LOWER |= {
-    cst.BinaryOperation: _binary,
-    cst.BooleanOperation: _boolean,
-    cst.Comparison: _comparison,
-    cst.UnaryOperation: _unary,
-    cst.IfExp: _conditional,
-    cst.NamedExpr: _walrus,
-    cst.Await: _await,
-    cst.Yield: _yield,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _comparison,
+    ast.UnaryOp: _unary,
+    ast.IfExp: _conditional,
+    ast.NamedExpr: _walrus,
+    ast.Await: _await,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
 }

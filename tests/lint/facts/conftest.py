@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -467,6 +469,14 @@ def _operators(node: Any) -> list[str]:
         elif isinstance(top, ast.BinOp):
             stack += [top.right, BINARY[type(top.op)], top.left]
     return found
+
+
+@pytest.fixture(scope="session")
+def compared() -> Callable[[Source], str]:
+    """What Python's parser and libcst's make of a file: same, or what else ``benchmarks/lint_front_ends.py`` says."""
+    script = Path(__file__).parents[3] / "benchmarks" / "lint_front_ends.py"
+    compared: Callable[[Source], str] = runpy.run_path(str(script))["compared"]
+    return compared
 
 
 @pytest.fixture(scope="session")

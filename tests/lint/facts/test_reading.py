@@ -51,12 +51,17 @@ def test_a_run_whose_facts_are_all_cached_imports_no_parser() -> None:
     assert not {name for name in loaded if name.partition(".")[0] == "libcst"}
 
 
+READ = "from dl_lint.facts import read\nfrom dl_lint.source import Source\nread(Source.of('a.py', {!r}))"
+
+
+def test_what_this_python_can_parse_needs_no_libcst() -> None:
+    loaded = modules_after(READ.format(b'match a:\n  case B(c=[1, *d]): e = f"{g}"'))
+    assert "dl_lint.facts.lower" in loaded
+    assert not {name for name in loaded if name.partition(".")[0] == "libcst"}
+
+
 def test_parsing_needs_none_of_the_slow_parts_of_libcst() -> None:
-    loaded = modules_after(
-        "from dl_lint.facts import read\n"
-        "from dl_lint.source import Source\n"
-        "read(Source.of('a.py', b'match a:\\n  case B(c=[1, *d]): e = f\"{g}\"'))"
-    )
+    loaded = modules_after(READ.format(b"lazy = 1\ntype a[*b] = c\ntry: d\nexcept* e: f'{g['h']}'\n"))
     assert "libcst" in loaded
     assert not {name for name in loaded if name.startswith(("libcst.matchers", "libcst.codemod"))}
 

@@ -398,9 +398,10 @@ PROGRAMS = st.tuples(
 @settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_any_program_is_lowered_to_what_python_sees(
-    against_ast: Callable[[bytes], list[str] | None], text: str
+    against_ast: Callable[[bytes], list[str] | None], compared: Callable[[Source], str], text: str
 ) -> None:
     assert against_ast(text.encode()) in ([], None)  # None: syntax of Python 3.12
+    assert compared(Source.of("a.py", text.encode())) in ("same", "libcst only")
     body = facts(text).body
     for node in walk(body):
         if isinstance(node, tree.Name):
