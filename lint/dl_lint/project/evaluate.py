@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dl_lint.facts import tree as t
@@ -16,25 +17,37 @@ from dl_lint.project import apply, attributes, callers, calls, expressions
 from dl_lint.project.solver import Solver
 from dl_lint.project.values import (
     UNKNOWN,
+    Absent,
     Batch,
     Bound,
     Class,
     Collection,
+    Const,
+    CpuCount,
     Derived,
+    External,
     Frame,
     Frames,
+    Function,
     Generated,
     Instance,
+    Loader,
     Made,
+    Module,
     Namespace,
     Nothing,
+    Number,
     OneOf,
     Option,
+    Package,
     Parameter,
     Partial,
+    Sampler,
     Table,
     Tensor,
+    Unknown,
     Value,
+    WhenAccelerated,
     Wrapped,
     union,
 )
@@ -48,6 +61,13 @@ LONGEST_CHAIN = 6
 
 DEEPEST_VALUE = 10
 """Steps taken from one parameter before its value counts as unknown."""
+
+_PLAIN = frozenset(
+    {Absent, Class, Const, CpuCount, External, Function, Module, Nothing, Number, Package, Unknown, WhenAccelerated}
+)
+"""What holds no other value, so that nothing in it can be bound."""
+
+_OBJECTS = frozenset({Instance, Loader, Made, Sampler})
 
 Bind = Callable[[Parameter], Value]
 _Object = TypeVar("_Object", bound=Made | Instance)
@@ -128,33 +148,46 @@ class Evaluator:
         return self.solver.solve(("parameter", parameter.param), lambda: self.callers.bind(parameter))
 
     def rewrite(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
+        """``value`` with its parameters bound, and the same object if it holds none: most values are asked for often."""
+        kind = type(value)
+        if kind is Parameter:
+            return bind(value)  # type: ignore[arg-type]
+        if kind in _PLAIN or (frame is None and kind in _OBJECTS):
+            return value
         match value:
-            case Parameter():
-                return bind(value)
             case Derived():
                 return self._rederive(value, bind, frame)
             case OneOf():
-                return union(self.rewrite(one, bind, frame) for one in value.members)
+                members = self._each(value.members, bind, frame)
+                return value if members is value.members else union(members)
             case Made() | Instance():
                 return self._from_within(value, frame)
             case Batch():
                 loader = self._from_within(value.loader, frame)
-                return replace(value, loader=loader)
+                return value if loader is value.loader else replace(value, loader=loader)
             case Tensor():
-                return replace(value, source=self.rewrite(value.source, bind, frame))
+                source = self.rewrite(value.source, bind, frame)
+                return value if source is value.source else replace(value, source=source)
             case Wrapped():
-                return replace(value, inner=tuple(self.rewrite(one, bind, frame) for one in value.inner))
+                inner = self._each(value.inner, bind, frame)
+                return value if inner is value.inner else replace(value, inner=inner)
             case _:
                 return self._rewrite_rare(value, bind, frame)
+
+    def _each(self, values: tuple[Value, ...], bind: Bind, frame: Frame | None) -> tuple[Value, ...]:
+        found = tuple([self.rewrite(one, bind, frame) for one in values])
+        return values if all(map(is_, found, values)) else found
 
     def _rewrite_rare(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
         match value:
             case Generated():
-                inner = tuple(self.rewrite(one, bind, frame) for one in value.inner)
+                inner = self._each(value.inner, bind, frame)
                 return Generated(self.rewrite(value.element, bind, frame), inner)
             case Collection():
-                items = None if value.items is None else tuple(self.rewrite(i, bind, frame) for i in value.items)
-                return replace(value, items=items, element=self.rewrite(value.element, bind, frame))
+                items = None if value.items is None else self._each(value.items, bind, frame)
+                element = self.rewrite(value.element, bind, frame)
+                same = items is value.items and element is value.element
+                return value if same else replace(value, items=items, element=element)
             case Table():
                 return replace(value, items=tuple((k, self.rewrite(v, bind, frame)) for k, v in value.items))
             case Bound():
@@ -164,7 +197,8 @@ class Evaluator:
             case Namespace() if not isinstance(value.parser, Made):
                 return replace(value, parser=self.rewrite(value.parser, bind, frame))
             case Option():
-                return replace(value, default=self.rewrite(value.default, bind, frame))
+                default = self.rewrite(value.default, bind, frame)
+                return value if default is value.default else replace(value, default=default)
             case _:
                 return value
 
