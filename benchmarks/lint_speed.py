@@ -14,6 +14,7 @@ copied, Python files only, so nothing is written into them.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shlex
 import shutil
@@ -130,6 +131,7 @@ class Clock:
 
 def breakdown(folder: Path) -> None:
     """One cold run in this process, part by part."""
+    gc.disable()  # as the command does
     clock = Clock()
     with clock.part("import"):
         import dl_lint.analysis
@@ -137,7 +139,7 @@ def breakdown(folder: Path) -> None:
         import dl_lint.facts.lower
         from dl_lint import analysis, catalogue, extraction
         from dl_lint.facts import lower, store
-        from dl_lint.project import Project
+        from dl_lint.project import Project, modules
 
         list(catalogue.load(catalogue.entries().values()))
     for module, name, part in (
@@ -147,6 +149,7 @@ def breakdown(folder: Path) -> None:
         (lower, "nested_too_deeply", "tokens"),
         (extraction, "read", "facts, rest"),
         (store, "encode", "facts to JSON"),
+        (modules, "index_file", "index of scopes"),
         (Project, "load", "linking"),
         (analysis.Analysis, "_run_rules", "rules"),
     ):
