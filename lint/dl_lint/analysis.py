@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from dl_lint import files, suppress, unused_suppression
 from dl_lint.catalogue import UNUSED_SUPPRESSION, load
 from dl_lint.extraction import Extraction
 from dl_lint.facts import FileFacts
+from dl_lint.facts.native import parse
 from dl_lint.facts.tokens import might_matter
 from dl_lint.files import File
 from dl_lint.ignored import Settings
@@ -162,10 +162,10 @@ class Analysis:
         return [selector for number in numbers for selector in config.per_file_ignores[number][1]]
 
     def _say_why_not(self, file: File, *, is_relevant: bool) -> None:
-        """Report a file that cannot be checked. One that no rule is about is left unparsed, but it must be text, and
-        one that was named itself must be Python."""
+        """Report a file that cannot be checked. One that no rule is about is left unread, but it must be text, and
+        one that was named itself must be Python; what this Python rejects may still be of a newer one."""
         data = self._tree.data[file.path]
-        doubtful = file.by_name and (is_notebook(file.path) or not _compiles(data))
+        doubtful = file.by_name and (is_notebook(file.path) or parse(data) is None)
         if is_relevant or doubtful or not _is_utf8(data):
             facts = self._extraction.of(file.path)
             if isinstance(facts, Failure):
@@ -175,15 +175,6 @@ class Analysis:
 def _common_folder(tree: Tree) -> str:
     folders = [os.path.dirname(file.absolute) for file in tree.files]
     return os.path.commonpath(folders) if folders else os.getcwd()
-
-
-def _compiles(data: bytes) -> bool:
-    """A first look, at a tenth of libcst's price; what this Python rejects may still be of a newer one."""
-    try:
-        ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,3 +102,9 @@ def test_findings_carry_the_paths_that_the_user_named(
     assert record["filename"] == expected
     assert {edit["filename"] for edit in record["fix"]["edits"]} == {expected}
     assert {related["filename"] for related in record["related"]} <= {expected}
+
+
+def test_python_s_warnings_about_a_file_that_is_named_are_not_shown(project: Project) -> None:
+    project.write({"notes.py": "x = '\\d'\n"})
+    ran = project.command("notes.py", environment={**os.environ, "PYTHONWARNINGS": "always"})
+    assert (ran.status, ran.err) == (0, "")

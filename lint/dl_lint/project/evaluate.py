@@ -148,7 +148,7 @@ class Evaluator:
         return self.solver.solve(("parameter", parameter.param), lambda: self.callers.bind(parameter))
 
     def rewrite(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
-        """``value`` with its parameters bound, and the same object if it holds none: most values are asked for often."""
+        """``value`` with its parameters bound, and the same object if it holds none."""
         kind = type(value)
         if kind is Parameter:
             return bind(value)  # type: ignore[arg-type]
