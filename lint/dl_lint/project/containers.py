@@ -229,6 +229,8 @@ def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexe
     """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
     if _holds_images(project, cls) or _ends_as_array(project, cls, attribute):
         return []
+    if shared.is_repeated(project, cls, attribute):
+        return []
     found = []
     for binding in _last_assignments(project, cls, attribute):
         value = project.bound_value(binding)
@@ -351,9 +353,18 @@ def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t
 
 def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
     node, added = addition
-    if is_array(_innermost(project.value(added))) or shared.is_added_again(project, node, added):
+    value = project.value(added)
+    if is_array(_innermost(value)) or _is_dict_of_arrays(value) or shared.is_added_again(project, node, added):
         return False
     return grows_with_data(project, node)
+
+
+def _is_dict_of_arrays(value: Value) -> bool:
+    """``{"images": …, "labels": …}``, which is as good as one array."""
+    found = alternatives(value)
+    return bool(found) and all(
+        isinstance(one, Table) and one.items and all(is_array(item) for _, item in one.items) for one in found
+    )
 
 
 def _starts_empty(value: Value) -> bool:

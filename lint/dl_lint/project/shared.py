@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes
 from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Class, Function
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -17,6 +19,9 @@ _KINDS = frozenset(
 )  # fmt: skip
 _NUMBERS = frozenset({"to", "id", "ids", "idx", "index", "ix", "num", "number", "code", "codes", "name", "names"})
 """Words in the names of tables of kinds of things, which are few: ``class_to_idx``, ``label2id``, ``class_names``."""
+
+_REPEATS = frozenset({"repeat", "repeats", "repetition", "repetitions", "loop", "loops", "times"})
+"""Words in the names of how often a dataset goes over what it has."""
 
 _UNIQUE = frozenset({"set", "frozenset", "unique", "Counter"})
 
@@ -52,6 +57,34 @@ def is_of_few(project: Project, expr: t.Expr) -> bool:
 def holds_few(project: Project, node: t.Node | None) -> bool:
     """Whether a container made at ``node`` is a comprehension over lookups in a table of kinds."""
     return isinstance(node, t.Comprehension) and node.key is None and is_of_few(project, node.element)
+
+
+def is_repeated(project: Project, cls: Class, attribute: str) -> bool:
+    """Whether ``len(self.attribute) * self.repeat`` is the length of a dataset: few things, each of many samples."""
+    method = attributes.of_class(project.evaluator, cls, "__len__")
+    if not isinstance(method, Function) or not method.scope.params:
+        return False
+    kept = f"{method.scope.params[0].name}.{attribute}"
+    for statement in method.scope.returns:
+        factors = _factors(statement.value)
+        counted = any(_counts(one, kept) for one in factors)
+        if counted and any(not _REPEATS.isdisjoint(words(dotted(one) or "")) for one in factors):
+            return True
+    return False
+
+
+def _factors(expr: t.Expr | None) -> list[t.Expr]:
+    if isinstance(expr, t.BinOp) and expr.op == "*":
+        return [*_factors(expr.left), *_factors(expr.right)]
+    return [expr] if expr is not None else []
+
+
+def _counts(expr: t.Expr, kept: str) -> bool:
+    match expr:
+        case t.Call(func=t.Name(id="len"), args=(counted,)):
+            return dotted(counted) == kept
+        case _:
+            return False
 
 
 def _is_made_of_unique(project: Project, expr: t.Expr, depth: int) -> bool:

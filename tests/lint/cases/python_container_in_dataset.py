@@ -81,6 +81,39 @@ class Numbered(Dataset):
         return self.pairs[index], numbers
 
 
+class Repeated(Dataset):
+    """A few images, each of many samples."""
+
+    def __init__(self, root, repeat):
+        self.paths = sorted(glob.glob(root + "/*.png"))
+        self.names = os.listdir(root)  # expect
+        self.repeat = repeat
+
+    def __len__(self):
+        return len(self.paths) * self.repeat
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index % len(self.paths)]), self.names[index]
+
+
+class Volumes(Dataset):
+    """Tables of samples, of which only the second has a Python object for each."""
+
+    def __init__(self, root):
+        self.arrays = {}
+        self.entries = {}  # expect
+        for path in glob.glob(root + "/*.npz"):
+            stored = np.load(path)
+            self.arrays[path] = {"images": stored["images"], "labels": stored["labels"]}
+            self.entries[path] = {"images": stored["images"], "name": path}
+
+    def __len__(self):
+        return len(self.entries) * 2
+
+    def __getitem__(self, index):
+        return self.arrays[index], self.entries[index]
+
+
 class HeadOfOneSplit(Dataset):
     def __init__(self, path, split):
         with open(path) as file:
