@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass_transform(frozen_default=True)
 def _value(cls: type[_T]) -> type[_T]:
-    """A slotted dataclass that type checkers hold to be frozen; at run time that would make each three times as dear."""
+    """A slotted dataclass, frozen to type checkers only: at run time that would make each three times as dear."""
     return dataclass(slots=True, unsafe_hash=True, repr=False)(cls)
 
 
