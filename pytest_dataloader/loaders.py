@@ -144,10 +144,15 @@ def _attribute(value: object, name: str, seen: str) -> Any:
 
 
 def call(function: Any, seen: str) -> Any:
-    """Call what makes a loader; one that takes a rank is told that it is alone. Raises BadTarget."""
-    from pytest_dataloader.probe.ranks import rank_arguments
+    """Call what makes a loader; one that takes a rank is told its own in a job, else that it is alone.
 
-    told = rank_arguments(function, 0, 1) or {}
+    Raises BadTarget.
+    """
+    from pytest_dataloader.probe.ranks import rank_arguments
+    from pytest_dataloader.ranks import place_in
+
+    place = place_in(os.environ)
+    told = rank_arguments(function, *((0, 1) if place is None else (place.rank, place.world_size))) or {}
     try:
         inspect.signature(function).bind(**told)
     except TypeError as error:

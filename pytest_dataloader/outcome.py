@@ -20,7 +20,7 @@ from pytest_dataloader.record import PROPERTY, Record, figures, plain
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 NOT_ASKED = "run with --dataloader-bench"
@@ -103,7 +103,7 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
                 exercise(loader)
             verdict = Verdict("not_measured", NOT_ASKED)
         else:
-            evidence = _measure(item.config, subject, check, limits, *others)
+            evidence = _measure_beside_ranks(item, subject, check, limits, *others)
             verdict = checks.judge(check, evidence, limits=limits)
             _remember_hang(item, subject, check, evidence)
     except NotMeasured as error:
@@ -156,8 +156,29 @@ def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
     return note(item, subject, "baseline", limits, evidence, verdict)
 
 
-def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any) -> Any:
-    options = config.stash[BENCH].options
+def _measure_beside_ranks(
+    item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any
+) -> Any:
+    """Measure, and in a job of several ranks hold what this one tells against what the others do.
+
+    They take turns in measuring, so the waiting is done afterwards.
+    """
+    job, told = item.config.stash[BENCH].job, list[str]()
+    evidence = _measure(item.config, subject, check, limits, *others, tell=told.append)
+    if job is None or not told:
+        return evidence
+    return checks.beside(check, evidence, job.compare(check, item.nodeid, told[-1]), job.place.world_size)
+
+
+def _measure(
+    config: pytest.Config,
+    subject: Subject,
+    check: str,
+    limits: Mapping[str, Any],
+    *others: Any,
+    tell: Callable[[str], None] = lambda _told: None,
+) -> Any:
+    options, job = config.stash[BENCH].options, config.stash[BENCH].job
     if _PROGRESS not in config.stash:
         config.stash[_PROGRESS] = progress_line(config)
     progress = config.stash[_PROGRESS]
@@ -168,10 +189,12 @@ def _measure(config: pytest.Config, subject: Subject, check: str, limits: Mappin
         options.bench,
         known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
         build=subject.build,
+        ranks=1 if job is None else job.place.world_size,
+        tell=tell,
     )
     if progress is not None:
         setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
-    with alone(lock_path(config, config.stash[BENCH].job) if options.measures else None):
+    with alone(lock_path(config, job) if options.measures else None):
         try:
             return checks.measure(check, subject.loader, *others, setting=setting, limits=limits)
         finally:

@@ -17,6 +17,7 @@ _CONNECT_SECONDS = 60.0
 
 ENDED = "it ended its run without it"
 LEFT = "it finished the test without it"
+PASSED = "it had nothing to tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,30 @@ class Job:
         """
         name = f"{nodeid}|{about}"
         times = self._times[name] = self._times.get(name, 0) + 1
-        self._tell(f"{name}|{times}", said)
+        return self._exchange(f"{name}|{times}", nodeid, said)
+
+    def compare(self, about: str, nodeid: str, said: str) -> dict[int, str]:
+        """Tell the others something that comes before the next ``gather`` about it, and return what all told, by rank.
+
+        A rank that is at that gather already has nothing to tell, and is not waited for.
+        """
+        name = f"{nodeid}|{about}"
+        after = f"{name}|{self._times.get(name, 0) + 1}"
+        return self._exchange(f"{after}|before", nodeid, said, after)[0]
+
+    def _exchange(self, key: str, nodeid: str, said: str, after: str = "") -> tuple[dict[int, str], dict[int, str]]:
+        """What all ranks say under ``key``, and why some do not; ``after`` is what a rank says that passed over it."""
+        self._tell(key, said)
         heard, missing = {self.place.rank: said}, dict(self._lost)
         deadline = self._clock() + self._seconds
         waiting = [rank for rank in range(self.place.world_size) if rank not in heard and rank not in missing]
         while waiting:
             late = self._clock() > deadline
             for rank in list(waiting):
-                answer = self._hear(f"{name}|{times}", rank)
-                silence = "" if answer is not None else self._silence(rank, nodeid, late)
+                # What it said later is asked for first: it may have said both meanwhile.
+                passed = bool(after) and self._hear(after, rank) is not None
+                answer = self._hear(key, rank)
+                silence = "" if answer is not None else PASSED if passed else self._silence(rank, nodeid, late)
                 if answer is not None:
                     heard[rank] = answer
                 elif silence:

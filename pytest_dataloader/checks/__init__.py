@@ -7,7 +7,9 @@ A check module has
 * ``measure(loader, *, setting, ...) -> Evidence``: the only impure part. Besides ``setting`` it may
   name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
   measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
-* ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits.
+* ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits;
+* perhaps ``beside(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all of
+  them told by ``setting.tell``, by rank; pure.
 """
 
 from __future__ import annotations
@@ -61,6 +63,9 @@ class Setting:
     known: Callable[[Any], None] = lambda _evidence: None
     build: Callable[..., Any] | None = None
     """The user's callable that made the loader, where there is one."""
+    ranks: int = 1
+    """Ranks of a real job, all of which measure; each hears what the others pass to ``tell``, text, once all have."""
+    tell: Callable[[str], None] = lambda _told: None
 
 
 def check_module(name: str) -> ModuleType:
@@ -107,6 +112,11 @@ def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any
     function = check_module(name).measure
     wanted = inspect.signature(function).parameters
     return function(*loaders, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
+
+
+def beside(name: str, evidence: Any, told: Mapping[int, str], world_size: int) -> Any:
+    """Evidence of a check with what the ranks of a job told while they measured."""
+    return check_module(name).beside(evidence, told, world_size)
 
 
 def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:

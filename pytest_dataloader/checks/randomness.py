@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import rereading, torch_private
 from pytest_dataloader.probe.diagnosis import start_method_of
-from pytest_dataloader.probe.draws import Draws, Fault
+from pytest_dataloader.probe.draws import Draws, Fault, same_on_ranks
 from pytest_dataloader.probe.generators import idiom_stream
 from pytest_dataloader.probe.provenance import traced
 from pytest_dataloader.probe.ranks import Simulation, rank_arguments
@@ -70,9 +71,10 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         entries = [entry for epoch in run.epochs for entry in epoch.entries]
         cut = any(epoch.given.cut for epoch in run.epochs)
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
+    setting.tell(json.dumps(draws.begun_from()))
     ranks, of_ranks = _ranks(loader, setting) if draws.drawn else (1, ())
     return Randomness(
-        faults=draws.faults(shuffles=shuffles(loader), functions=_functions(loader)) + of_ranks,
+        faults=draws.faults(shuffles=shuffles(loader), functions=rereading.functions(loader)) + of_ranks,
         drawn=draws.drawn,
         varies=None if iterable else draws.varies,
         workers=workers,
@@ -86,25 +88,23 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     )
 
 
+def beside(evidence: Randomness, told: Mapping[int, str], world_size: int) -> Randomness:
+    """The evidence with the draws that the ranks of a job really have in common."""
+    found = same_on_ranks({rank: json.loads(text) for rank, text in told.items()})
+    known = {fault.source for fault in evidence.faults}
+    more = tuple(fault for fault in found if fault.source not in known)
+    return replace(evidence, faults=evidence.faults + more, ranks=world_size)
+
+
 def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[Fault, ...]]:
     """How many ranks were compared, and whether what makes their loaders seeds their workers alike."""
-    if setting.build is None or rank_arguments(setting.build, 0, 1) is None:
+    if setting.ranks > 1 or setting.build is None or rank_arguments(setting.build, 0, 1) is None:
         return 1, ()
     seeds = Simulation(loader, setting.build, "arguments").base_seeds(2)
     alike = seeds[0] is not None and seeds[0] == seeds[1]
     name = getattr(setting.build, "__qualname__", type(setting.build).__name__)
     detail = "the seed of the workers does not depend on the rank"
     return 2, (Fault("same_seed_on_ranks", name, ("ranks",), detail),) if alike else ()
-
-
-def _functions(loader: Any) -> Mapping[str, str]:
-    name = type(loader.dataset).__name__
-    read = "__iter__" if torch_private.reads_by_iteration(loader) else "__getitem__"
-    return {
-        "sample": f"{name}.{read}",
-        "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__name__),
-        "start": getattr(loader.worker_init_fn, "__qualname__", type(loader.worker_init_fn).__name__),
-    }
 
 
 def judge(evidence: Randomness) -> Verdict:
@@ -133,8 +133,10 @@ _SAYS = {
     "reseeding_per_sample": "gives the same numbers to all {}",
     "same_content": "makes the same changing samples in all {}, from a generator that was not found",
     "same_seed_on_ranks": "seeds all {} alike",
+    "same_draws_on_ranks": "gave the same numbers to all {}",
 }
 _SEED = "torch.initial_seed() % 2**32, which torch makes differ by worker and epoch"
+_RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
     "frozen_generator": ("DL402", f"make the generator in the worker, from {_SEED}"),
     "constant_seed": ("DL403", f"seed from {_SEED}, or leave worker_init_fn out: torch seeds random, numpy and torch"),
@@ -142,5 +144,6 @@ _REMEDIES = {
     "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
     "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
     "same_content": ("DL402", f"draw from a generator that is seeded in the worker from {_SEED}"),
-    "same_seed_on_ranks": ("", "add the rank to the seed, or to the loader's generator"),
+    "same_seed_on_ranks": ("", _RANK),
+    "same_draws_on_ranks": ("", _RANK),
 }

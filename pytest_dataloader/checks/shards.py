@@ -8,24 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe import sampling, torch_private
+from pytest_dataloader.probe.overlap import Overlap, overlap, verdict_of
 from pytest_dataloader.probe.partition import World, partition
 from pytest_dataloader.probe.ranks import VIEW_SECONDS, How, Simulation, View, simulate
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.probe.share import Share, share_of
+from pytest_dataloader.probe.worlds import verdict_of_worlds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Count
+    from pytest_dataloader.verdict import Verdict
 
 NEEDS_BENCH = False
 
 _WORLDS = (2, 4, 8, 3, 5, 6, 7, 1)
 """In this order, until the budget is spent."""
 _SECONDS = 4.0
+_SHARE_SECONDS = 1.0
+"""For an epoch of what a real rank reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """What ranks would read in worlds of several sizes. ``how`` they were told their rank.
+    """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
+    ranks do read, and ``unsimulated`` why no others were looked at.
 
     ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
     """
@@ -36,17 +44,37 @@ class Shards:
     iterable: bool
     shuffles: bool
     takes_epochs: bool
-    same_seeds_needed: bool
-    workers: int
-    partly: tuple[str, ...]
-    seconds: float
+    same_seeds_needed: bool = False
+    workers: int = 0
+    partly: tuple[str, ...] = ()
+    seconds: float = 0.0
+    real: Overlap | None = None
+    unsimulated: str = ""
 
 
 def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> Shards:
     """Simulate the ranks of worlds of several sizes, each in forked children; no process group is made here.
 
-    Raises NotMeasured where nothing shards the loader by rank, unless ``world_size`` asks for it.
+    In a job of several ranks, tell the others what this one reads. Alone, raises NotMeasured where nothing shards the
+    loader by rank, unless ``world_size`` asks for it.
     """
+    if setting.ranks == 1:
+        return _simulated(loader, setting, world_size)
+    setting.tell(share_of(loader, seconds=max(_SHARE_SECONDS, setting.seconds / 3)).encode())
+    try:
+        return _simulated(loader, setting, world_size)
+    except NotMeasured as error:
+        iterable, epochs = torch_private.reads_by_iteration(loader), bool(sampling.what_takes_epochs(loader))
+        return Shards((), "environment", 0, iterable, sampling.shuffles(loader), epochs, unsimulated=str(error))
+
+
+def beside(evidence: Shards, told: Mapping[int, str], world_size: int) -> Shards:
+    """The evidence with what the ranks of a job really have in common."""
+    shares = {rank: Share.decode(text) for rank, text in told.items()}
+    return replace(evidence, real=overlap(shares, world_size))
+
+
+def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     started = time.monotonic()
     found = simulate(loader, setting.build, insist=world_size is not None)
     budget = max(_SECONDS, setting.seconds) if setting.bench else _SECONDS
@@ -100,39 +128,12 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
 
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:
     """Fail for shares that overlap, miss samples, differ in length or keep their order though told the epoch."""
-    part = "".join(f"; {each}" for each in evidence.partly)
-    for world in evidence.worlds:
-        if world.unsharded:
-            code = "DL405" if evidence.iterable else "DL406"
-            return Verdict("failed", f"{_of(world)} read the same samples", (Advice(code, _SHARD),))
-        if world.error:
-            return Verdict("failed" if world_size else "inconclusive", f"{_of(world)} raise {world.error}{part}")
-        if world.repeated or world.lost:
-            seen = f"{world.repeated:,} samples come on several ranks, {world.lost:,} on none"
-            return Verdict("failed", f"{_of(world)}: {seen} of {evidence.size:,}{part}", (Advice("DL406", _SHARD),))
-        if world.unequal and (world_size or not evidence.iterable):
-            seen = f"{min(world.batches)} to {max(world.batches)} batches"
-            return Verdict("failed", f"{_of(world)} have {seen}: some wait for ever", (Advice("", _EQUAL),))
-    if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in evidence.worlds):
-        return Verdict("failed", "set_epoch changes nothing: ranks keep their order", (Advice("DL401", _EPOCH),))
-    padded = [f"{world.padding} at {world.world_size}" for world in evidence.worlds if world.padding]
-    told = f"{', '.join(str(world.world_size) for world in evidence.worlds)} ranks: disjoint and complete"
-    told += f"; padding repeats {', '.join(padded)}" if padded else ""
-    if cut := [f"{world.dropped} at {world.world_size}" for world in evidence.worlds if world.dropped]:
-        told += f"; the rest that does not go round is left out, {', '.join(cut)}"
-    if uneven := [str(world.world_size) for world in evidence.worlds if world.unequal]:
-        told += f"; shares of different lengths with {', '.join(uneven)}"
-    advice = (Advice("DL409", _PADDED),) if padded and not evidence.shuffles else ()
-    if evidence.same_seeds_needed:
-        return Verdict("inconclusive", f"{told}, only where all ranks have the same random state{part}", advice)
-    return Verdict("passed", told + part, advice)
-
-
-def _of(world: World) -> str:
-    return f"{world.world_size} ranks"
-
-
-_SHARD = "give each rank its share: a DistributedSampler, or samples[rank::world_size]"
-_EQUAL = "pad or cut the shares to one length, as DistributedSampler does"
-_EPOCH = "derive the order from the epoch that set_epoch is told"
-_PADDED = "padding counts some samples twice in a metric: give evaluation its own sampler, without padding"
+    if evidence.real is None:
+        return verdict_of_worlds(evidence, world_size)
+    real = verdict_of(evidence.real, insist=world_size is not None)
+    if real.outcome == "failed" or not evidence.worlds:
+        return real
+    simulated = verdict_of_worlds(evidence, world_size)
+    worse = min(real, simulated, key=lambda verdict: ("failed", "inconclusive", "passed").index(verdict.outcome))
+    reasons = [each.reason for each in (real, simulated) if each.outcome == worse.outcome]
+    return replace(worse, reason="; simulated: ".join(reasons))

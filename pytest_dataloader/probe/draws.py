@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FaultKind = Literal[
     "frozen_generator", "constant_seed", "epoch_repeating_seed", "repeating_loader_seed", "reseeding_per_sample",
-    "same_content", "same_seed_on_ranks",
+    "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
 ]  # fmt: skip
 Place = tuple[int, int]
 """Epoch and worker."""
@@ -112,6 +112,19 @@ class Draws:
             if self.repeats or call.kind != "sample" or call.number > 0:
                 yield call
 
+    def begun_from(self) -> dict[str, list[str]]:
+        """The states, by generator, from which draws were made that do not depend on the sample alone.
+
+        Of the first epoch: processes that live longer begin the next where displaced generators were left.
+        """
+        found = {}
+        calls = [call for call in self._after_beginning(self.calls) if call.epoch == 0 and self.is_natural(call)]
+        for name in self.drawn:
+            if self.constant_streams(name) or self.reseeded(name):
+                continue
+            found[name] = sorted({call.before[name].state for call in calls if call.moved(name)})
+        return found
+
     def faults(self, *, shuffles: bool, functions: Mapping[str, str]) -> tuple[Fault, ...]:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
@@ -178,6 +191,22 @@ class Draws:
             return ()
         contents = {place: self._contents(calls, True) for place, calls in _by_place(self.calls).items()}
         return _sharing({place: {repr(made)} for place, made in contents.items() if len(made) >= _TELLING}, 1)
+
+
+def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[Fault, ...]:
+    """The generators from which two ranks draw the same numbers; ``states`` are those that ranks drew from, by name."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for (one, mine), (other, theirs) in itertools.combinations(sorted(states.items()), 2):
+        same = [name for name in mine if len(set(mine[name]) & set(theirs.get(name, ()))) >= _SHARED]
+        if same:
+            found[one, other] = same
+    if not found:
+        return ()
+    names = dict.fromkeys(itertools.chain.from_iterable(found.values()))
+    pairs = [f"{one} and {other}" for one, other in found]
+    more = f", and {len(pairs) - 3} pairs more" if len(pairs) > 3 else ""
+    detail = f"ranks {', '.join(pairs[:3])}{more}"
+    return (Fault("same_draws_on_ranks", " and ".join(names), ("ranks",), detail),)
 
 
 def _place(entry: Entry) -> Place:

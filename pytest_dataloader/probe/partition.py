@@ -56,7 +56,9 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     complete = all(view.complete for view in views)
     expected = Counter(whole)
     found = Counter(itertools.chain.from_iterable(shares))
-    more, less = (found - expected, expected - found) if complete else (Counter[Any](), Counter[Any]())
+    # A sample that one rank alone does not have is its reader's own: a rank may have a dataset that others do not.
+    own = Counter({sample: 1 for sample in found if sample not in expected})
+    more, less = (found - expected - own, expected - found) if complete else (Counter[Any](), Counter[Any]())
     doubled = not whole or not complete or found.total() >= len(views) * expected.total()
     unsharded = len(views) > 1 and not error and doubled and _is_unsharded(shares, complete)
     padding = more.total() if more.total() <= slack and not unsharded else 0

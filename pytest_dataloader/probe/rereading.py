@@ -30,3 +30,14 @@ def plan(loader: Any, workers: int) -> list[Any]:
         indices = (indices * _SAMPLES)[:_SAMPLES]
         once = [indices[at : at + size] for at in range(0, len(indices), size)] if batched else indices
     return [each for _ in range(2) for each in once for _ in range(workers)]
+
+
+def functions(loader: Any) -> dict[str, str]:
+    """The user's functions that make samples, by the kind of call."""
+    name = type(loader.dataset).__name__
+    read = "__iter__" if torch_private.reads_by_iteration(loader) else "__getitem__"
+    return {
+        "sample": f"{name}.{read}",
+        "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__name__),
+        "start": getattr(loader.worker_init_fn, "__qualname__", type(loader.worker_init_fn).__name__),
+    }

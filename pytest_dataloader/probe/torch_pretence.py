@@ -15,18 +15,37 @@ def pretend_worker(number: int, workers: int, seed: int, dataset: Any) -> None:
     worker._worker_info = worker.WorkerInfo(id=number, num_workers=workers, seed=seed, dataset=dataset)
 
 
+_FORGOTTEN: list[Any] = []
+"""Groups that a child no longer knows: dropped, they would wait for threads that only the parent has."""
+
+
 def pretend_rank(rank: int, world: int) -> None:
     """Have ``torch.distributed`` answer as that rank, by torch's own group that exchanges nothing.
 
-    For forked children alone; without effect where the group is missing (torch built without distributed) or a real
-    one exists already.
+    For forked children alone, which forget the group that their parent is in; without effect where torch was built
+    without distributed.
     """
     try:
         import torch.distributed as dist
         from torch.testing._internal.distributed.fake_pg import FakeStore
 
-        if dist.is_available() and not dist.is_initialized():
-            store = FakeStore()
-            dist.init_process_group("fake", store=store, rank=rank, world_size=world)
+        if dist.is_available():
+            if dist.is_initialized():
+                _forget_groups()
+            dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
     except (ImportError, AttributeError, RuntimeError, ValueError):
         return
+
+
+def _forget_groups() -> None:
+    from torch.distributed import distributed_c10d
+
+    untyped: Any = distributed_c10d
+    known = untyped._world
+    for name in ("pg_map", "pg_names", "pg_group_ranks", "pg_backend_config", "tags_to_pg", "pg_to_tag"):
+        groups = getattr(known, name)
+        _FORGOTTEN.append(dict(groups))
+        groups.clear()
+    _FORGOTTEN.append(known.default_pg)
+    known.default_pg, known.group_count = None, 0
+    untyped._unregister_all_process_groups()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dataloader import loaders
 from pytest_dataloader.ranks import ENDED, LEFT, Job, Place, place_in
 
 if TYPE_CHECKING:
@@ -83,10 +84,41 @@ def test_a_rank_that_left_the_test_or_the_run_is_not_waited_for(join: Callable[[
     closing.join()
 
 
+def test_ranks_compare_before_they_gather_and_nobody_waits_for_one_that_passed_over(
+    join: Callable[[int, int], Job],
+) -> None:
+    jobs = [join(rank, 3) for rank in range(3)]
+
+    def take_part(job: Job) -> dict[int, str]:
+        job._seconds = 3600.0
+        compared = {} if job.place.rank == 2 else job.compare("shards", "t.py::t", f"share {job.place.rank}")
+        job.gather("shards", "t.py::t", "verdict")
+        return compared
+
+    with ThreadPoolExecutor(3) as pool:
+        for _ in range(2):  # the second time, what was told the first is not heard again
+            assert list(pool.map(take_part, jobs)) == [*[{0: "share 0", 1: "share 1"}] * 2, {}]
+
+
+def test_a_callable_that_takes_a_rank_is_told_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.utils.data import DataLoader
+
+    for name, value in ENVIRON.items():
+        monkeypatch.setenv(name, value)
+    told = []
+
+    def make(rank: int, world_size: int) -> Any:
+        told.append((rank, world_size))
+        return DataLoader([1, 2])  # type: ignore[arg-type]  # a list is indexed like a dataset
+
+    loaders.call(make, "make")
+    assert told == [(1, 4)]
+
+
 LOADERS = """
 import os, signal
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 RANK, FAULT = os.environ["RANK"], os.environ.get("FAULT", "")
 
@@ -102,11 +134,28 @@ class Numbers(Dataset):
 
 def make():
     return DataLoader(Numbers(), batch_size=16)
+
+class Noisy(Numbers):
+    def __getitem__(self, index):
+        return float(index), torch.rand(2)
+
+def sharded():
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("gloo")
+    return DataLoader(Noisy(), batch_size=16, sampler=DistributedSampler(Noisy()))
+
+def unsharded():
+    torch.manual_seed(0)
+    return DataLoader(Noisy(), batch_size=16, shuffle=True)
 """
 
 
 def launched(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fault: str
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    targets: tuple[str, ...] = ("make",),
+    checks: tuple[str, ...] = ("throughput",),
 ) -> subprocess.CompletedProcess[str]:
     pytester.makepyfile(data=LOADERS)
     monkeypatch.setenv("FAULT", fault)
@@ -121,10 +170,15 @@ def launched(
         "no:memray",
         "--dataloader-bench",
     )
-    target = ("--dataloader-seconds=0.3", "--dataloader-target=train=data:make", "--dataloader-json=out.json")
+    told = [
+        f'[tool.pytest-dataloader.targets.{name}]\nloader = "data:{name}"\nworld_size = {ranks}' for name in targets
+    ]
+    pytester.makepyprojecttoml("\n".join(told))
+    target = ("--dataloader-seconds=0.3",)
+    items = (f"pyproject.toml::{name}::{check}" for name in targets for check in checks)
     return subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *ours, *target,
-         "dataloader-target::train::throughput"],
+         "--dataloader-json=out.json", *items],
         cwd=pytester.path, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
 
@@ -151,6 +205,20 @@ def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
     assert "throughput: rank 1 of 2: raised KeyError: 'no label'" in done.stdout
     check = json.loads((pytester.path / "out.json").read_text())["loaders"][0]["checks"]["throughput"]
     assert [rank["verdict"] for rank in check["ranks"]] == ["passed", "failed"]
+
+
+def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = launched(pytester, monkeypatch, "", ("sharded", "unsharded"), ("randomness", "shards"))
+    assert done.returncode != 0
+    sharded, unsharded = (
+        {name: (check["verdict"], check["reason"]) for name, check in loader["checks"].items()}
+        for loader in json.loads((pytester.path / "out.json").read_text())["loaders"]
+    )
+    assert [verdict for verdict, _ in sharded.values()] == ["passed", "passed"], sharded
+    assert "the 2 ranks of this job are disjoint; simulated: 2 ranks" in sharded["shards"][1]
+    assert [verdict for verdict, _ in unsharded.values()] == ["failed", "failed"], unsharded
+    assert "torch gave the same numbers to all ranks (ranks 0 and 1)" in unsharded["randomness"][1]
+    assert "the 2 ranks of this job" in unsharded["shards"][1]
 
 
 def test_a_rank_that_dies_ends_all_with_what_is_known(

@@ -172,3 +172,28 @@ def test_faults_follow_from_states(entries: list[Entry], kinds: list[str]) -> No
     draws = Draws(entries, {"sample": 2, "collate": 2}, True, {})
     functions = {"sample": "Rows.__getitem__", "collate": "collate", "start": "init"}
     assert [fault.kind for fault in draws.faults(shuffles=True, functions=functions)] == kinds
+
+
+def told_by(loader: Any) -> str:
+    told = list[str]()
+    measure(loader, setting=Setting(ranks=2, tell=told.append))
+    return told[-1]
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}])
+def test_ranks_that_draw_the_same_numbers_are_named(options: dict[str, Any]) -> None:
+    def rank(seed: int) -> str:
+        torch.manual_seed(seed)
+        return told_by(DataLoader(Drawing(), batch_size=4, **options))
+
+    with torch.random.fork_rng(devices=[]):
+        told = {0: rank(1), 1: rank(2), 2: rank(1)}
+        seen = measure(DataLoader(Drawing(), batch_size=4, **options), setting=QUICK)
+    assert randomness.beside(seen, {0: told[0], 1: told[1]}, 2).faults == ()
+    verdict = judge(randomness.beside(seen, told, 3))
+    assert (verdict.outcome, verdict.reason) == ("failed", "torch gave the same numbers to all ranks (ranks 0 and 2)")
+
+
+class Drawing(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return torch.rand(2)
