@@ -170,10 +170,8 @@ def launched(
         "no:memray",
         "--dataloader-bench",
     )
-    told = [
-        f'[tool.pytest-dataloader.targets.{name}]\nloader = "data:{name}"\nworld_size = {ranks}' for name in targets
-    ]
-    pytester.makepyprojecttoml("\n".join(told))
+    table = '[tool.pytest-dataloader.targets.{0}]\nloader = "data:{0}"\nworld_size = 2'
+    pytester.makepyprojecttoml("\n".join(map(table.format, targets)))
     target = ("--dataloader-seconds=0.3",)
     items = (f"pyproject.toml::{name}::{check}" for name in targets for check in checks)
     return subprocess.run(
