@@ -7,13 +7,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types docs check clean
+.PHONY: demo test libraries lint types docs check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(TESTS)
+
+# The tests with loaders of accelerate, datasets, Lightning and webdataset, which are skipped where those are missing.
+libraries: $(VENV)/.installed-libraries
+	$(BIN)/python -m pytest tests/libraries
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -46,6 +46,7 @@ class _FixtureCheck:
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
 
+        given = tuple(map(loaders.loader_inside, given))
         foreign = [loader for loader in given if not loaders.is_dataloader(loader)]
         if foreign:
             misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(foreign[0])}"
@@ -70,7 +71,7 @@ class _RankedCheck(_FixtureCheck):
         from pytest_dataloader import loaders
         from pytest_dataloader.errors import BadTarget
 
-        if loaders.is_dataloader(loader) or not callable(loader):
+        if loaders.is_dataloader(loaders.loader_inside(loader)) or not callable(loader):
             return self._examine(self._check, limits, loader)
         try:
             made = loaders.call(loader, getattr(loader, "__qualname__", type(loader).__name__))

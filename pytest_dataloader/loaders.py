@@ -31,6 +31,17 @@ def is_dataloader(value: object) -> bool:
     return data is not None and isinstance(value, data.DataLoader)
 
 
+def loader_inside(value: Any) -> Any:
+    """The DataLoader that feeds a pipeline, such as webdataset's WebLoader; anything else as it is.
+
+    What the pipeline does to batches afterwards, in the main process, is not part of it.
+    """
+    stages = getattr(value, "pipeline", None)
+    if not is_dataloader(value) and isinstance(stages, list) and stages and is_dataloader(stages[0]):
+        return stages[0]
+    return value
+
+
 def what_instead(value: object) -> str:
     """Say what a value is that is no DataLoader, and how to get one from it."""
     data = sys.modules.get("torch.utils.data")
@@ -88,6 +99,7 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
     Raises BadTarget that says what went wrong, with the user's own frames where their code raised.
     """
     value, seen = _resolve(reference, roots)
+    value = loader_inside(value)
     if is_dataloader(value):
         return value
     if not callable(value):
@@ -98,7 +110,7 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
 def function_of(reference: str, roots: Sequence[Path]) -> Any:
     """The callable that MODULE:ATTR is; None where it is the loader itself."""
     value, _ = _resolve(reference, roots)
-    return None if is_dataloader(value) else value
+    return None if is_dataloader(loader_inside(value)) else value
 
 
 def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
@@ -162,7 +174,7 @@ def call(function: Any, seen: str) -> Any:
     except ValueError:  # a builtin without a signature: the call will tell
         pass
     try:
-        loader = function(**told)
+        loader = loader_inside(function(**told))
     except (Exception, SystemExit) as error:
         raise BadTarget(f"{seen}() raised {explain(error)}") from None
     if not is_dataloader(loader):

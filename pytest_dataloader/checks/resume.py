@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe import sampling
 from pytest_dataloader.probe.continuation import Resumption, chosen_stops, continued
 from pytest_dataloader.probe.ranks import rank_arguments
 from pytest_dataloader.probe.resumption import Overhead, resume, run_through, snapshot_overhead, stable_parts
@@ -48,9 +49,10 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     throughout, which cannot be told apart.
     """
     started = time.monotonic()
-    if not all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict")):
+    wrapped = [loader, *sampling.loaders_inside(loader)]
+    if not all(callable(getattr(each, name, None)) for each in wrapped for name in ("state_dict", "load_state_dict")):
         raise NotMeasured(
-            f"{type(loader).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
+            f"{type(wrapped[-1]).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
         )
     seconds = max(_SECONDS, setting.seconds / 3) if setting.bench else _SECONDS
     run = run_through(loader, seed=1, most=_MOST, seconds=seconds)

@@ -123,7 +123,10 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     by_batches = batches is not None and sampling.named_sampler(loader) is batches
     each = (getattr(loader, "batch_size", None) or 1) if by_batches or loader.drop_last else 1
     drops = bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False))
-    return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops)
+    # Streams are padded to whole batches of all ranks, by each worker, as accelerate's IterableDatasetShard does.
+    pads = size * (loader.batch_size or 1) * max(1, loader.num_workers) - 1
+    streams = torch_private.reads_by_iteration(loader)
+    return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops, pads=pads if streams else 0)
 
 
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:

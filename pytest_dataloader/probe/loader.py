@@ -174,7 +174,8 @@ class Borrowed:
             vars(copy)[name] = self._copy(vars(copy)[name])
         if not inner:
             self._sizes = self._count_indices(copy)
-        self._prepare(copy)
+        if "dataset" in vars(copy):  # a loader may be a wrapper that takes all it has from the one inside
+            self._prepare(copy)
         for name, value in list(vars(copy).items()):
             if torch_private.is_iterator(value):  # made once and kept for ever, as timm's MultiEpochsDataLoader does
                 vars(copy)[name] = torch_private.new_iterator(copy)
@@ -198,8 +199,9 @@ def borrow(
 ) -> AbstractContextManager[Borrowed]:
     """A copy of ``loader`` to measure; afterwards no worker is left and what iterating changed is put back.
 
-    ``in_process`` makes the copy load in this process, whatever num_workers says. ``prepare`` is called with the copy,
-    and with those of loaders inside it, before they make an iterator. Raises as ``borrow_as`` does.
+    ``in_process`` makes the copy load in this process, whatever num_workers says. ``prepare`` is called with the copy
+    and with those of loaders inside it, where they hold a dataset of their own, before they make an iterator.
+    Raises as ``borrow_as`` does.
     """
     return borrow_as(functools.partial(Borrowed, in_process=in_process, prepare=prepare), loader)
 

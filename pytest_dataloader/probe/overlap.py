@@ -80,7 +80,10 @@ def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
     complete = all(share.all_given if by == "indices" else share.all_read for _, share in ranked)
     drops = any(share.drops for _, share in ranked)
     slack = world_size * (first.batch_size if drops else 1) - 1
-    padding = repeated if by == "indices" and repeated <= slack else 0
+    if by == "contents":  # streams are padded to whole batches of all ranks, by each worker
+        each = world_size * first.batch_size * max(1, len(first.contents)) - 1
+        slack = each if complete and len({count.total() for count in counts}) == 1 else 0
+    padding = repeated if repeated <= slack else 0
     everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
     expected = len(thinned(range(first.size), one_in)) if everybody else 0
     lost = max(0, expected - len(union)) * one_in if everybody else 0
@@ -158,7 +161,7 @@ def verdict_of(seen: Overlap, *, insist: bool) -> Verdict:
         if seen.by == "indices" and not seen.shuffles and not insist:
             return Verdict("inconclusive", f"{told}: right for an evaluation on every rank, wrong in training", shard)
         return Verdict("failed", told, shard)
-    shared = seen.repeated if seen.by == "indices" else _shared(seen)
+    shared = seen.repeated if seen.by == "indices" or not seen.repeated else _shared(seen)
     if shared and not seen.replaces:
         if seen.whole:
             told = f"{ranks}: each reads all {max(seen.samples):,} samples, in orders of their own"

@@ -46,10 +46,11 @@ class World:
         return not (self.repeated or self.lost or self.unsharded or self.error)
 
 
-def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops: bool) -> World:
+def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops: bool, pads: int = 0) -> World:
     """Hold the shares of all ranks against ``whole``, what one rank alone reads.
 
-    ``slack`` samples may be repeated to make shares equal, or dropped to the same end.
+    ``slack`` samples may be repeated to make shares equal, or dropped to the same end; ``pads`` may be repeated by
+    shares that are equal.
     """
     error = next((view.error for view in views if view.error), "")
     shares = [view.epochs[0] if view.epochs else () for view in views]
@@ -60,8 +61,9 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     own = Counter({sample: 1 for sample in found if sample not in expected})
     more, less = (found - expected - own, expected - found) if complete else (Counter[Any](), Counter[Any]())
     doubled = not whole or not complete or found.total() >= len(views) * expected.total()
-    unsharded = len(views) > 1 and not error and doubled and _is_unsharded(shares, complete)
-    padding = more.total() if more.total() <= slack and not unsharded else 0
+    unsharded = len(views) > 1 and not error and doubled and _is_unsharded(views, shares, complete)
+    most = max(slack, pads) if len(set(map(len, shares))) == 1 else slack
+    padding = more.total() if more.total() <= most and not unsharded else 0
     lost = less.total()
     # Cutting a rest that does not go round is what drop_last does, and what people do by hand.
     dropped = lost if lost <= slack and (drops or len(set(map(len, shares))) == 1) else 0
@@ -82,11 +84,21 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     )
 
 
-def _is_unsharded(shares: Sequence[Sequence[Any]], complete: bool) -> bool:
+def _is_unsharded(views: Sequence[View], shares: Sequence[Sequence[Any]], complete: bool) -> bool:
     if not shares[0]:
         return False
     if complete:
         return all(Counter(share) == Counter(shares[0]) for share in shares)
-    length = min(map(len, shares))
-    alike = all(share[:length] == shares[0][:length] for share in shares)
-    return alike and len(set(shares[0][:length])) > 1
+    # Each worker was cut off on its own: only their beginnings can be laid beside each other.
+    begun = list(zip(*(_of_workers(view, share) for view, share in zip(views, shares, strict=True)), strict=False))
+    compared = [[part[: min(map(len, parts))] for part in parts] for parts in begun]
+    alike = all(part == parts[0] for parts in compared for part in parts)
+    return alike and len(set(itertools.chain.from_iterable(parts[0] for parts in compared))) > 1
+
+
+def _of_workers(view: View, share: Sequence[Any]) -> list[Sequence[Any]]:
+    """What each worker of a rank read."""
+    if sum(view.per_worker) != len(share):
+        return [share]
+    ends = list(itertools.accumulate(view.per_worker))
+    return [share[end - size : end] for size, end in zip(view.per_worker, ends, strict=True)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.loaders import loader_inside
 from pytest_dataloader.probe import forked, torch_pretence, torch_private
 from pytest_dataloader.probe.content import digest
 from pytest_dataloader.probe.generators import seed_child
@@ -110,7 +111,7 @@ class Simulation:
             return with_rank(self.loader, rank, world)
         if self.build is None:
             return self.loader
-        return self.build(**(rank_arguments(self.build, rank, world) or {}))
+        return loader_inside(self.build(**(rank_arguments(self.build, rank, world) or {})))
 
 
 def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> Simulation:

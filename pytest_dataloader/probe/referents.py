@@ -25,8 +25,15 @@ _OPAQUE = (
     types.GetSetDescriptorType,
 )
 _FOREIGN = frozenset(
-    {"torch", "numpy", "pandas", "pyarrow", "PIL", "cv2", "torchvision", "pytest", "pytest_dataloader"}
-)
+    {
+        "PIL", "accelerate", "boto3", "botocore", "cv2", "datasets", "dill", "fsspec", "httpx", "huggingface_hub",
+        "lightning", "lightning_fabric", "lightning_utilities", "multiprocess", "numpy", "pandas", "pyarrow", "pytest",
+        "pytest_dataloader", "pytorch_lightning", "requests", "streaming", "tokenizers", "torch", "torchdata",
+        "torchmetrics", "torchvision", "tqdm", "transformers", "webdataset", "yaml",
+    }
+)  # fmt: skip
+"""Libraries whose code, module globals and classes are not looked into. A datasets.IterableDataset leads to 3,000 of
+their functions: 0.14 s for each of 400 walks."""
 
 _PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 SCALED = 1 << 20

@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe import forked, torch_private
+from pytest_dataloader.loaders import loader_inside
+from pytest_dataloader.probe import forked, sampling, torch_private
 from pytest_dataloader.probe.content import leaves
 from pytest_dataloader.probe.generators import seed_child
 
@@ -71,6 +72,7 @@ def resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, *, most: in
 
 def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterrupted:
     seed_child(seed)
+    _begin_anew(loader)
     stops: list[Stop] = []
     epochs, ended = [], []
     started, count = time.monotonic(), 0
@@ -102,7 +104,8 @@ def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterru
 
 def _resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, most: int) -> Resumed:
     seed_child(1000 + stop.batches)
-    made = loader if build is None else build()
+    made = loader if build is None else loader_inside(build())
+    _begin_anew(made)
     epochs: list[tuple[Batch, ...]] = []
     with _workers_stopped(made):
         try:
@@ -116,6 +119,17 @@ def _resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, most: int)
         except Exception as error:
             return Resumed(error=f"{type(error).__name__}: {error}")
     return Resumed(tuple(epochs))
+
+
+_LEFT_TO_PARENT: list[Any] = []
+"""Iterators of the parent process: dropped, they would end its workers."""
+
+
+def _begin_anew(loader: Any) -> None:
+    """In a child: forget iterators of the parent, as accelerate makes one to ask a StatefulDataLoader for its state."""
+    for each in (loader, *sampling.loaders_inside(loader)):
+        _LEFT_TO_PARENT.extend(value for value in vars(each).values() if torch_private.is_iterator(value))
+        torch_private.forget_iterations(each)
 
 
 @contextlib.contextmanager

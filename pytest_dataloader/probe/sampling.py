@@ -113,3 +113,10 @@ def named_sampler(loader: Any) -> Any:
     batches = getattr(loader, "batch_sampler", None)
     own = batches is not None and type(batches).__module__.partition(".")[0] not in ("torch", "torchdata")
     return batches if own else inner_sampler(loader)
+
+
+def loaders_inside(loader: Any) -> list[Any]:
+    """Loaders that a loader keeps as attributes: accelerate's wrap the user's."""
+    from torch.utils.data import DataLoader
+
+    return [value for value in vars(loader).values() if isinstance(value, DataLoader)]

@@ -116,6 +116,12 @@ def test_few_contents_in_common_are_inconclusive() -> None:
     assert said(streamed(range(100)), streamed(range(90, 190))).outcome == "inconclusive"
 
 
+def test_streams_that_are_padded_to_whole_batches_are_not_accused() -> None:
+    padded = [streamed([*range(40), *range(90, 98)], batch_size=8), streamed([*range(50, 90), *range(8)], batch_size=8)]
+    assert said(*padded).reason.endswith("are disjoint; padding repeats 8")
+    assert said(*(dataclasses.replace(each, batch_size=2) for each in padded)).outcome == "inconclusive"
+
+
 def test_samples_that_are_alike_by_nature_accuse_nobody() -> None:
     assert said(streamed([row % 10 for row in range(90)]), streamed([row % 9 for row in range(90)])).outcome == "passed"
 
