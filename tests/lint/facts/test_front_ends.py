@@ -97,7 +97,7 @@ b
 f'{a}' 'l'
 'm'
 x = 'a' f'{b}{c:{d}}' "e" rf'{f!r:>{g}}' 'h' f'{i=}', f'' f"", f'{{}}' f'{a}', rf'\\N{a}' f'\\N{BULLET}{b}'
-x = f'{(a)}', f'{a, b}', f'{(a, b)}', f'{a for a in b}', f'{lambda_(c=1, *d)}', f'{a[1, 2]}'
+x = f'{(a)}', f'{a, b}', f'{(a, b)}', f'{(a for a in b)}', f'{lambda_(c=1, *d)}', f'{a[1, 2]}'
 x = f'{a.b(c)[d]}', f'{"a" "b"}'
 x = f'''
 {a
