@@ -160,11 +160,20 @@ def _inside(ev: Evaluator, site: Site, loop: LoopNode) -> bool:
 
 def is_left_by_break(loop: LoopNode) -> bool:
     """Whether a ``break`` of its own, not one of a loop inside it, can leave a loop."""
+    return _has_jump(loop, "break")
+
+
+def goes_on_early(loop: LoopNode) -> bool:
+    """Whether a ``continue`` of its own can begin the next pass of a loop."""
+    return _has_jump(loop, "continue")
+
+
+def _has_jump(loop: LoopNode, wanted: str) -> bool:
     waiting: list[t.Stmt] = [] if isinstance(loop, t.Generator) else list(loop.body)
     while waiting:
         stmt = waiting.pop()
         match stmt:
-            case t.Jump(kind="break"):
+            case t.Jump(kind=kind) if kind == wanted:
                 return True
             case t.If():
                 waiting += (*stmt.body, *stmt.orelse)

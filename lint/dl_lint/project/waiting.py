@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.values import Batch, alternatives
+from dl_lint.project import context
+from dl_lint.project.values import Batch, Loader, Value, Wrapped, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
@@ -18,10 +19,38 @@ PARTS = frozenset({"keys", "values", "items"})
 
 def delays(project: Project, transfer: Transfer) -> bool:
     """Whether batch after batch is copied, with something else to do meanwhile."""
-    for loop in project.repeating(transfer.call):
+    around = project.repeating(transfer.call)
+    begun_anew = {outer for loop in around if _ends_at_once(project, loop) for outer in (loop, *project.repeating(loop))}
+    for loop in around:
+        if loop in begun_anew:
+            continue
         if not _is_over_one_batch(project, loop) and not _copies_one_batch(project, transfer, loop):
             return not _is_waited_for(project, transfer.call)
     return False
+
+
+def _ends_at_once(project: Project, loop: LoopNode) -> bool:
+    """Whether a loop over a loader itself, not over an iterator that goes on later, always ends with its first batch.
+
+    What repeats such a loop starts the loader each time, beside which waiting for one copy is nothing.
+    """
+    if not isinstance(loop, t.For) or not _is_of_loaders(project.value(loop.iter)):
+        return False
+    arms = project.site(loop).scope.file.arms.get(loop, ())
+    ends = any(arm.kind == "for" and arm.exits in ("break", "leave") for arm in arms)
+    return ends and not context.goes_on_early(loop)
+
+
+def _is_of_loaders(value: Value) -> bool:
+    for one in alternatives(value):
+        match one:
+            case Loader():
+                continue
+            case Wrapped(kind=kind, inner=inner) if kind != "iter" and inner and all(map(_is_of_loaders, inner)):
+                continue
+            case _:
+                return False
+    return True
 
 
 def _is_over_one_batch(project: Project, loop: LoopNode) -> bool:

@@ -14,7 +14,7 @@ themselves, so nothing else has to change.
 
 Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
 `float()` or a mask returns (new, pageable memory), batches of a loader prepared by accelerate, which are on the device
-already, and copies right before a synchronise.
+already, copies right before a synchronise, and loops that always end with the first batch.
 
 ## Example
 

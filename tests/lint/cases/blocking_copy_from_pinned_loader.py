@@ -372,3 +372,79 @@ def of_any_kind(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for batch in loader:
         model(to_device(batch))
+
+
+# --- one batch --------------------------------------------------------------------------------
+
+
+def only_the_first(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))
+        break
+
+
+def the_first_is_returned(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for step, (images, _) in enumerate(tqdm(loader)):
+        with torch.no_grad():
+            scores = model(images.to(device))
+        if step:
+            print(step)
+        return scores
+
+
+def pictures_after_each_epoch(model, dataset, train):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for _ in range(10):
+        train()
+        for images, _ in loader:
+            model(images.to(device))
+            break
+
+
+def some_epochs_end_early(model, dataset, quick):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))  # expect
+        if quick:
+            break
+
+
+def the_first_of_a_kind(model, dataset, rare):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        scores = model(images.to(device))  # expect
+        if not rare(scores):
+            continue
+        break
+
+
+def one_of_an_iterator_in_each_step(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    batches = iter(loader)
+    for _ in range(1000):
+        for images, _ in batches:
+            model(images.to(device))  # expect
+            break
+
+
+def tried_again(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, _ in loader:
+        while True:
+            model(images.to(device))  # expect
+            break
+
+
+def on_device(images):
+    return images.to(device)  # expect
+
+
+def one_and_all(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, _ in loader:
+        model(on_device(images))
+        break
+    for images, _ in loader:
+        model(on_device(images))
