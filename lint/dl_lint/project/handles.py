@@ -51,7 +51,6 @@ _METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
 
 _ATTRIBUTES = frozenset({"variables", "root", "groups"})
 
-
 _POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"})
 """Attributes of a file that say nothing of its position; what has the descriptor reads with ``os.pread``."""
 
@@ -77,10 +76,13 @@ def opened(value: Value) -> Iterator[Made]:
 
 
 def _behind(value: Derived) -> Iterator[Made]:
-    """``file["images"]``, ``connection.cursor()``; not ``file["images"][:]``, which is data."""
+    """``file["images"]``, ``file.get("images")``, ``connection.cursor()``; not ``file["images"][:]``, which is data."""
     base, parts = value.base, 0
     if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key in _METHODS:
         yield from opened(base.base)
+        return
+    if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key == "get":
+        yield from (one for one in opened(base.base) if one.name == "h5py.File")
         return
     inner: Value = value
     while isinstance(inner, Derived) and (inner.step == "item" or inner.key in _ATTRIBUTES):

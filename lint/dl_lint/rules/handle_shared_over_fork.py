@@ -8,7 +8,8 @@ that are closed again, opened in the worker or read with `os.pread` are left alo
 ## Why is this bad?
 Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
 another one seeks. Of 400 samples read by two workers 3 were wrong, without an error; a zip archive fails with
-`Bad CRC-32`; HDF5, LMDB and SQLite forbid it outright. Under spawn and forkserver most handles cannot be pickled.
+`Bad CRC-32`. HDF5 and SQLite forbid it outright, and so does LMDB, whose environments are memory maps with a table of
+readers and must not be used after a fork. Under spawn and forkserver most handles cannot be pickled.
 
 ## Example
 ```python
@@ -77,6 +78,16 @@ REMEDY = (
     "that every worker has its own"
 )
 
+_POSITION = "forked workers share it, and its position, so that they read each other's bytes"
+
+_HARM = {
+    "an LMDB environment": "forked workers inherit its memory map and its lock table, and LMDB forbids using an "
+    "environment in a process that did not open it",
+    "an SQLite connection": "forked workers share it, and SQLite forbids using a connection in a process that did not "
+    "open it",
+}
+"""What goes wrong with the handles that have no position, by their names."""
+
 
 @rule("DL303", severity="bug")
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
@@ -92,7 +103,7 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             message += (
                 "workers are spawned, and it cannot be pickled for them"
                 if shared.pickled
-                else "forked workers share it, and its position, so that they read each other's bytes"
+                else _HARM.get(handles.HANDLES[shared.made.name], _POSITION)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
             yield Finding(project.place(shared.made.call), message, REMEDY, related)

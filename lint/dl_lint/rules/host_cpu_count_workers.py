@@ -8,8 +8,9 @@ Finds `os.cpu_count()` and `multiprocessing.cpu_count()` whose result reaches `n
 
 The count is that of the host. A job that may use 4 of 104 CPUs (a container, a Slurm allocation, `taskset`) starts 104
 workers, each with its own copy of what it imports and its own prefetched batches; torch warns of it at run time and
-goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use. Neither knows a container's CPU quota
-(`cpu.max`), so a number that was measured for the job is better still.
+goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use; macOS and Windows do not have it, and
+from Python 3.13 `os.process_cpu_count()` works on all systems. None of them knows a container's CPU quota (`cpu.max`),
+so a number that was measured for the job is better still.
 
 ## Example
 
@@ -68,7 +69,8 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 project.place(count.call),
                 "this counts the CPUs of the host, not those that this process may use, and decides how many workers "
                 "a loader starts",
-                "count with `len(os.sched_getaffinity(0))`, or pass a number that was measured for the job",
+                "count with `len(os.sched_getaffinity(0))` (Linux only: macOS and Windows do not have it; from Python 3.13 "
+                "`os.process_cpu_count()` works on all), or pass a number that was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
             )

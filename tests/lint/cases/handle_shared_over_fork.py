@@ -468,3 +468,51 @@ class OpenedAndKeptEarly(Dataset):
     def __getitem__(self, index):
         with self.environment.begin() as transaction:
             return transaction.get(b"%d" % index)
+
+
+class GotByName(Dataset):
+    def __init__(self, path):
+        hf = h5py.File(path, "r")  # expect
+        self.input = hf.get("input")
+
+    def __getitem__(self, index):
+        return self.input[index]
+
+
+class GotFromGroup(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")  # expect
+        self.input = self.file["train"].get("input")
+
+    def __getitem__(self, index):
+        return self.input[index]
+
+
+class GotAndRead(Dataset):
+    def __init__(self, path):
+        hf = h5py.File(path, "r")
+        self.input = hf.get("input")[:]
+        self.target = np.array(hf.get("target"))
+
+    def __getitem__(self, index):
+        return self.input[index], self.target[index]
+
+
+class GotFromClosed(Dataset):
+    """What is wrong here is that the file is closed, which the first sample says."""
+
+    def __init__(self, path):
+        with h5py.File(path, "r") as hf:
+            self.input = hf.get("input")
+            self.length = len(self.input)
+
+    def __getitem__(self, index):
+        return self.input[index]
+
+
+class RowsInMemory(Dataset):
+    def __init__(self, path):
+        self.rows = sqlite3.connect(path).get("rows")
+
+    def __getitem__(self, index):
+        return self.rows[index]
