@@ -20,7 +20,8 @@ PARTS = frozenset({"keys", "values", "items"})
 def delays(project: Project, transfer: Transfer) -> bool:
     """Whether batch after batch is copied, with something else to do meanwhile."""
     around = project.repeating(transfer.call)
-    begun_anew = {outer for loop in around if _ends_at_once(project, loop) for outer in (loop, *project.repeating(loop))}
+    short = [loop for loop in around if _ends_at_once(project, loop)]
+    begun_anew = {*short, *(outer for loop in short for outer in project.repeating(loop))}
     for loop in around:
         if loop in begun_anew:
             continue
