@@ -97,10 +97,11 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
                 reads.setdefault(read.attribute, []).append(read)
         for attribute, found in reads.items():
             read = next((one for one in found if indexing.leads_to_file(project, one)), found[0])
-            for node in containers.python_objects_in(project, cls, attribute, read):
-                if node not in told and project.site(node).scope.file.linted:
-                    told.add(node)
-                    yield _finding(project, attribute, node, read)
+            filled = containers.python_objects_in(project, cls, attribute, read)
+            new = [node for node in filled if node not in told and project.site(node).scope.file.linted]
+            if new:
+                told.update(new)
+                yield _finding(project, attribute, sorted(new, key=project.place), read)
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -112,13 +113,17 @@ def _classes(project: Project) -> Iterator[Class]:
     yield from found
 
 
-def _finding(project: Project, attribute: str, node: t.Node, read: Indexed) -> Finding:
+def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed) -> Finding:
+    """One finding for an attribute, at the first of the places that fill it."""
     at = project.place(read.node)
     return Finding(
-        project.place(node),
+        project.place(filled[0]),
         f"`self.{attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of {at.path}) "
         "reads it: every worker comes to own a copy of all of them, as each read writes to a reference count",
         "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
         "byte array with an array of offsets",
-        (Related(at, "read here for each sample"),),
+        (
+            Related(at, "read here for each sample"),
+            *(Related(project.place(other), "or filled here") for other in filled[1:]),
+        ),
     )
