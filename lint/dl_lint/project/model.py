@@ -113,6 +113,10 @@ class Project:
         """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
         return self._tokens.mentions(self.evaluator.sites[near].scope.file, word)
 
+    def mentions_unlinted(self, near: t.Node, word: str) -> bool:
+        """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""
+        return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files)
+
     def are_near(self, one: t.Node, other: t.Node) -> bool:
         """Whether two nodes stand in the same sub-project."""
         return self._tokens.are_near(self.evaluator.sites[one].scope.file, self.evaluator.sites[other].scope.file)

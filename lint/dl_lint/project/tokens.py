@@ -34,6 +34,10 @@ class Tokens:
             self._found[key] = self._search(*key)
         return self._found[key]
 
+    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...]) -> bool:
+        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``."""
+        return self._search(self._top(file), word.encode(), frozenset(self.files.keys[one] for one in known))
+
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
         return one is other or self._top(one) == self._top(other)
 
@@ -51,7 +55,7 @@ class Tokens:
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
 
-    def _search(self, folder: str, word: bytes) -> bool:
+    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset()) -> bool:
         searched = 0
         for top, below, names in os.walk(folder):
             below[:] = [
@@ -60,7 +64,8 @@ class Tokens:
             for name in names:
                 if name.endswith((".py", ".ipynb", ".pyx")):
                     searched += 1
-                    if searched > MOST_FILES or self._holds(os.path.join(top, name), word):
+                    path = os.path.join(top, name)
+                    if searched > MOST_FILES or (path not in known and self._holds(path, word)):
                         return True
         return False
 

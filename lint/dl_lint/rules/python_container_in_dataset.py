@@ -16,7 +16,8 @@ container is pickled to every worker instead, which is as large and slower to st
 Numbers in an array or a tensor, and strings in a numpy array or a pyarrow table, have no reference counts.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
-iterable datasets, and datasets whose loaders have no workers.
+iterable datasets, datasets whose loaders have no workers, and classes whose objects the linted code only iterates and
+indexes where it makes them.
 
 ## Example
 
@@ -66,7 +67,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import containers, indexing, workers
+from dl_lint.project import containers, direct, indexing, workers
 from dl_lint.project.repetition import words
 from dl_lint.rule import Finding, Related, rule
 
@@ -108,7 +109,7 @@ def _classes(project: Project) -> Iterator[Class]:
     """The map-style datasets, and the classes of the objects that they keep and index in turn."""
     found: dict[Class, None] = {}
     for dataset in project.dataset_classes():
-        if dataset.kind == "map":
+        if dataset.kind == "map" and not direct.is_read_directly(project, dataset.cls):
             found.update(dict.fromkeys(workers.held(project, dataset.cls)))
     yield from found
 

@@ -816,3 +816,129 @@ class TwoOfThem(Dataset):
 
     def __getitem__(self, index):
         return self.rows[index], self.targets[index]
+
+
+# --- read on the spot -----------------------------------------------------------------------------
+
+
+class Walked(Dataset):
+    def __init__(self, path):
+        super(Walked, self).__init__()
+        self.rows = open(path).readlines()
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def convert(path, write):
+    walked = Walked(path)
+    print(len(walked), walked[0])
+    for number, row in enumerate(walked):
+        write(number, row)
+    for row in Walked(path + ".more"):
+        write(row)
+
+
+class HandedOn(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def hand_on(path, fit):
+    for row in HandedOn(path):
+        print(row)
+    dataset = HandedOn(path)
+    fit(dataset)
+
+
+class ReadInALambda(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def read_in_a_lambda(path, pool):
+    rows = ReadInALambda(path)
+    return pool.map(lambda index: rows[index], range(10))
+
+
+class Returned(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def make(path):
+    returned = Returned(path)
+    print(returned[0])
+    return returned
+
+
+class MadeByName(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def walk_made_by_name(path):
+    for row in MadeByName(path):
+        print(row)
+
+
+KINDS = {"plain": MadeByName}
+
+
+class ReadByAPool(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def read_by_a_pool(path, pool):
+    rows = ReadByAPool(path)
+    return pool.map(rows.__getitem__, range(10))
+
+
+class LoadsItself(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+    def loader(self, make_loader):
+        return make_loader(self)
+
+
+def load_itself(path, make_loader):
+    rows = LoadsItself(path)
+    return rows.loader(make_loader)
+
+
+class TriedOut(Dataset):
+    """Made for others: its own file only tries it."""
+
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+if __name__ == "__main__":
+    for row in TriedOut("rows.txt"):
+        print(row)
