@@ -1,0 +1,17 @@
+from torch.utils.data import Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class Kept(Dataset):
+    def __init__(self, path):
+        self.rows = open(path).readlines()  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]
