@@ -10,7 +10,8 @@ stand in another function or file, or belong to a Lightning Trainer.
 At the end of an epoch the workers exit; at the start of the next they are started again, import what they need and
 fill their queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the
 default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they were started
-with: where the dataset is changed between epochs they would not see it, so nothing is flagged there.
+with: where the dataset is changed between epochs, also through the loader's iterator, they would not see it, so nothing
+is flagged there. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory.
 
 ## Example
 
@@ -49,10 +50,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, hooks
+from dl_lint.project import alternatives, cadence, hooks, renewal
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Instance, Made
+from dl_lint.project.values import Made
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     for loader, again, loop in (*_repeated(project), *_given_to_trainers(project)):
         if loader.call in seen or not _starts_workers_again(project, loader):
             continue
-        if loop is not None and _changes_dataset(project, loader, again, loop):
+        if renewal.changes(project, loader, again, loop) or _is_rare(project, loader, again, loop):
             continue
         seen.add(loader.call)
         place = project.place(again)
@@ -118,24 +119,11 @@ def _left_to_callers(project: Project, loader: Loader) -> bool:
     return any(param.name == name and param.kind == "kwargs" for param in project.function_of(node).params)
 
 
-def _changes_dataset(project: Project, loader: Loader, again: t.Node, loop: LoopNode) -> bool:
-    """Whether the dataset is changed between epochs, by a method or an assignment; persistent workers would miss it."""
-    if not isinstance(again, t.For | t.While | t.Generator):
+def _is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
+    """Whether most epochs pass the loader by, so that persistent workers would idle, with what they hold."""
+    if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
         return False
-    datasets = {
-        one.call for one in alternatives(project.argument(loader, "dataset").value) if isinstance(one, Instance | Made)
-    }
-    for owner in hooks.touched_in(project, again, loop):
-        if isinstance(owner, t.Attribute) and owner.attr == "dataset" and _is_of(project, owner, loader):
-            return True
-        if any(isinstance(one, Instance | Made) and one.call in datasets for one in alternatives(project.value(owner))):
-            return True
-    return False
-
-
-def _is_of(project: Project, owner: t.Attribute, loader: Loader) -> bool:
-    """Whether ``owner`` is an attribute of ``loader``."""
-    return any(one.call is loader.call for one in project.iterated_loaders(owner.value)[0])
+    return cadence.only_now_and_then(project, loader, loop, again)
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:

@@ -359,3 +359,146 @@ def iterator_renewed(model, dataset, epochs):
                 iterator = iter(loader)
                 batch = next(iterator)
             model(batch)
+
+
+def go_over(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def close_augmentation(dataloader_iter):
+    dataloader_iter._dataset.augment = False
+
+
+def changed_through_the_iterator(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        batches = iter(loader)
+        if epoch == epochs - 15:
+            batches._dataset.augment = False
+        for batch in batches:
+            model(batch)
+
+
+def changed_by_a_helper(model, make_dataset, epochs):
+    loader = DataLoader(make_dataset(), num_workers=4)
+    for epoch in range(epochs):
+        batches = iter(loader)
+        if epoch == epochs - 15:
+            close_augmentation(batches)
+        for batch in batches:
+            model(batch)
+
+
+def changed_by_another_name(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        kept = loader.dataset
+        kept.inner.stage = epoch
+        setattr(loader.dataset, "stage", epoch)
+        go_over(model, loader)
+
+
+def changed_between_two_loops(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for _ in range(epochs):
+        go_over(model, loader)
+    loader.dataset.augment = False
+    for _ in range(epochs):
+        go_over(model, loader)
+
+
+def set_up_before_the_loop(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    loader.dataset.augment = True
+    for _ in range(epochs):
+        go_over(model, loader)
+        print(len(loader.dataset), loader.batch_sampler)
+
+
+def change_of_another_loader(model, train_set, val_set, epochs):
+    train_loader = DataLoader(train_set, num_workers=4)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
+    for epoch in range(epochs):
+        train_loader.dataset.stage = epoch
+        go_over(model, train_loader)
+        go_over(model, val_loader)
+
+
+class Wrapping(Dataset):
+    def __getitem__(self, index):
+        self._dataset.last = index
+        return self._dataset.fetch(index)
+
+
+def every_nth_epoch(model, dataset, epochs, n):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        if epoch % n == 0:
+            for batch in loader:
+                model(batch)
+
+
+def every_fifth_epoch_elsewhere(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        if (epoch + 1) % 5 == 0 or epoch == epochs - 1:
+            go_over(model, loader)
+
+
+def skipped_epochs(model, dataset, epochs, args):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        if epoch % args.eval_every:
+            continue
+        go_over(model, loader)
+
+
+def named_test(model, dataset, epochs, args):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        due = not epoch % args.eval_every
+        if due:
+            go_over(model, loader)
+
+
+def test_in_the_function(model, loader, epoch, every):
+    if epoch % every != 0:
+        return
+    for batch in loader:
+        model(batch)
+
+
+def every_nth_epoch_inside(model, dataset, epochs, every):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        test_in_the_function(model, loader, epoch, every)
+
+
+def try_out(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def every_single_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        if epoch % 1 == 0:
+            try_out(model, loader)
+
+
+def most_epochs(model, dataset, epochs, rank):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        if epoch % 10 != 0 and rank % 8 == 0:
+            try_out(model, loader)
+
+
+def rare_and_always(model, train_set, val_set, epochs):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        try_out(model, train_loader)
+        if epoch % 5 == 0:
+            try_out(model, train_loader)
+            try_out(model, val_loader)

@@ -1,0 +1,79 @@
+"""What runs only in every n-th pass of an epoch loop, such as a validation every five epochs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.loops import may_pass
+from dl_lint.project.passes import passes
+from dl_lint.project.repetition import names_in, words
+from dl_lint.project.syntax import children
+from dl_lint.project.values import Const
+
+if TYPE_CHECKING:
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader, Value
+
+DEEPEST = 3
+"""Names and functions that a test is followed through."""
+
+
+def only_now_and_then(project: Project, loader: Loader, loop: LoopNode, again: LoopNode) -> bool:
+    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass."""
+    ev = project.evaluator
+    ways = [
+        one.guards
+        for one in passes(ev, loop)
+        if one.loop is again and all(may_pass(ev, call, loader) for call in one.through)
+    ]
+    counted = [any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways]
+    rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
+    return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
+
+
+def _is_once(test: t.Expr, outcome: bool) -> bool:
+    """Whether a test holds in one pass: ``epoch == epochs - 1``."""
+    if isinstance(test, t.UnaryOp) and test.op == "not":
+        return _is_once(test.operand, not outcome)
+    return isinstance(test, t.Compare) and test.ops == (("==",) if outcome else ("!=",))
+
+
+def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST) -> bool:
+    """Whether a test may have ``outcome`` in every n-th pass only: ``epoch % n == 0``."""
+    match test:
+        case t.UnaryOp(op="not", operand=inner):
+            return _skips(project, inner, not outcome, depth)
+        case t.BoolOp(values=parts):
+            return any(_skips(project, one, outcome, depth) for one in parts)
+        case t.Compare(ops=(op,)):
+            return _is_equality(op, test, outcome) and any(_counts(project, one) for one in children(test))
+        case t.BinOp():
+            return not outcome and _counts(project, test)
+        case t.Name() if depth:
+            bound = project.site(test).scope.bindings.get(test.id, ())
+            return any(one.value is not None and _skips(project, one.value, outcome, depth - 1) for one in bound)
+        case t.Call() if depth:
+            returned = (one.value for function in project.entered(test) for one in function.returns)
+            return any(one is not None and _skips(project, one, outcome, depth - 1) for one in returned)
+        case _:
+            return False
+
+
+def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:
+    """Whether ``outcome`` of a comparison means that the remainder is one number; ``% n < 1`` is as rare."""
+    truthy = outcome if op in ("==", "is", "<", "<=") else not outcome
+    return truthy and op in ("==", "is", "!=", "is not", "<", "<=", ">", ">=") and len(test.comparators) == 1
+
+
+def _counts(project: Project, expr: t.Node) -> bool:
+    """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1."""
+    if not isinstance(expr, t.BinOp) or expr.op != "%":
+        return False
+    parts = {word for name in names_in(expr.left) for word in words(name)}
+    return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right))
+
+
+def _is_one(value: Value) -> bool:
+    return isinstance(value, Const) and value.value == 1
