@@ -43,7 +43,8 @@ class Touch:
 def changes(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
     """Whether the dataset is changed between epochs, by a method or an assignment, in ``again`` or elsewhere."""
     if any(
-        _may_hold(project, one.holder, loader) and _is_between(project, one, loader, again) for one in _all(project)
+        _may_hold(project, one.holder, loader, again) and _is_between(project, one, loader, again)
+        for one in _all(project)
     ):
         return True
     if loop is None or not isinstance(again, t.For | t.While | t.Generator):
@@ -115,12 +116,15 @@ def _kept(expr: t.Expr) -> t.Attribute | None:
     return None
 
 
-def _may_hold(project: Project, holder: t.Attribute, loader: Loader) -> bool:
-    """Whether a dataset that is touched may be that of ``loader``."""
+def _may_hold(project: Project, holder: t.Attribute, loader: Loader, again: t.Node) -> bool:
+    """Whether a dataset that is touched may be that of ``loader``: where it is not known, by name, and close by."""
     loaders, certain = project.iterated_loaders(holder.value)
     if any(one.call is loader.call for one in loaders):
         return True
     if loaders and certain:
+        return False
+    near = {project.path(again), project.path(loader.call)}
+    if project.path(holder) not in near and again not in project.repeating(holder):
         return False
     function = project.function_of(holder)
     if function.is_method and function.params and dotted(holder.value) == function.params[0].name:
