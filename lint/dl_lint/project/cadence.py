@@ -9,7 +9,7 @@ from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children
-from dl_lint.project.values import Const
+from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
@@ -76,4 +76,7 @@ def _counts(project: Project, expr: t.Node) -> bool:
 
 
 def _is_one(value: Value) -> bool:
+    """Whether a number is 1, or is unless the user chooses another."""
+    if isinstance(value, Option):
+        return _is_one(value.default)
     return isinstance(value, Const) and value.value == 1
