@@ -184,6 +184,7 @@ class Reports:
         self._written: list[str] = []
         self._unwritten: list[str] = []
         self._locks: set[Path] = set()
+        self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(_SPARE if bench.options.json else 0)]
 
@@ -201,16 +202,27 @@ class Reports:
 
         self._locks.add(path_of_run(node.workerinput["testrunuid"]))
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        self._begun = True
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """A session that has not begun is not finished either: what is known, which is little, is written here."""
+        if not self._begun:
+            self._write()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        while self._spare:
-            os.close(self._spare.pop())
-        if self._config.getoption("collectonly"):
-            return
-        self._write_json()
-        self._write_baselines()
+        self._write()
         if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def _write(self) -> None:
+        while self._spare:
+            os.close(self._spare.pop())
+        if not self._config.getoption("collectonly"):
+            self._write_json()
+            self._write_baselines()
 
     def _write_json(self) -> None:
         path = self._bench.options.json

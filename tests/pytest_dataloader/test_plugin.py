@@ -190,6 +190,13 @@ def test_second(dataloader_throughput):
 """
 
 
+def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_sessionstart():\n    raise KeyboardInterrupt")
+    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", "-p", "no:memray")
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
+
+
 def test_an_interrupted_run_writes_what_it_has_seen(project: Project) -> None:
     project.path.joinpath("test_it.py").write_text(INTERRUPTED)
     command = ["-m", "pytest", "-p", "no:hypothesispytest", "--dataloader-bench", "--dataloader-seconds=0.1"]

@@ -225,4 +225,5 @@ def test_a_rank_that_dies_ends_all_with_what_is_known(
     done = launched(pytester, monkeypatch, "kill")
     assert done.returncode != 0
     assert "the launcher ends this rank: another one failed or died" in done.stdout + done.stderr
+    assert (pytester.path / "out.json").exists(), done.stdout + done.stderr
     assert json.loads((pytester.path / "out.json").read_text())["schema"] == 1
