@@ -202,8 +202,8 @@ class Reports:
 
         self._locks.add(path_of_run(node.workerinput["testrunuid"]))
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionstart(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
         self._begun = True
 
     def pytest_keyboard_interrupt(self) -> None:

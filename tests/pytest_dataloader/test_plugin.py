@@ -191,7 +191,7 @@ def test_second(dataloader_throughput):
 
 
 def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("def pytest_sessionstart():\n    raise KeyboardInterrupt")
+    pytester.makeconftest("def pytest_report_header():\n    raise KeyboardInterrupt")
     done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", "-p", "no:memray")
     assert done.ret == pytest.ExitCode.INTERRUPTED
     assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
