@@ -116,7 +116,7 @@ def test_a_callable_that_takes_a_rank_is_told_its_own(monkeypatch: pytest.Monkey
 
 
 LOADERS = """
-import os, signal
+import os, pathlib, signal, time
 import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
@@ -129,6 +129,8 @@ class Numbers(Dataset):
         if RANK == "1" and FAULT == "raise":
             raise KeyError("no label")
         if RANK == "1" and FAULT == "kill":
+            while not pathlib.Path("begun").exists():  # a rank that is still starting cannot tell anything
+                time.sleep(0.1)
             os.kill(os.getpid(), signal.SIGKILL)
         return torch.tensor(float(index))
 
@@ -222,6 +224,11 @@ def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatc
 def test_a_rank_that_dies_ends_all_with_what_is_known(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytester.makeconftest(
+        "import os, pathlib\n"
+        "def pytest_collection_finish():\n"
+        "    pathlib.Path('begun' if os.environ['RANK'] == '0' else 'begun by the other').touch()\n"
+    )
     done = launched(pytester, monkeypatch, "kill")
     assert done.returncode != 0
     assert "the launcher ends this rank: another one failed or died" in done.stdout + done.stderr
