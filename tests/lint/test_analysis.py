@@ -89,6 +89,18 @@ def test_only_files_asked_about_get_findings_though_the_project_is_linked(projec
     assert project.lint_json("train.py").places == [("train.py", 4, "DL211")]
 
 
+def test_what_a_file_without_torch_does_to_the_dataset_is_seen(project: Project) -> None:
+    train = (
+        "from torch.utils.data import DataLoader\nfrom pkg.hooks import act\n\n\ndef train(model, dataset, epochs):\n"
+        "    loader = DataLoader(dataset, num_workers=4)\n    for _ in range(epochs):\n        batches = iter(loader)\n"
+        "        act(batches)\n        for one in batches:\n            model(one)\n"
+    )
+    project.write({"pkg/hooks.py": "def act(dataloader_iter):\n    print(dataloader_iter)\n", "train.py": train})
+    assert project.lint_json().places == [("train.py", 6, "DL204")]
+    project.write({"pkg/hooks.py": "def act(dataloader_iter):\n    dataloader_iter._dataset.augment = False\n"})
+    assert project.lint_json().places == []
+
+
 @pytest.mark.parametrize("top", [".", "..", "pkg", "ABSOLUTE"])
 def test_findings_carry_the_paths_that_the_user_named(
     project: Project, faulty: str, monkeypatch: pytest.MonkeyPatch, top: str

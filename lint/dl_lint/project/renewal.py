@@ -42,9 +42,9 @@ class Touch:
 
 def changes(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
     """Whether the dataset is changed between epochs, by a method or an assignment, in ``again`` or elsewhere."""
+    touches = (*_all(project), *_imported(project, again, loop))
     if any(
-        _may_hold(project, one.holder, loader, again) and _is_between(project, one, loader, again)
-        for one in _all(project)
+        _may_hold(project, one.holder, loader, again) and _is_between(project, one, loader, again) for one in touches
     ):
         return True
     if loop is None or not isinstance(again, t.For | t.While | t.Generator):
@@ -70,6 +70,14 @@ def _all(project: Project) -> tuple[Touch, ...]:
         "touched datasets",
         lambda: tuple(one for file in project.files for scope in file.scopes for one in _touches(project, scope)),
     )
+
+
+def _imported(project: Project, *nodes: t.Node | None) -> Iterator[Touch]:
+    """The touches in what the functions of ``nodes`` call in files that are only imported."""
+    functions = dict.fromkeys(project.function_of(node) for node in nodes if node is not None)
+    for function in project.reachable(*functions):
+        if not function.file.linted:
+            yield from _touches(project, function)
 
 
 def _touches(project: Project, scope: Scope) -> Iterator[Touch]:
