@@ -10,15 +10,14 @@ from dl_lint import files, suppress, unused_suppression
 from dl_lint.catalogue import UNUSED_SUPPRESSION, load
 from dl_lint.extraction import Extraction
 from dl_lint.facts import FileFacts
-from dl_lint.facts.native import parse
-from dl_lint.facts.tokens import might_matter
 from dl_lint.files import File
 from dl_lint.ignored import Settings
 from dl_lint.project import Project
+from dl_lint.relevance import is_doubtful
 from dl_lint.report import Failure, Report, Reported, order
 from dl_lint.rule import Place
 from dl_lint.selection import exactness
-from dl_lint.source import Source, is_notebook
+from dl_lint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,9 +46,9 @@ class Analysis:
         self._extraction = Extraction(tree.data, digests, cache)
         self._failures: list[Failure] = []
 
-    def report(self) -> Report:
+    def report(self, relevant: Mapping[str, File]) -> Report:
+        """What is to be said of the tree, whose ``relevant`` files are read."""
         asked = [file for file in self._tree.files if file.asked]
-        relevant = {file.path: file for file in self._tree.files if self._matters(self._tree.data[file.path])}
         self._extraction.gather(relevant, self._question.jobs)
         linked = {path: file for path, file in relevant.items() if isinstance(self._extraction.of(path), FileFacts)}
         found, ran = self._run_rules([*linked.values()])
@@ -62,10 +61,6 @@ class Analysis:
                 self._say_why_not(file, is_relevant=file.path in relevant)
         self.repeatable &= self._extraction.repeatable
         return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked))
-
-    def _matters(self, data: bytes) -> bool:
-        hints = self._question.config.hints
-        return might_matter(data, (*hints.dataloader_classes, *hints.dataset_classes)) or b"dl-lint" in data
 
     # --- rules -------------------------------------------------------------------------
 
@@ -162,11 +157,8 @@ class Analysis:
         return [selector for number in numbers for selector in config.per_file_ignores[number][1]]
 
     def _say_why_not(self, file: File, *, is_relevant: bool) -> None:
-        """Report a file that cannot be checked. One that no rule is about is left unread, but it must be text, and
-        one that was named itself must be Python; what this Python rejects may still be of a newer one."""
-        data = self._tree.data[file.path]
-        doubtful = file.by_name and (is_notebook(file.path) or parse(data) is None)
-        if is_relevant or doubtful or not _is_utf8(data):
+        """Report a file that cannot be checked."""
+        if is_relevant or is_doubtful(file, self._tree.data[file.path]):
             facts = self._extraction.of(file.path)
             if isinstance(facts, Failure):
                 self._failures.append(facts)
@@ -175,16 +167,6 @@ class Analysis:
 def _common_folder(tree: Tree) -> str:
     folders = [os.path.dirname(file.absolute) for file in tree.files]
     return os.path.commonpath(folders) if folders else os.getcwd()
-
-
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return True
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _looked_at(error: Exception, paths: Mapping[str, str]) -> str:

@@ -12,10 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from dl_lint.report import Entry
-from dl_lint.rule import Rule, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from dl_lint.rule import Rule, Severity
 
 REPOSITORY = "https://github.com/pytest-dataloader/pytest-dataloader"
 
@@ -59,6 +60,8 @@ def _entry(path: str, name: str) -> Entry:
 
 def load(chosen: Iterable[Entry]) -> Iterator[Rule]:
     """The rules themselves: imports the modules of those that are asked for."""
+    from dl_lint.rule import Rule
+
     for entry in chosen:
         if entry != UNUSED_SUPPRESSION:
             found = getattr(import_module(entry.module), entry.name.replace("-", "_"))

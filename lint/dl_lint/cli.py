@@ -269,12 +269,12 @@ def _write_baseline(session: Session) -> int:
 
 
 def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
-    from dl_lint.output import Look, plain
-
     talking = options.output_format in TALKING
-    texts = outcome.texts
-    look = Look(texts.lines, _paint(stream) if talking else plain, options.unsafe_fixes, texts.cell)
-    if not options.diff:
+    if not options.diff and (outcome.report.findings or not talking):
+        from dl_lint.output import Look, plain
+
+        texts = outcome.texts
+        look = Look(texts.lines, _paint(stream) if talking else plain, options.unsafe_fixes, texts.cell)
         _print(_renderer(options)(outcome.report, look), stream)
     if talking:
         from dl_lint.output.closing import closing

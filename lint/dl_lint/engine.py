@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint import files, report
 from dl_lint.cache import digest, tool_version
+from dl_lint.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dl_lint.cache import Cache
     from dl_lint.config import Config, Home
     from dl_lint.files import File, Found
-    from dl_lint.report import Entry, Failure, Report
+    from dl_lint.report import Entry, Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ def read(found: Found, given: Mapping[str, bytes]) -> Tree:
 
 def lint(tree: Tree, question: Question, cache: Cache) -> Report:
     """All findings in the files asked about, in the order of their places."""
+    if not tree.files:
+        return Report((), tree.failures, 0)
     digests = {path: digest(data) for path, data in tree.data.items()}
     key = digest(
         tool_version(),
@@ -81,13 +84,27 @@ def lint(tree: Tree, question: Question, cache: Cache) -> Report:
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             if all(_digest_now(path) == seen for path, seen in known["outside"].items()):
                 return _with_failures(report.decode(known["report"], question.known), tree)
+    found, outside = _analysed(tree, question, cache, digests)
+    if outside is not None:
+        cache.write("runs", key, {"report": report.encode(found), "outside": outside})
+    return _with_failures(found, tree)
+
+
+def _analysed(
+    tree: Tree, question: Question, cache: Cache, digests: Mapping[str, str]
+) -> tuple[Report, Mapping[str, str] | None]:
+    """The report, and on which files beyond the tree it rests; None if the same tree might fare otherwise next time."""
+    from dl_lint import relevance
+
+    relevant = relevance.relevant(tree, question.config.hints)
+    asked = [file for file in tree.files if file.asked]
+    if not relevant and not any(relevance.is_doubtful(file, tree.data[file.path]) for file in asked):
+        return Report((), (), len(asked)), {}
     from dl_lint.analysis import Analysis
 
     analysis = Analysis(tree, question, cache, digests)
-    found = analysis.report()
-    if analysis.repeatable:
-        cache.write("runs", key, {"report": report.encode(found), "outside": analysis.outside})
-    return _with_failures(found, tree)
+    found = analysis.report(relevant)
+    return found, analysis.outside if analysis.repeatable else None
 
 
 def _digest_now(path: str) -> str:

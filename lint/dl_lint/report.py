@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.rule import Edit, Finding, Fix, Place, Related, Severity
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dl_lint.rule import Finding, Place, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,8 @@ def _encode_finding(reported: Reported) -> list[Any]:
 
 
 def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
+    from dl_lint.rule import Edit, Finding, Fix, Related  # 5 ms, which a run without findings saves
+
     code, place, message, remedy, related, fix = row
     return Reported(
         rules[code],
@@ -115,5 +117,7 @@ def _encode_place(place: Place) -> list[Any]:
 
 
 def _decode_place(row: list[Any]) -> Place:
+    from dl_lint.rule import Place
+
     path, line, column, end_line, end_column = row
     return Place(path, (line, column, end_line, end_column))

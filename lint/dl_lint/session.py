@@ -6,18 +6,18 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from dl_lint import baseline, config, engine, files, selection
+from dl_lint import config, engine, files, selection
 from dl_lint.cache import Cache
 from dl_lint.engine import Question, Tree
 from dl_lint.report import Failure
 from dl_lint.selection import ConfigError, Selectors
-from dl_lint.source import Source
 from dl_lint.texts import Texts
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Mapping
 
+    from dl_lint.baseline import Key
     from dl_lint.config import Config
     from dl_lint.files import File
     from dl_lint.report import Entry, Report, Reported
@@ -59,6 +59,7 @@ class Outcome:
 
     def diff(self) -> Iterator[str]:
         from dl_lint.fixes import difference
+        from dl_lint.source import Source
 
         for file in self.changed():
             before, after = (Source.of(file.path, tree.data[file.path]).parts() for tree in (self.before, self.tree))
@@ -143,18 +144,26 @@ class Session:
         """Accept the findings from now on; returns the name of the file."""
         if self._baseline is None:
             raise ConfigError("--write-baseline needs --baseline FILE, or the key baseline in [tool.dl-lint]")
+        from dl_lint import baseline
+
         try:
             baseline.write(self._baseline, report.findings, Texts(self._tree.data).lines)
         except OSError as error:
             raise ConfigError(f"{self._baseline}: cannot be written: {error.strerror or error}") from None
         return self._baseline
 
-    def _accepted(self) -> Counter[baseline.Key] | None:
-        return None if self._baseline is None else baseline.read(self._baseline)
+    def _accepted(self) -> Counter[Key] | None:
+        if self._baseline is None:
+            return None
+        from dl_lint import baseline
 
-    def _new(self, report: Report, known: Counter[baseline.Key] | None, texts: Texts) -> Report:
+        return baseline.read(self._baseline)
+
+    def _new(self, report: Report, known: Counter[Key] | None, texts: Texts) -> Report:
         if known is None or self._baseline is None:
             return report
+        from dl_lint import baseline
+
         return replace(report, findings=baseline.unknown(report.findings, known, self._baseline, texts.lines))
 
 

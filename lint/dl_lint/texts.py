@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.source import NEWLINE, Source, SourceError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dl_lint.notebook import Cell
+    from dl_lint.source import Source
 
 
 class Texts:
@@ -23,6 +22,8 @@ class Texts:
     def lines(self, path: str) -> tuple[str, ...]:
         """Without their ends; none for a file that cannot be read any more."""
         if path not in self._lines:
+            from dl_lint.source import NEWLINE
+
             source = self._source(path)
             self._lines[path] = () if source is None else tuple(NEWLINE.split(source.text))
         return self._lines[path]
@@ -34,6 +35,8 @@ class Texts:
 
     def _source(self, path: str) -> Source | None:
         if path not in self._sources:
+            from dl_lint.source import Source, SourceError
+
             try:
                 data = self._data.get(path)
                 self._sources[path] = Source.read(path) if data is None else Source.of(path, data)

@@ -104,6 +104,19 @@ def test_start_up_loads_neither_parser_nor_rules_nor_terminal_library(project: P
         assert not {name for name in loaded if name.startswith(("dl_lint.rules", "dl_lint.project", "dl_lint.facts"))}
 
 
+def test_a_run_with_nothing_to_parse_loads_nothing_that_reads_python(project: Project) -> None:
+    empty = _modules(project)
+    assert not {name for name in empty if name.startswith(("dl_lint.facts", "dl_lint.project", "dl_lint.rule"))}
+    assert not _top(empty) & {"libcst", "rich", "pathspec", "hashlib", "json"}
+    project.write({"plain.py": "print('nothing about loaders')\n"})
+    assert "dl_lint.relevance" in _modules(project)  # its first run, without a cache
+    plain = _modules(project, "--no-cache")
+    assert not {name for name in plain if name.startswith(("dl_lint.facts.", "dl_lint.project", "dl_lint.rule"))} - {
+        "dl_lint.facts.model",
+        "dl_lint.facts.tokens",
+    }
+
+
 def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "build/\n", "tool/pyproject.toml": "", "pyproject.toml": _SETTINGS})
     cold = _modules(project)

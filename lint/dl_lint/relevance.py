@@ -1,0 +1,48 @@
+"""Which files of a run must be read as Python, told from their bytes, so that a run with none of them loads no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts.tokens import might_matter
+
+if TYPE_CHECKING:
+    from dl_lint.engine import Tree
+    from dl_lint.files import File
+    from dl_lint.hints import Hints
+
+
+def relevant(tree: Tree, hints: Hints) -> dict[str, File]:
+    """The files that can hold a finding, or a comment that speaks of one, by path."""
+    names = (*hints.dataloader_classes, *hints.dataset_classes)
+    return {file.path: file for file in tree.files if _matters(tree.data[file.path], names)}
+
+
+def is_doubtful(file: File, data: bytes) -> bool:
+    """Whether a file that no rule is about must be read all the same, to tell why it cannot be checked.
+
+    It must be text, and one that was named itself must be Python; what this Python rejects may still be of a newer one.
+    """
+    if not _is_utf8(data):
+        return True
+    if not file.by_name:
+        return False
+    if file.path.endswith(".ipynb"):
+        return True
+    from dl_lint.facts.native import parse
+
+    return parse(data) is None
+
+
+def _matters(data: bytes, names: tuple[str, ...]) -> bool:
+    return might_matter(data, names) or b"dl-lint" in data
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
