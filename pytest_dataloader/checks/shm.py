@@ -57,9 +57,8 @@ def measure(loader: Any, *, setting: Setting) -> Shm:
     seen = Usage()
     if not (asked.shortage_of_memory or asked.shortage_of_descriptors):
         setting.progress("looking at shared memory through short epochs", 0.3)
-        seen = exercise_rounds(
-            loader, seconds=setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
-        )
+        seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
+        seen = exercise_rounds(loader, seconds=seconds, leave_early=True)
     return _evidence(loader, asked, seen)
 
 

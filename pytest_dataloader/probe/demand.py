@@ -67,7 +67,7 @@ def demand_of(loader: Any) -> Demand:
         workers=workers,
         prefetch_factor=getattr(loader, "prefetch_factor", None) or 2,
         start_method=method,
-        by_descriptor=_by_descriptor(),
+        by_descriptor=not segments.are_handed_over_by_name(),
         in_order=getattr(loader, "in_order", True),
     )
     return Demand(
@@ -78,13 +78,6 @@ def demand_of(loader: Any) -> Demand:
         limit=descriptors.limit(),
         capacity=segments.capacity()[0],
     )
-
-
-def _by_descriptor() -> bool:
-    from torch import multiprocessing
-
-    untyped: Any = multiprocessing
-    return bool(untyped.get_sharing_strategy() == "file_descriptor")
 
 
 def _storages_of_dataset(loader: Any) -> int:

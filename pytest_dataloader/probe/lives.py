@@ -19,7 +19,7 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe import clocks, fault, inquest, seats, torch_private, waits
 from pytest_dataloader.probe.fault import NONE, Fault
 from pytest_dataloader.probe.issued import Issued, note_issued
-from pytest_dataloader.probe.loader import Borrowed, borrow_as
+from pytest_dataloader.probe.loader import Borrowed, borrow_as, receive_what_would_stay
 from pytest_dataloader.probe.vigil import GivenUp, Vigil
 
 if TYPE_CHECKING:
@@ -255,6 +255,8 @@ class _Attendance:
     def _end(self, borrowed: Borrowed) -> None:
         """End the workers as a user's loop would, and see who does not go."""
         self._remember_children()
+        if borrowed.iterator is not None and self.lives.fault is NONE:
+            receive_what_would_stay(borrowed.iterator)
         asked = time.monotonic()
         with self.vigil.waiting():
             if borrowed.iterator is not None:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
-from pytest_dataloader.probe import samples, torch_private
+from pytest_dataloader.probe import samples, segments, torch_private
 from pytest_dataloader.probe.patience import Hang
 from pytest_dataloader.probe.untouched import put_back
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _WORKER_GRACE_SECONDS = 5.0
 """Torch itself waits as long for a worker before it terminates it."""
+
+_RECEIVE_SECONDS = 5.0
+"""As long as for a worker's end: what is not made within it stays where it is."""
 
 _WITHOUT_WORKERS = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
 
@@ -114,12 +117,15 @@ class Borrowed:
         assert self._batches is not None
         yield from self._batches
 
-    def abandon(self) -> None:
-        """Leave the epoch as ``break`` leaves a loop: workers that do not persist end with it."""
+    def abandon(self, *, receiving: bool = True) -> None:
+        """Leave the epoch as ``break`` leaves a loop: workers that do not persist end with it.
+
+        Unlike that, what is under way is received before, unless to see what a break leaves is the purpose.
+        """
         self._release()
         if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
             while self._made:
-                torch_private.shut_down(self._made.pop())
+                shut_down(self._made.pop(), receiving=receiving)
 
     def renew_workers(self) -> None:
         """End the workers, persistent ones too, so that the next epoch starts others.
@@ -142,7 +148,7 @@ class Borrowed:
         self._release()
         workers = [worker for iterator in self._made for worker in torch_private.worker_processes(iterator)]
         for iterator in self._made:
-            torch_private.shut_down(iterator, kill=kill)
+            shut_down(iterator, kill=kill)
         deadline = time.monotonic() + _WORKER_GRACE_SECONDS
         for worker in workers:
             worker.join(max(0.0, deadline - time.monotonic()))
@@ -192,6 +198,23 @@ class Borrowed:
     def _remember(self, iterator: Any) -> None:
         self.forget_ended()
         self._made.append(iterator)
+
+
+def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> None:
+    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed."""
+    if receiving and not kill:
+        receive_what_would_stay(iterator)
+    torch_private.shut_down(iterator, kill=kill)
+
+
+def receive_what_would_stay(iterator: Any) -> bool:
+    """Take the batches under way out of the queue, where workers hand them over by names that outlive them.
+
+    Whether none is left: one that takes too long is not waited for.
+    """
+    pids = {worker.pid for worker in torch_private.worker_processes(iterator) if worker.pid is not None}
+    by_name = bool(pids) and (segments.are_handed_over_by_name() or bool(segments.named(pids)))
+    return not by_name or torch_private.receive_outstanding(iterator, _RECEIVE_SECONDS)
 
 
 def borrow(

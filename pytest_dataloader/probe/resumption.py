@@ -15,6 +15,7 @@ from pytest_dataloader.loaders import loader_inside
 from pytest_dataloader.probe import forked, sampling, torch_private
 from pytest_dataloader.probe.content import leaves
 from pytest_dataloader.probe.generators import seed_child
+from pytest_dataloader.probe.loader import shut_down
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,7 +143,7 @@ def _workers_stopped(loader: Any) -> Iterator[None]:
     finally:
         for iterator in made:
             with contextlib.suppress(Exception):
-                torch_private.shut_down(iterator)
+                shut_down(iterator)
 
 
 def stable_parts(one: Uninterrupted, other: Uninterrupted) -> frozenset[str] | None:

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.descriptors import DELETED, SHARED_MEMORY, links
 
@@ -44,6 +44,14 @@ def why_not() -> str:
     if not FOLDER.is_dir():
         return "there is no /dev/shm here, where shared memory can be seen"
     return "" if Path("/proc/self/fd").is_dir() else "there is no /proc here, which tells whose shared memory is whose"
+
+
+def are_handed_over_by_name() -> bool:
+    """Whether this process shares tensors by name (torch's strategy file_system) and not by descriptor."""
+    from torch import multiprocessing
+
+    untyped: Any = multiprocessing
+    return bool(untyped.get_sharing_strategy() == "file_system")
 
 
 def capacity() -> tuple[int, int]:

@@ -302,6 +302,29 @@ def disown_workers(iterator: Any) -> None:
         iterator._worker_pids_set = False
 
 
+def receive_outstanding(iterator: Any, seconds: float) -> bool:
+    """Take in and drop what the workers were asked for; False where nothing came for so long, or a worker died.
+
+    Workers that are ended with batches in their queue leave those in /dev/shm under the file_system strategy, until
+    this process ends: whoever takes a batch in is the one that removes its segments.
+    """
+    receive = getattr(iterator, "_try_get_data", None)
+    pending = {} if is_shutting_down(iterator) else pending_batches(iterator)
+    while pending and receive is not None:
+        try:
+            came, message = receive(seconds)
+        except Exception:  # of the workers' death, or of unpickling a batch that nobody wants
+            return False
+        if not came:
+            return False
+        number, data = message
+        ended = data.worker_id if is_exhausted(data) else None
+        pending = {other: worker for other, worker in pending.items() if other != number and worker != ended}
+        del message, data
+    getattr(iterator, "_task_info", {}).clear()
+    return not pending
+
+
 def shut_down(iterator: Any, *, kill: bool = False) -> None:
     """Stop the workers of an iterator, though a traceback or an attribute still holds it.
 

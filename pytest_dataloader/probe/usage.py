@@ -17,7 +17,7 @@ from pytest_dataloader.probe.collecting import all_objects, small_collections
 from pytest_dataloader.probe.creations import Creations, keep_creations
 from pytest_dataloader.probe.diagnosis import start_method_of
 from pytest_dataloader.probe.holders import Holder, holders
-from pytest_dataloader.probe.loader import Borrowed, borrow
+from pytest_dataloader.probe.loader import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.patience import Hang, patience
 from pytest_dataloader.probe.positions import length_of
 from pytest_dataloader.probe.replay import Replay, replay
@@ -80,7 +80,7 @@ class Usage:
     left: list[int] = field(default_factory=list)
     """Segments with a name after each epoch that was left early."""
     drained: bool = False
-    """Whether workers that persist were read to the end of an epoch before they were shut down."""
+    """Whether all that workers that persist had under way was taken in before they were shut down."""
     rounds: int = 0
     batches: int = 0
     batches_in_epoch: int = 0
@@ -93,8 +93,10 @@ class Usage:
     hung: bool = False
 
 
-def exercise_rounds(loader: Any, *, seconds: float) -> Usage:
+def exercise_rounds(loader: Any, *, seconds: float, leave_early: bool = False) -> Usage:
     """Run the rounds on a copy of the loader, in a forked child where it has no workers.
+
+    ``leave_early``: break out of epochs too, and look what that leaves in /dev/shm.
 
     Exceptions of the loader come out as they are, but for those that say that descriptors or shared memory ran out.
     """
@@ -103,7 +105,7 @@ def exercise_rounds(loader: Any, *, seconds: float) -> Usage:
         if isinstance(seen, Usage):
             return seen
     with keep_roster_and_creations() as (roster, creations):
-        return _Run(loader, roster, creations, seconds).run()
+        return _Run(loader, roster, creations, seconds, leave_early=leave_early).run()
 
 
 def _in_child(loader: Any, seconds: float) -> Usage:
@@ -111,7 +113,7 @@ def _in_child(loader: Any, seconds: float) -> Usage:
 
     torch.set_num_threads(1)  # the threads of the parent were not forked
     with keep_roster_and_creations() as (roster, creations):
-        return _Run(loader, roster, creations, seconds).run()
+        return _Run(loader, roster, creations, seconds, leave_early=False).run()  # no worker makes batches ahead
 
 
 @contextlib.contextmanager
@@ -121,8 +123,9 @@ def keep_roster_and_creations() -> Iterator[tuple[Roster, Creations]]:
 
 
 class _Run:
-    def __init__(self, loader: Any, roster: Roster, creations: Creations, seconds: float) -> None:
+    def __init__(self, loader: Any, roster: Roster, creations: Creations, seconds: float, *, leave_early: bool) -> None:
         self.loader = loader
+        self.leave_early = leave_early
         self.roster = roster
         self.creations = creations
         self.seconds = seconds * _busyness()
@@ -181,10 +184,11 @@ class _Run:
         self.seen.rounds = len(self.seen.main)
         self._look_at_idleness()
         self._name_holders(borrowed)
-        self._leave_early(borrowed, tick)
+        if self.leave_early:
+            self._leave_early(borrowed, tick)
 
     def _leave_early(self, borrowed: Borrowed, tick: Callable[[], None]) -> None:
-        """Break out of epochs while the queue is full; then drain workers that persist, as their next epoch would."""
+        """Break out of epochs while the queue is full; then take in what workers that persist had under way."""
         for _ in range(LEFT_EARLY):
             self._begin(borrowed, 1)
             for batch in itertools.islice(borrowed.each(), 1):
@@ -192,23 +196,20 @@ class _Run:
                 del batch
             tick()
             self._fill(borrowed, self.length)
-            borrowed.abandon()
+            borrowed.abandon(receiving=False)
             gc.collect()
             self.seen.left.append(len(self._ours_now() - self.at_first))
             if time.monotonic() > self.deadline:
                 break
-        if self.replay is not None and getattr(borrowed.loader, "persistent_workers", False):
-            self._begin(borrowed, 1)
-            for _batch in borrowed.each():
-                del _batch
-                tick()
-            self.seen.drained = True
+        if borrowed.iterator is not None:  # those that do not persist are gone
+            self.seen.drained = receive_what_would_stay(borrowed.iterator)
 
     def _begin(self, borrowed: Borrowed, times: int) -> None:
         if self.replay is not None:
             self.replay.times = times
         self.here = Counter(descriptors.links().values() if self.forks else ())
         borrowed.begin_epoch()
+        self._count(borrowed)
 
     def _round(self, borrowed: Borrowed, number: int, times: int, tick: Callable[[], None]) -> bool:
         """Whether the round was read to its end."""
