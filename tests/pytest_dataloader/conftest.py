@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -78,6 +82,17 @@ class Project:
 
     def bench(self, *arguments: str) -> pytest.RunResult:
         return self.run("--dataloader-bench", *arguments)
+
+    def interrupt(self, once: str, *arguments: str) -> tuple[int, str]:
+        """Run pytest in a process of its own and press Ctrl-C once the file ``once`` is there: status and output."""
+        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+            deadline = time.monotonic() + 120
+            while not self.path.joinpath(once).exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            run.send_signal(signal.SIGINT)
+            output, _ = run.communicate(timeout=60)
+        return run.returncode, output
 
     def collected(self, *arguments: str) -> list[str]:
         """The node ids that a run would measure or test."""

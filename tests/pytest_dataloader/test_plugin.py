@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -199,16 +195,10 @@ def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester:
 
 def test_an_interrupted_run_writes_what_it_has_seen(project: Project) -> None:
     project.path.joinpath("test_it.py").write_text(INTERRUPTED)
-    command = ["-m", "pytest", "-p", "no:hypothesispytest", "--dataloader-bench", "--dataloader-seconds=0.1"]
-    with subprocess.Popen(
-        [sys.executable, *command, "--dataloader-json=deep/er/seen.json"], stdout=subprocess.PIPE, text=True
-    ) as run:
-        deadline = time.monotonic() + 120
-        while not project.path.joinpath("reached").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        run.send_signal(signal.SIGINT)
-        output, _ = run.communicate(timeout=60)
-    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    status, output = project.interrupt(
+        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-json=deep/er/seen.json"
+    )
+    assert status == pytest.ExitCode.INTERRUPTED
     assert "dataloader evidence" in output
     seen = json.loads(project.path.joinpath("deep", "er", "seen.json").read_text())
     assert [loader["id"] for loader in seen["loaders"]] == ["test_it.py::test_first", "test_it.py::test_second"]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,16 +84,10 @@ def test_an_interrupted_tuning_tells_what_it_knows(slow: Project) -> None:
         "def noted():\n    Path('profiled').touch()\n    time.sleep(120)\n"
         "capacity.crowding = noted\n"
     )
-    command = ["-m", "pytest", "-p", "no:hypothesispytest", "--dataloader-tune", "--dataloader-seconds=30"]
-    with subprocess.Popen(
-        [sys.executable, *command, "--dataloader-json=seen.json"], stdout=subprocess.PIPE, text=True
-    ) as run:
-        deadline = time.monotonic() + 120
-        while not slow.path.joinpath("profiled").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        run.send_signal(signal.SIGINT)
-        output, _ = run.communicate(timeout=60)
-    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    status, output = slow.interrupt(
+        "profiled", "--dataloader-tune", "--dataloader-seconds=30", "--dataloader-json=seen.json"
+    )
+    assert status == pytest.ExitCode.INTERRUPTED
     assert "num_workers=0" in output
     seen = json.loads(slow.path.joinpath("seen.json").read_text())["loaders"][0]["tune"]
     assert [row["change"] for row in seen["evidence"]["rows"]] == ["num_workers=0"]
