@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import rereading, torch_private
-from pytest_dataloader.probe.diagnosis import start_method_of
 from pytest_dataloader.probe.draws import Draws, Fault, same_on_ranks
 from pytest_dataloader.probe.generators import idiom_stream
 from pytest_dataloader.probe.provenance import traced
 from pytest_dataloader.probe.ranks import Simulation, rank_arguments
 from pytest_dataloader.probe.sampling import shuffles
+from pytest_dataloader.probe.settings import start_method_of
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import obituary
-from pytest_dataloader.probe.diagnosis import start_method_of
 from pytest_dataloader.probe.lives import Epoch, attend
+from pytest_dataloader.probe.settings import start_method_of
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

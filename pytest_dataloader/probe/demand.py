@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_dataloader.probe import descriptors, payload, segments
-from pytest_dataloader.probe.diagnosis import start_method_of
 from pytest_dataloader.probe.forecast import HANDED_OVER, Need, Shape, handed_over
 from pytest_dataloader.probe.payload import UNKNOWN, Payload
+from pytest_dataloader.probe.settings import start_method_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from pytest_dataloader.probe.growth import (
 from pytest_dataloader.probe.positions import length_of
 from pytest_dataloader.probe.reading import SECOND
 from pytest_dataloader.probe.retaining import KEPT_BYTES, kept_bytes_per_batch
+from pytest_dataloader.probe.settings import start_method_of
 from pytest_dataloader.probe.totals import judged_by_totals, unattributed
 
 Source = Literal["pagemap", "smaps_rollup", "uss", "none"]
@@ -48,14 +48,6 @@ class Diagnosis:
     unclear: str
     withheld: tuple[str, ...]
     partly: tuple[str, ...]
-
-
-def start_method_of(loader: Any) -> str:
-    """How the loader's workers start, without settling multiprocessing's default by asking."""
-    context = getattr(loader, "multiprocessing_context", None)
-    if context is not None:
-        return str(context.get_start_method())
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:

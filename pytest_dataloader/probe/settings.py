@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,14 @@ class Settings:
             held["in_order"] = self.in_order or not self.num_workers
         if not self.batched:
             held["dataset"] = unbatched(copy.dataset)
+
+
+def start_method_of(loader: Any) -> str:
+    """How the loader's workers start, without settling multiprocessing's default by asking."""
+    context = getattr(loader, "multiprocessing_context", None)
+    if context is not None:
+        return str(context.get_start_method())
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def settings_of(loader: Any) -> Settings:

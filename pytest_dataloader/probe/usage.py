@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe import census, clocks, descriptors, forked, leaks, segments, torch_private
 from pytest_dataloader.probe.collecting import all_objects, small_collections
 from pytest_dataloader.probe.creations import Creations, keep_creations
-from pytest_dataloader.probe.diagnosis import start_method_of
 from pytest_dataloader.probe.holders import Holder, holders
 from pytest_dataloader.probe.loader import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.patience import Hang, patience
 from pytest_dataloader.probe.positions import length_of
 from pytest_dataloader.probe.replay import Replay, replay
+from pytest_dataloader.probe.settings import start_method_of
 from pytest_dataloader.probe.shortage import what_ran_out
 
 if TYPE_CHECKING:
