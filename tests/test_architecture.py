@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ RULES_MAY_IMPORT = ("dl_lint.rule", "dl_lint.project", "dl_lint.facts", "dl_lint
 SPEAKERS = {"dl_lint.cli", "pytest_dataloader.plugin"}
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core", "manager", "handler"}
+
+# Who may know what is private in torch and torchdata: what a release of theirs renames is mended there.
+KNOWS_TORCH = tuple(f"pytest_dataloader.probe.torch_{name}" for name in ("private", "pretence", "stamps"))
 
 MODULE_LINES, UNIT_LINES, FUNCTION_LINES = 400, 150, 60
 
@@ -99,3 +103,84 @@ def test_rooms_are_small_and_their_names_say_something(module: str) -> None:
     functions = [node for node in ast.walk(TREES[module]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     sizes = {node.name: (node.end_lineno or node.lineno) - node.lineno + 1 for node in functions}
     assert not {name: size for name, size in sizes.items() if size > FUNCTION_LINES}
+
+
+def is_private(name: str) -> bool:
+    return len(name) > 1 and name.startswith("_") and not name.startswith("__")
+
+
+@functools.cache
+def private_names() -> frozenset[str]:
+    """What torch calls by an underscore in its loaders, their iterators and its tensors, as it is installed."""
+    torch = pytest.importorskip("torch")
+    source = Path(torch.__file__).with_name("utils") / "data" / "dataloader.py"
+    read = list(ast.walk(ast.parse(source.read_text(encoding="utf-8"))))
+    names = {node.attr for node in read if isinstance(node, ast.Attribute)} | set(dir(torch.Tensor))
+    names |= {node.name for node in read if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return frozenset(filter(is_private, names))
+
+
+def is_of_torch(name: str) -> bool:
+    """Whether a dotted name is a private one below torch or torchdata."""
+    room, *parts = name.split(".")
+    return room in ("torch", "torchdata") and any(map(is_private, parts))
+
+
+def bound(tree: ast.AST) -> dict[str, str]:
+    """The dotted name behind each name that an import binds."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def touches(tree: ast.AST) -> Iterator[str]:
+    """Where code touches what is private in torch: by import, below a name of torch's, on an object, in a string."""
+    names = bound(tree)
+    yield from (ast.unparse(statement) for name, statement in imports(tree) if is_of_torch(name))
+    for node in ast.walk(tree):
+        seen = False
+        if isinstance(node, ast.Attribute):
+            owner, _, rest = ast.unparse(node).partition(".")
+            own = owner in ("self", "cls") and rest == node.attr
+            seen = is_of_torch(f"{names.get(owner, owner)}.{rest}") or (node.attr in private_names() and not own)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            seen = is_of_torch(node.value) or node.value in private_names()
+        if seen:
+            yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if reaches(module, "pytest_dataloader")])
+def test_what_is_private_in_torch_is_touched_in_one_place(module: str) -> None:
+    found = list(touches(TREES[module]))
+    assert bool(found) == (module in KNOWS_TORCH), found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from torch.utils.data._utils import worker",
+        "from torch.utils.data.dataloader import _BaseDataLoaderIter",
+        "import torch._dynamo",
+        "import torch\ntorch._C.f()",
+        "import torch.distributed as dist\ndist._group",
+        "from torch.utils import data\ndata._utils.worker",
+        "f(iterator)._index_queues",
+        "self.iterator._workers",
+        "tensor._base",
+        "getattr(loader, '_iterator', None)",
+        "import_module('torch.utils.data._utils.worker')",
+    ],
+)
+def test_a_private_name_of_torch_is_seen(code: str) -> None:
+    assert list(touches(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code", ["self._workers", "import torch\ntorch.__version__", "journal._shelf", "_, x = y._, '_'"]
+)
+def test_what_is_not_torch_s_own_is_not_taken_for_it(code: str) -> None:
+    assert not list(touches(ast.parse(code)))

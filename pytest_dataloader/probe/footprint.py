@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from pytest_dataloader.probe.torch_private import is_view
+
 PAGE = 4096
 
 _GC_HEADER = 16
@@ -66,7 +68,7 @@ def held_bytes(thing: Any) -> int:
 
 
 def _tensor_bytes(thing: Any) -> int:
-    data = 0 if thing._base is not None else thing.element_size() * thing.nelement()
+    data = 0 if is_view(thing) else thing.element_size() * thing.nelement()
     aligned = (data + _TENSOR_DATA - 1) // _TENSOR_DATA * _TENSOR_DATA
     return min(PAGE, _TENSOR + (aligned + _TENSOR_DATA if data else 0))
 

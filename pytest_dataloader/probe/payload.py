@@ -126,7 +126,7 @@ class _Scale(pickle.Pickler):
             return int, ()
         if not hasattr(thing, "untyped_storage"):
             return NotImplemented
-        for part in _dense_parts(thing):
+        for part in torch_private.dense_parts(thing):
             self._note(part)
         return int, ()
 
@@ -138,15 +138,3 @@ class _Scale(pickle.Pickler):
                 self.storages[storage.data_ptr()] = -(-size // _PAGE) * _PAGE
         except (NotImplementedError, RuntimeError):  # kinds of tensors that have no storage
             return
-
-
-_PARTS = {
-    "torch.sparse_coo": ("_indices", "_values"),  # uncoalesced ones have no public way
-    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
-    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
-}
-
-
-def _dense_parts(tensor: Any) -> list[Any]:
-    names = _PARTS.get(str(tensor.layout))
-    return [tensor] if names is None else [getattr(tensor, name)() for name in names]

@@ -6,7 +6,6 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe import torch_private
-from pytest_dataloader.probe.retaining import iterates_its_own_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +41,7 @@ def replay(copy: Any, most: int) -> Replay | None:
     They cannot where the dataset is iterated, where code of the user's makes the batches, and where a sampler keeps a
     state that StatefulDataLoader asks for.
     """
-    if torch_private.reads_by_iteration(copy) or iterates_its_own_way(copy):
+    if torch_private.reads_by_iteration(copy) or torch_private.iterates_its_own_way(copy):
         return None
     name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
     sampler = vars(copy)[name]

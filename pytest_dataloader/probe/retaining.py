@@ -21,17 +21,9 @@ KEPT_BYTES = 256.0
 """Per batch, from which batches count as kept: one kept tensor is 600 bytes and three blocks at least."""
 
 
-def iterates_its_own_way(loader: Any) -> bool:
-    """Whether code of the user's stands between torch's iterator and whoever loops over the loader."""
-    for kind in type(loader).__mro__:
-        if "__iter__" in vars(kind) or "_get_iterator" in vars(kind):
-            return kind.__module__.split(".", 1)[0] not in ("torch", "torchdata")
-    return True
-
-
 def kept_bytes_per_batch(loader: Any) -> float | None:
     """Bytes that stay allocated for each batch dropped, beyond the first ones; None where it could not be tried."""
-    if not iterates_its_own_way(loader):
+    if not torch_private.iterates_its_own_way(loader):
         return 0.0
     levels = forked.ask(lambda: _levels(loader), _PATIENCE)
     if not levels or len(levels) < _WINDOWS + 1:

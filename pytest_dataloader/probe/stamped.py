@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_dataloader.probe import torch_private
+from pytest_dataloader.probe import torch_private, torch_stamps
 from pytest_dataloader.probe.clocks import close_kept_delay, thread_cpu_ns, wall_ns
 from pytest_dataloader.probe.envelopes import CPU, DELAY, WALL, Journal, Moment, between, ending, glancing, starting
 from pytest_dataloader.probe.loader import Borrowed
@@ -148,15 +148,15 @@ class Stamped(Borrowed):
         close_kept_delay()
 
     def _being_made(self, iterator: Any) -> None:
-        torch_private.stamp(iterator, self.journal)
+        torch_stamps.stamp(iterator, self.journal)
 
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)
-        torch_private.stamp_pinning(iterator)
+        torch_stamps.stamp_pinning(iterator)
 
     def _arm(self, armed: bool) -> None:
         for iterator in self._made[-1:]:
-            torch_private.arm(iterator, armed)
+            torch_stamps.arm(iterator, armed)
 
     def _until_next(self) -> int:
         """Batches to pull before the next one that is to be watched."""

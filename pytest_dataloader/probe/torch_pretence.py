@@ -1,6 +1,6 @@
 """Private names of torch by which a forked child pretends to be a worker or a rank; read in torch 2.13.0.
 
-A part of ``torch_private`` by its meaning, apart because that room is full.
+A part of ``torch_private`` by its meaning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The private names of torch and torchdata that measuring touches, here and nowhere else; read in torch 2.13.0.
+"""The private names of torch and torchdata that measuring touches; read in torch 2.13.0.
 
-Each function falls back to "unknown" (None, an empty list, no effect) where a name is gone, so a
-torch release that renames one costs a figure and not the check.
+Here, in ``torch_stamps`` and in ``torch_pretence``, and nowhere else. Each function falls back to "unknown" (None, an
+empty list, no effect) where a name is gone, so a torch release that renames one costs a figure and not the check.
 """
 
 from __future__ import annotations
@@ -9,19 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import os
-import queue
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any
-
-from pytest_dataloader.probe import envelopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.process import BaseProcess
-
-    from pytest_dataloader.probe.envelopes import Journal
 
 _FORGOTTEN = {"_iterator": None, "_initial_iter_for_state_dict": False, "next_iter_state": None}
 """What a loader remembers of iterations: the live iterator of persistent workers (DataLoader), and the
@@ -90,69 +83,6 @@ def _prepared(prepare: Callable[[Any], None] | None) -> Iterator[None]:
 def unwatch_iterators(copy: Any) -> None:
     """Undo ``watch_iterators``; the hook refers back to the copy, and only the collector would free them."""
     vars(copy).pop("_get_iterator", None)
-
-
-def stamp(iterator: Any, journal: Journal) -> None:
-    """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
-
-    It starts out armed: what it asks for until it is disarmed goes in envelopes.
-    """
-    collate = iterator._collate_fn
-    here = iterator._num_workers == 0
-    iterator._collate_fn = envelopes.CollateHere(collate, journal) if here else envelopes.StampedCollate(collate)
-    iterator._journal = journal
-    arm(iterator, True)
-
-
-def arm(iterator: Any, armed: bool) -> None:
-    """Have the batches that are asked for from now on stamped, or not; disarmed, an iterator is torch's own again."""
-    if armed:
-        # Not a class of our own: to set __class__ makes every later access to the iterator's attributes slower.
-        iterator._next_index = functools.partial(_next_index, weakref.ref(iterator))
-    else:
-        with contextlib.suppress(AttributeError):
-            del iterator._next_index
-    fetcher = getattr(iterator, "_dataset_fetcher", None)
-    if fetcher is not None:
-        fetcher.collate_fn = iterator._collate_fn if armed else iterator._collate_fn.collate
-
-
-def _next_index(iterator: Any) -> Any:
-    """What every iterator draws its indices with, stamped; the iterator comes as a weak reference."""
-    drawing = iterator()
-    began = envelopes.starting()
-    index = type(drawing)._next_index(drawing)
-    wall, cpu, _, delay = envelopes.between(began, envelopes.ending())
-    return _stamped_index(drawing, index, wall - delay, cpu)
-
-
-def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
-    journal: Journal = iterator._journal
-    journal.sized[0] += len(index) if isinstance(index, list | tuple) else 1
-    journal.sized[1] += 1
-    if iterator._num_workers == 0:
-        ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
-        journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
-        journal.opened.index = envelopes.starting()
-        return index
-    if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
-        return index
-    ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
-    return envelopes.StampedIndex(index, ticket)
-
-
-def stamp_pinning(iterator: Any) -> None:
-    """Have batches stamped once they are pinned, when the pinning thread puts them into its queue."""
-    if not hasattr(iterator, "_pin_memory_thread"):
-        return
-    data_queue = weakref.ref(iterator._data_queue)
-
-    def put(item: Any, *args: Any, **options: Any) -> None:
-        envelopes.stamp_pinned(item[0])
-        target: Any = data_queue()
-        type(target).put(target, item, *args, **options)
-
-    iterator._data_queue.put = put
 
 
 def pins(iterator: Any) -> bool:
@@ -356,6 +286,14 @@ def reads_by_iteration(loader: Any) -> bool:
     return isinstance(loader.dataset, IterableDataset)
 
 
+def iterates_its_own_way(loader: Any) -> bool:
+    """Whether code of the user's stands between torch's iterator and whoever loops over the loader."""
+    for kind in type(loader).__mro__:
+        if "__iter__" in vars(kind) or "_get_iterator" in vars(kind):
+            return kind.__module__.split(".", 1)[0] not in ("torch", "torchdata")
+    return True
+
+
 def reads_batches(loader: Any) -> bool:
     """Whether a worker is sent lists of indices (the default) or single ones (``batch_size=None``)."""
     return getattr(loader, "batch_sampler", None) is not None
@@ -418,3 +356,21 @@ def exception_in(data: Any) -> str:
         return ""
     lines = [line for line in str(data.exc_msg).splitlines() if line.strip()]
     return lines[-1].strip() if lines else data.exc_type.__name__
+
+
+def is_view(tensor: Any) -> bool:
+    """Whether a tensor shows the data of another one."""
+    return tensor._base is not None
+
+
+_PARTS = {
+    "torch.sparse_coo": ("_indices", "_values"),  # uncoalesced ones have no public way
+    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
+}
+
+
+def dense_parts(tensor: Any) -> list[Any]:
+    """The dense tensors that a sparse one is made of; a dense one is its own."""
+    names = _PARTS.get(str(tensor.layout))
+    return [tensor] if names is None else [getattr(tensor, name)() for name in names]
