@@ -24,9 +24,9 @@ from timed_loaders import KINDS, busy_loops, make
 
 from pytest_dataloader import baselines
 from pytest_dataloader.checks import Setting, baseline
-from pytest_dataloader.probe.cost import Cost
-from pytest_dataloader.probe.kernels import KERNELS
-from pytest_dataloader.probe.quiet import Quietness
+from pytest_dataloader.probe.host.kernels import KERNELS
+from pytest_dataloader.probe.host.quiet import Quietness
+from pytest_dataloader.probe.timing.cost import Cost
 
 COSTS = (1.0, 1.2, 1.5)
 MACHINES = ("quiet", "busy")

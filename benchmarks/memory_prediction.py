@@ -21,7 +21,7 @@ from memory_loaders import Read, length_at, path_of
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe import smaps
+from pytest_dataloader.probe.memory import smaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

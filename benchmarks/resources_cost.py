@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from pytest_dataloader.probe.block import watched_block
+from pytest_dataloader.probe.resources.block import watched_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable

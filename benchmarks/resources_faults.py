@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.probe import descriptors
+from pytest_dataloader.probe.host import descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.probe import clocks, torch_private
-from pytest_dataloader.probe.loader import borrow_as
-from pytest_dataloader.probe.stamped import Stamped
+from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.borrowing import borrow_as
+from pytest_dataloader.probe.timing.stamped import Stamped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

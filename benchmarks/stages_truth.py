@@ -20,10 +20,10 @@ from staged_loaders import LOADERS, Clocked
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.checks import Setting, stages
-from pytest_dataloader.probe.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
+from pytest_dataloader.probe.host.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.stages import Stages
+    from pytest_dataloader.probe.timing.stages import Stages
 
 
 @dataclass(frozen=True, slots=True)

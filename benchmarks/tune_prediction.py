@@ -18,8 +18,8 @@ import torch
 from timed_loaders import KINDS, Computing, Sleeping, make
 
 from pytest_dataloader.checks import Setting, tune
-from pytest_dataloader.probe.settings import Settings
-from pytest_dataloader.probe.trial import measure_trial
+from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.tuning.trial import measure_trial
 
 SWEPT = (0, 1, 2, 4, 8)
 

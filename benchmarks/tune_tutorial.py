@@ -19,8 +19,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, tune
-from pytest_dataloader.probe.settings import Settings
-from pytest_dataloader.probe.trial import measure_trial
+from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.tuning.trial import measure_trial
 
 PUBLISHED = {"4 workers": 2.7, "persistent": 3.7, "__getitems__": 10.0}
 WAIT_SECONDS = 0.005

@@ -1,4 +1,4 @@
-"""How healthy workers look to a watch that asks whether they hang: what sets the times of probe/vigil.py.
+"""How healthy workers look to a watch that asks whether they hang: what sets the times of probe/workers/vigil.py.
 
     python benchmarks/worker_patience.py
 
@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.probe import torch_private, waits
+from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.internals import torch_private
 
 PERIOD, SECONDS = 0.05, 6.0
 

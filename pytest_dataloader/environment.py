@@ -9,7 +9,7 @@ import platform
 import sys
 from pathlib import Path
 
-from pytest_dataloader.probe import clocks
+from pytest_dataloader.probe.host import clocks
 
 
 def environment() -> dict[str, object]:

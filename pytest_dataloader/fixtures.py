@@ -14,7 +14,7 @@ from pytest_dataloader.checks import NAMES, check_module
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dataloader.probe.block import Block
+    from pytest_dataloader.probe.resources.block import Block
 
 
 class Check(Protocol):
@@ -106,7 +106,7 @@ class _WatchingCheck(_FixtureCheck):
         Up to ``keep`` batches may still be held when it ends, as the variable of a loop holds the last one.
         """
         __tracebackhide__ = True
-        from pytest_dataloader.probe.block import watched_block
+        from pytest_dataloader.probe.resources.block import watched_block
 
         reason = check_module(self._check).why_not()
         if reason:

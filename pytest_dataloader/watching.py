@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.probe import census, leftovers, reach
-from pytest_dataloader.probe.creations import keep_creations
-from pytest_dataloader.probe.holders import holders, kept_storages
-from pytest_dataloader.probe.leftovers import Leftovers, Snapshot, Watch
+from pytest_dataloader.probe.host import census
+from pytest_dataloader.probe.loader import reach
+from pytest_dataloader.probe.resources import leftovers
+from pytest_dataloader.probe.resources.creations import keep_creations
+from pytest_dataloader.probe.resources.holders import holders, kept_storages
+from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
 
-    from pytest_dataloader.probe.census import Kin
-    from pytest_dataloader.probe.leftovers import Kind
+    from pytest_dataloader.probe.host.census import Kin
+    from pytest_dataloader.probe.resources.leftovers import Kind
 
 
 @dataclass(slots=True)
@@ -46,7 +48,8 @@ class _Pedigree:
         """A test begins: what exists is older than it."""
         self.young = weakref.WeakSet()
         if not self._ends and "torch.utils.data" in sys.modules:
-            from pytest_dataloader.probe import births, torch_private
+            from pytest_dataloader.probe.internals import torch_private
+            from pytest_dataloader.probe.loader import births
 
             self._ends = [births.loader_born(self._loader), torch_private.iterator_born(self._iterator)]
 
@@ -160,7 +163,7 @@ class SuiteWatch:
     def _is_excused(self, kin: Kin, known: dict[int, bool]) -> bool:
         """Whether a worker belongs to a loader that is older than the test, or that a fixture keeps."""
         if kin.pid not in known:
-            from pytest_dataloader.probe import torch_private
+            from pytest_dataloader.probe.internals import torch_private
 
             known[kin.pid] = False
             for iterator in torch_private.live_iterators():

@@ -33,7 +33,7 @@ SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core", "manager", "handler"}
 
 # Who may know what is private in torch and torchdata: what a release of theirs renames is mended there.
-KNOWS_TORCH = tuple(f"pytest_dataloader.probe.torch_{name}" for name in ("private", "pretence", "stamps"))
+KNOWS_TORCH = tuple(f"pytest_dataloader.probe.internals.torch_{name}" for name in ("private", "pretence", "stamps"))
 
 MODULE_LINES, UNIT_LINES, FUNCTION_LINES = 400, 150, 60
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import figure, percent
-from pytest_dataloader.probe.cost import LEAST_UNITS, Cost, EmptyLoader, measure_cost
-from pytest_dataloader.probe.loader import borrow
+from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.timing.cost import LEAST_UNITS, Cost, EmptyLoader, measure_cost
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import figure, percent
-from pytest_dataloader.probe import clocks, pairs
-from pytest_dataloader.probe.loader import borrow
-from pytest_dataloader.probe.pairs import EmptyLoader, Pair, Turns
+from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.timing import pairs
+from pytest_dataloader.probe.timing.pairs import EmptyLoader, Pair, Turns
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import descriptors, leaks, relief
-from pytest_dataloader.probe.demand import Demand, demand_of
-from pytest_dataloader.probe.exercised import Exercised, without_fault
-from pytest_dataloader.probe.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.probe.host import descriptors
+from pytest_dataloader.probe.resources import leaks, relief
+from pytest_dataloader.probe.resources.demand import Demand, demand_of
+from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, exercise_rounds
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
-    from pytest_dataloader.probe.forecast import Need
+    from pytest_dataloader.probe.resources.forecast import Need
 
 NEEDS_BENCH = False
 
@@ -48,7 +49,7 @@ class Fds(Exercised):
         return self.peak / self.limit
 
     def need(self, *, num_workers: int, prefetch_factor: int = 2) -> Need:
-        """What the same batches would need with other settings; see ``probe.forecast`` for the formulas."""
+        """What the same batches would need with other settings; see ``probe.resources.forecast`` for the formulas."""
         return replace(self.shape, workers=num_workers, prefetch_factor=prefetch_factor).need()
 
 

@@ -6,13 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe import remedies
-from pytest_dataloader.probe.capacity import available_bytes
-from pytest_dataloader.probe.copying import Sources
-from pytest_dataloader.probe.diagnosis import Diagnosis, Source, diagnose
-from pytest_dataloader.probe.epoch import NOT_WATCHED, Point, Watched, WorkerGrowth, watch
-from pytest_dataloader.probe.growth import MATTERS, Attribute, Kind
-from pytest_dataloader.probe.replacement import Replacement, try_replacement
+from pytest_dataloader.probe.host.capacity import available_bytes
+from pytest_dataloader.probe.memory import remedies
+from pytest_dataloader.probe.memory.copying import Sources
+from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source, diagnose
+from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Point, Watched, WorkerGrowth, watch
+from pytest_dataloader.probe.memory.growth import MATTERS, Attribute, Kind
+from pytest_dataloader.probe.memory.replacement import Replacement, try_replacement
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe import sampling, torch_private
-from pytest_dataloader.probe.provenance import Epoch, traced
-from pytest_dataloader.probe.reference import Reference, read_alone
-from pytest_dataloader.probe.sequence import (
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.samples.provenance import Epoch, traced
+from pytest_dataloader.probe.samples.reference import Reference, read_alone
+from pytest_dataloader.probe.samples.sequence import (
     UNSURE,
     OrderFault,
     Subject,

@@ -7,13 +7,14 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe import rereading, torch_private
-from pytest_dataloader.probe.draws import Draws, Fault, same_on_ranks
-from pytest_dataloader.probe.generators import idiom_stream
-from pytest_dataloader.probe.provenance import traced
-from pytest_dataloader.probe.ranks import Simulation, rank_arguments
-from pytest_dataloader.probe.sampling import shuffles
-from pytest_dataloader.probe.settings import start_method_of
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader import rereading
+from pytest_dataloader.probe.loader.sampling import shuffles
+from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
+from pytest_dataloader.probe.samples.generators import idiom_stream
+from pytest_dataloader.probe.samples.provenance import traced
+from pytest_dataloader.probe.samples.ranks import Simulation, rank_arguments
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

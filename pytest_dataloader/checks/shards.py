@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import sampling, torch_private
-from pytest_dataloader.probe.overlap import Overlap, overlap, verdict_of
-from pytest_dataloader.probe.partition import World, partition
-from pytest_dataloader.probe.ranks import VIEW_SECONDS, How, Simulation, View, simulate
-from pytest_dataloader.probe.share import Share, share_of
-from pytest_dataloader.probe.worlds import verdict_of_worlds
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.samples.overlap import Overlap, overlap, verdict_of
+from pytest_dataloader.probe.samples.partition import World, partition
+from pytest_dataloader.probe.samples.ranks import VIEW_SECONDS, How, Simulation, View, simulate
+from pytest_dataloader.probe.samples.share import Share, share_of
+from pytest_dataloader.probe.samples.worlds import verdict_of_worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

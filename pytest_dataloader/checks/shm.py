@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import leaks, relief, segments
-from pytest_dataloader.probe.demand import Demand, demand_of
-from pytest_dataloader.probe.descriptors import SEGMENT, TORCH
-from pytest_dataloader.probe.exercised import Exercised, without_fault
-from pytest_dataloader.probe.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH
+from pytest_dataloader.probe.resources import leaks, relief
+from pytest_dataloader.probe.resources.demand import Demand, demand_of
+from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, exercise_rounds
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import Claim, conclude, figure, missed_even, percent
 from pytest_dataloader.errors import BadLimit
-from pytest_dataloader.probe import bottleneck
-from pytest_dataloader.probe.gauge import Gauge
-from pytest_dataloader.probe.loader import borrow_as
-from pytest_dataloader.probe.looking import CLEAR_WINDOWS, FAIL_SHARE, HOPELESS, MARGIN, MARGIN_WITH_WORKERS, look
-from pytest_dataloader.probe.looking import WAIT_SECONDS as _WAIT_SECONDS
-from pytest_dataloader.probe.stamped import Stamped
-from pytest_dataloader.probe.tally import tally
+from pytest_dataloader.probe.loader.borrowing import borrow_as
+from pytest_dataloader.probe.timing import bottleneck
+from pytest_dataloader.probe.timing.gauge import Gauge
+from pytest_dataloader.probe.timing.looking import (
+    CLEAR_WINDOWS,
+    FAIL_SHARE,
+    HOPELESS,
+    MARGIN,
+    MARGIN_WITH_WORKERS,
+    look,
+)
+from pytest_dataloader.probe.timing.looking import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.probe.timing.stamped import Stamped
+from pytest_dataloader.probe.timing.tally import tally
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Share
-    from pytest_dataloader.probe.stages import Stages
-    from pytest_dataloader.probe.stall import Stall
+    from pytest_dataloader.probe.timing.stages import Stages
+    from pytest_dataloader.probe.timing.stall import Stall
 
 NEEDS_BENCH = True
 

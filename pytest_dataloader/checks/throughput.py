@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import conclude, figure, missed_even, percent
-from pytest_dataloader.probe.gauge import Gauge
-from pytest_dataloader.probe.loader import borrow
-from pytest_dataloader.probe.looking import CLEAR_WINDOWS, FAIL_SHARE, HOPELESS, MARGIN, MARGIN_WITH_WORKERS, look
-from pytest_dataloader.probe.looking import WAIT_SECONDS as _WAIT_SECONDS
-from pytest_dataloader.probe.pace import Throughput, claims_of, step_of, throughput
+from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.timing.gauge import Gauge
+from pytest_dataloader.probe.timing.looking import (
+    CLEAR_WINDOWS,
+    FAIL_SHARE,
+    HOPELESS,
+    MARGIN,
+    MARGIN_WITH_WORKERS,
+    look,
+)
+from pytest_dataloader.probe.timing.looking import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.probe.timing.pace import Throughput, claims_of, step_of, throughput
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

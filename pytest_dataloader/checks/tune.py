@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import figure, percent
-from pytest_dataloader.probe.search import WORTH, Search
-from pytest_dataloader.probe.trial import EmptyLoader
-from pytest_dataloader.probe.tuning import Tuning, tuning
+from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
+from pytest_dataloader.probe.tuning.search import WORTH, Search
+from pytest_dataloader.probe.tuning.trial import EmptyLoader
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe import obituary
-from pytest_dataloader.probe.lives import Epoch, attend
-from pytest_dataloader.probe.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.workers import obituary
+from pytest_dataloader.probe.workers.lives import Epoch, attend
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Seconds
-    from pytest_dataloader.probe.fault import Kind, Phase
+    from pytest_dataloader.probe.workers.fault import Kind, Phase
 
 NEEDS_BENCH = False
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from pytest_dataloader.probe.growth import Kind
+from pytest_dataloader.probe.memory.growth import Kind
 
 if TYPE_CHECKING:
     import pytest

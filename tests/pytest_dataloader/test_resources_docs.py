@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dataloader.probe import forecast
+from pytest_dataloader.probe.resources import forecast
 
 TEXT = (Path(__file__).parents[2] / "docs" / "resources.md").read_text(encoding="utf-8")
 

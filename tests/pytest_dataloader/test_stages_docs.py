@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dataloader import targets
-from pytest_dataloader.probe.stages import STAGES, Stages
-from pytest_dataloader.probe.stall import Stall
+from pytest_dataloader.probe.timing.stages import STAGES, Stages
+from pytest_dataloader.probe.timing.stall import Stall
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from pytest_dataloader.probe import vigil
-from pytest_dataloader.probe.fault import Kind
+from pytest_dataloader.probe.workers import vigil
+from pytest_dataloader.probe.workers.fault import Kind
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, fds
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import descriptors
+from pytest_dataloader.probe.host import descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import census, segments
+from pytest_dataloader.probe.host import census, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

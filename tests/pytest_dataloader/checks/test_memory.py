@@ -20,8 +20,8 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe import copying, pagemap, smaps
-from pytest_dataloader.probe.copying import Sources
+from pytest_dataloader.probe.memory import copying, pagemap, smaps
+from pytest_dataloader.probe.memory.copying import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -441,7 +441,7 @@ import ctypes, os, sys
 sys.path[:0] = {path!r}
 from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe import pagemap
+from pytest_dataloader.probe.memory import pagemap
 class Rows(Dataset):
     def __init__(self): self.rows = [f"/data/images/train/{{at:020d}}.jpg" for at in range(40_000)]
     def __len__(self): return len(self.rows)

@@ -13,9 +13,9 @@ from torch.utils.data import DataLoader
 from pytest_dataloader.checks import Setting, randomness
 from pytest_dataloader.checks.randomness import judge, measure
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.draws import Draws
-from pytest_dataloader.probe.generators import Standing
-from pytest_dataloader.probe.journal import Entry
+from pytest_dataloader.probe.samples.draws import Draws
+from pytest_dataloader.probe.samples.generators import Standing
+from pytest_dataloader.probe.samples.journal import Entry
 from tests.zoo.case import assert_found
 from tests.zoo.randomness import (
     CLEAN,
@@ -138,7 +138,7 @@ def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyP
 
             time.sleep(60)
 
-    monkeypatch.setattr("pytest_dataloader.probe.provenance._WAIT_SECONDS", 1.0)
+    monkeypatch.setattr("pytest_dataloader.probe.samples.provenance._WAIT_SECONDS", 1.0)
     with pytest.raises(NotMeasured, match="hangs"):
         measure(DataLoader(Hanging(), 8, num_workers=1), setting=QUICK)
 

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, shm
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe import segments
+from pytest_dataloader.probe.host import segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,9 +15,9 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.stages import judge, measure
 from pytest_dataloader.errors import BadLimit, NotMeasured
-from pytest_dataloader.probe.quiet import QUIET
-from pytest_dataloader.probe.stages import STAGES, Stages
-from pytest_dataloader.probe.stall import Stall
+from pytest_dataloader.probe.host.quiet import QUIET
+from pytest_dataloader.probe.timing.stages import STAGES, Stages
+from pytest_dataloader.probe.timing.stall import Stall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

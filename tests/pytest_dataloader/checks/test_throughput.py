@@ -17,9 +17,9 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.throughput import judge, measure
 from pytest_dataloader.errors import BadTarget, NotMeasured
-from pytest_dataloader.probe import quiet
-from pytest_dataloader.probe.pace import Throughput, step_of
-from pytest_dataloader.probe.quiet import QUIET
+from pytest_dataloader.probe.host import quiet
+from pytest_dataloader.probe.host.quiet import QUIET
+from pytest_dataloader.probe.timing.pace import Throughput, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_in
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
-from pytest_dataloader.probe.ladder import Row
-from pytest_dataloader.probe.settings import Settings
-from pytest_dataloader.probe.tuning import Tuning
+from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.tuning.evidence import Tuning
+from pytest_dataloader.probe.tuning.ladder import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,79 @@
+"""CPU time and run-queue delay of this process and of the workers that come and go under it."""
+
+from __future__ import annotations
+
+import multiprocessing.context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.host import clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from multiprocessing.process import BaseProcess
+
+_FORKSERVER_PROCESS: type | None = getattr(multiprocessing.context, "ForkServerProcess", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Running totals: nanoseconds."""
+
+    wall_ns: int
+    main_cpu_ns: int
+    worker_cpu_ns: int
+    worker_delay_ns: int
+    """Mean over the workers alive, of the thread that fetches and collates."""
+    consumer_cpu_ns: int
+    consumer_delay_ns: int
+    delays_known: bool
+
+
+@dataclass(slots=True)
+class Processes:
+    """Adds up what the main process and its workers spend; readers of the clocks are parameters."""
+
+    wall: Callable[[], int] = clocks.wall_ns
+    main_cpu: Callable[[], int] = clocks.process_cpu_ns
+    consumer_cpu: Callable[[], int] = clocks.thread_cpu_ns
+    consumer_delay: Callable[[], int | None] = clocks.thread_delay_ns
+    reaped: Callable[[], int] = clocks.reaped_cpu_ns
+    cpu_of: Callable[[int], int | None] = clocks.cpu_of_ns
+    delay_of: Callable[[int], int | None] = clocks.delay_of_ns
+    _gone_cpu_ns: int = 0
+    _last: dict[int, int] = field(default_factory=dict)
+
+    def read(self, workers: Iterable[BaseProcess]) -> Spent:
+        """Totals now. To be called from the thread that consumes the batches."""
+        delays, cpu = [], 0
+        known = True
+        for worker in workers:
+            pid = worker.pid
+            spent = self.cpu_of(pid) if pid is not None else None
+            if pid is None or spent is None:
+                continue
+            cpu += spent
+            delay = self.delay_of(pid)
+            known = known and delay is not None
+            delays.append(delay or 0)
+            if _FORKSERVER_PROCESS is not None and isinstance(worker, _FORKSERVER_PROCESS):
+                self._last[pid] = spent
+        # Workers that have ended are our own children, and count as such once they are waited for.
+        main_cpu, worker_cpu = self.main_cpu() + self.reaped(), cpu + self._ended(workers)
+        delay, wall = self.consumer_delay(), self.wall()  # side by side: what is lost between them counts for one only
+        return Spent(
+            wall_ns=wall,
+            main_cpu_ns=main_cpu,
+            worker_cpu_ns=worker_cpu,
+            worker_delay_ns=sum(delays) // len(delays) if delays else 0,
+            consumer_cpu_ns=self.consumer_cpu(),
+            consumer_delay_ns=delay or 0,
+            delays_known=known and delay is not None,
+        )
+
+    def _ended(self, workers: Iterable[BaseProcess]) -> int:
+        """CPU time of ended workers of a fork server, which are not our children: as last read."""
+        alive = {worker.pid for worker in workers if worker.pid is not None and self.cpu_of(worker.pid) is not None}
+        for pid in [pid for pid in self._last if pid not in alive]:
+            self._gone_cpu_ns += self._last.pop(pid)
+        return self._gone_cpu_ns

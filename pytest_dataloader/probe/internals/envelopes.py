@@ -1,0 +1,310 @@
+"""Envelopes around indices and batches: being pickled and unpickled stamps the clock, and leaves the bare thing.
+
+An index is opened in the worker's main thread, just before it is fetched; a batch is closed in the worker's feeder
+thread and opened in the main process, or in its pinning thread. So every stage of a batch's way is timed where it
+happens, and datasets, samplers, queues and torch's own code stay as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host.clocks import (
+    process_cpu_ns,
+    read_kept_delay_ns,
+    thread_cpu_ns,
+    thread_spent_ns,
+    wall_ns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Moment = tuple[int, int, int, int]
+"""Wall clock, CPU of the thread, CPU of the process, run-queue delay of the thread; nanoseconds."""
+WALL, CPU, PROCESS_CPU, DELAY = range(4)
+NEVER: Moment = (0, 0, 0, 0)
+
+
+def between(start: Moment, end: Moment) -> Moment:
+    """What passed from one stamp to another, of each clock."""
+    return end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]
+
+
+def glancing() -> Moment:
+    """A stamp of the wall clock and the thread's CPU alone, where more would cost too much."""
+    return wall_ns(), thread_cpu_ns(), 0, 0
+
+
+def handing_over() -> tuple[int, int]:
+    """CPU time and run-queue delay of the thread that hands tensors to the main process; 0 without one."""
+    from multiprocessing import resource_sharer
+
+    thread = getattr(getattr(resource_sharer, "_resource_sharer", None), "_thread", None)
+    if thread is None or not thread.is_alive():
+        return 0, 0
+    return thread_spent_ns(thread.native_id or 0)
+
+
+def starting() -> Moment:
+    """A stamp before something: the wall clock is read last, so that reading the others takes no part in it."""
+    delay, process, thread = read_kept_delay_ns(), process_cpu_ns(), thread_cpu_ns()
+    return wall_ns(), thread, process, delay
+
+
+def ending() -> Moment:
+    """A stamp after something."""
+    return wall_ns(), thread_cpu_ns(), process_cpu_ns(), read_kept_delay_ns()
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What an index tells of itself on its way."""
+
+    journal: int
+    epoch: int
+    number: int
+    """Position in the epoch; without workers, of its being asked for."""
+    sampler_ns: int
+    """Spent on drawing it in the main process, without waiting for a CPU."""
+    sampler_cpu_ns: int
+
+
+@dataclass(slots=True)
+class Passage:
+    """The stamps of one batch, from index to unpacked batch."""
+
+    ticket: Ticket
+    worker: int
+    pid: int
+    made: int
+    """Batches that this worker's process had made before."""
+    free_ns: int
+    """Wall clock when the worker had made the one before; 0 for its first."""
+    index: Moment
+    fetched: Moment = NEVER
+    collated: Moment = NEVER
+    packing: Moment = NEVER
+    packed: Moment = NEVER
+    """Its last two clocks are the CPU time and the delay of the thread that hands tensors over."""
+    unpacking: Moment = NEVER
+    unpacked: Moment = NEVER
+    pinned: Moment = NEVER
+    in_main_thread: bool = True
+    """Whether it was unpacked by the thread that consumes; else by the one that pins."""
+
+
+@dataclass(slots=True)
+class Journal:
+    """The passages that came in from one borrowed loader."""
+
+    number: int = field(default_factory=itertools.count(1).__next__)
+    epoch: int = 0
+    arrived: list[tuple[Any, ...]] = field(default_factory=list)
+    """As they came: tuples of numbers, which the garbage collector does not look into."""
+    pinned: dict[tuple[int, ...], Moment] = field(default_factory=dict)
+    """By epoch and number."""
+    sized: list[int] = field(default_factory=lambda: [0, 0])
+    """How many samples the stamped indices ask for, and in how many batches."""
+    opened: Passage | None = None
+    """Without workers: the batch under way."""
+    thread: int = field(default_factory=threading.get_ident)
+
+    def open(self) -> None:
+        """From now on take in what arrives."""
+        _journals[self.number] = self
+
+    def close(self) -> None:
+        """Take nothing in any more."""
+        _journals.pop(self.number, None)
+
+    def passage(self, place: int) -> Passage:
+        """The passage that arrived as the ``place``-th."""
+        ticket, worker, moments, unpacking, unpacked, in_main = self.arrived[place]
+        pinned = self.pinned.get(ticket[1:3], NEVER)
+        made: tuple[Any, ...] = (*worker, *moments, unpacking, unpacked, pinned, in_main)
+        return Passage(Ticket(*ticket), *made)
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All that arrived."""
+        return [self.passage(place) for place in range(len(self.arrived))]
+
+
+_journals: dict[int, Journal] = {}
+"""By number, which is what crosses the processes."""
+
+
+class _Arriving(threading.local):
+    """What the calling thread is unpacking."""
+
+    began: Moment = NEVER
+    last: tuple[int, ...] | None = None
+
+
+_arriving = _Arriving()
+
+
+class _Worker:
+    """What this worker process is doing."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.free_ns = 0
+        self.opened: Passage | None = None
+
+
+_worker = _Worker()
+
+
+class StampedIndex:
+    """An index on its way to a worker."""
+
+    __slots__ = ("_index", "_ticket")
+
+    def __init__(self, index: Any, ticket: Ticket) -> None:
+        self._index = index
+        self._ticket = ticket
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ticket = self._ticket
+        return _open_index, (
+            self._index,
+            ticket.journal,
+            ticket.epoch,
+            ticket.number,
+            ticket.sampler_ns,
+            ticket.sampler_cpu_ns,
+        )
+
+
+def _open_index(index: Any, *ticket: int) -> Any:
+    from torch.utils.data import get_worker_info
+
+    info = get_worker_info()
+    worker = info.id if info is not None else 0
+    _worker.opened = Passage(Ticket(*ticket), worker, os.getpid(), _worker.made, _worker.free_ns, NEVER)
+    _worker.opened.index = starting()
+    return index
+
+
+class StampedCollate:
+    """A collate function as workers get it: it puts the batch of a stamped index into an envelope."""
+
+    def __init__(self, collate: Callable[[Any], Any]) -> None:
+        self.collate = collate
+
+    def __call__(self, samples: Any) -> Any:
+        passage = _worker.opened
+        if passage is None:
+            batch = self.collate(samples)
+        else:
+            passage.fetched = ending()
+            batch = self.collate(samples)
+            passage.collated = ending()
+            _worker.opened = None
+            batch = _StampedBatch(batch, passage)
+        _worker.made += 1
+        _worker.free_ns = wall_ns()
+        return batch
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "collate":  # asked for while it is unpickled, before it has any
+            raise AttributeError(name)
+        return getattr(self.collate, name)
+
+
+class CollateHere(StampedCollate):
+    """A collate function without workers: the batch stays bare."""
+
+    def __init__(self, collate: Callable[[Any], Any], journal: Journal) -> None:
+        super().__init__(collate)
+        self._journal = journal
+
+    def __call__(self, samples: Any) -> Any:
+        passage = self._journal.opened
+        if passage is None:
+            return self.collate(samples)
+        passage.fetched = ending()
+        batch = self.collate(samples)
+        passage.collated = ending()
+        ticket = passage.ticket
+        numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
+        moments = (passage.index, passage.fetched, passage.collated, NEVER, NEVER)
+        self._journal.arrived.append((numbers, (0, passage.pid, passage.made, 0), moments, NEVER, NEVER, True))
+        self._journal.opened = None
+        return batch
+
+
+class _StampedBatch:
+    """A batch on its way to the main process."""
+
+    __slots__ = ("_batch", "_passage")
+
+    def __init__(self, batch: Any, passage: Passage) -> None:
+        self._batch = batch
+        self._passage = passage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arguments are pickled in this order, and unpickled in this order.
+        return _open_batch, (_Begin(self._passage), self._batch, _End(self._passage))
+
+
+class _Begin:
+    __slots__ = ("_passage",)
+
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._passage.packing = glancing()
+        return _begin, ()
+
+
+class _End:
+    __slots__ = ("_passage",)
+
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        seen, ticket = self._passage, self._passage.ticket
+        wall, cpu, _, _ = glancing()
+        seen.packed = (wall, cpu, *handing_over())
+        moments = (seen.index, seen.fetched, seen.collated, seen.packing, seen.packed)
+        numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
+        return _end, (numbers, (seen.worker, seen.pid, seen.made, seen.free_ns), moments)
+
+
+def _begin() -> None:
+    _arriving.began = starting()
+
+
+def _end(
+    ticket: tuple[int, int, int, int, int],
+    worker: tuple[int, int, int, int],
+    moments: tuple[Moment, Moment, Moment, Moment, Moment],
+) -> None:
+    unpacked = ending()
+    journal = _journals.get(ticket[0])
+    if journal is None:  # measuring is over
+        return
+    in_main = journal.thread == threading.get_ident()
+    journal.arrived.append((ticket, worker, moments, _arriving.began, unpacked, in_main))
+    _arriving.last = None if in_main else ticket
+
+
+def _open_batch(_begin: None, batch: Any, _end: None) -> Any:
+    return batch
+
+
+def stamp_pinned(number: Any) -> None:
+    """Called by the pinning thread once the batch of that number is pinned."""
+    ticket, _arriving.last = _arriving.last, None
+    journal = _journals.get(ticket[0]) if ticket is not None else None
+    if ticket is not None and journal is not None and ticket[2] == number:
+        journal.pinned[ticket[1:3]] = ending()

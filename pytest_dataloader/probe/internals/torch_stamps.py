@@ -1,0 +1,81 @@
+"""Private names of torch by which an iterator gets clocks; read in torch 2.13.0.
+
+A part of ``torch_private`` by its meaning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import queue
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.internals import envelopes
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.internals.envelopes import Journal
+
+
+def stamp(iterator: Any, journal: Journal) -> None:
+    """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
+
+    It starts out armed: what it asks for until it is disarmed goes in envelopes.
+    """
+    collate = iterator._collate_fn
+    here = iterator._num_workers == 0
+    iterator._collate_fn = envelopes.CollateHere(collate, journal) if here else envelopes.StampedCollate(collate)
+    iterator._journal = journal
+    arm(iterator, True)
+
+
+def arm(iterator: Any, armed: bool) -> None:
+    """Have the batches that are asked for from now on stamped, or not; disarmed, an iterator is torch's own again."""
+    if armed:
+        # Not a class of our own: to set __class__ makes every later access to the iterator's attributes slower.
+        iterator._next_index = functools.partial(_next_index, weakref.ref(iterator))
+    else:
+        with contextlib.suppress(AttributeError):
+            del iterator._next_index
+    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    if fetcher is not None:
+        fetcher.collate_fn = iterator._collate_fn if armed else iterator._collate_fn.collate
+
+
+def _next_index(iterator: Any) -> Any:
+    """What every iterator draws its indices with, stamped; the iterator comes as a weak reference."""
+    drawing = iterator()
+    began = envelopes.starting()
+    index = type(drawing)._next_index(drawing)
+    wall, cpu, _, delay = envelopes.between(began, envelopes.ending())
+    return _stamped_index(drawing, index, wall - delay, cpu)
+
+
+def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
+    journal: Journal = iterator._journal
+    journal.sized[0] += len(index) if isinstance(index, list | tuple) else 1
+    journal.sized[1] += 1
+    if iterator._num_workers == 0:
+        ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
+        journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
+        journal.opened.index = envelopes.starting()
+        return index
+    if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
+        return index
+    ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
+    return envelopes.StampedIndex(index, ticket)
+
+
+def stamp_pinning(iterator: Any) -> None:
+    """Have batches stamped once they are pinned, when the pinning thread puts them into its queue."""
+    if not hasattr(iterator, "_pin_memory_thread"):
+        return
+    data_queue = weakref.ref(iterator._data_queue)
+
+    def put(item: Any, *args: Any, **options: Any) -> None:
+        envelopes.stamp_pinned(item[0])
+        target: Any = data_queue()
+        type(target).put(target, item, *args, **options)
+
+    iterator._data_queue.put = put

@@ -1,0 +1,259 @@
+"""A user's loader, borrowed: a shallow copy to iterate, gone with its workers when the measuring ends."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_dataloader.errors import BadTarget, NotMeasured
+from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader import counting
+from pytest_dataloader.probe.loader.patience import Hang
+from pytest_dataloader.probe.loader.untouched import put_back
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from multiprocessing.process import BaseProcess
+
+_WORKER_GRACE_SECONDS = 5.0
+"""Torch itself waits as long for a worker before it terminates it."""
+
+_RECEIVE_SECONDS = 5.0
+"""As long as for a worker's end: what is not made within it stays where it is."""
+
+_WITHOUT_WORKERS = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
+
+
+_B = TypeVar("_B", bound="Borrowed")
+
+
+class Borrowed:
+    """A copy of a loader, pulled from batch by batch, epoch after epoch."""
+
+    waited_ns = 0
+    """What a consumer that takes its time waited for batches; one that takes none has none to wait in."""
+    _being_made: Callable[[Any], None] | None = None
+    """Told of each iterator while it is made, before its workers start."""
+
+    def __init__(
+        self, loader: Any, *, in_process: bool = False, prepare: Callable[[Any], None] = lambda _copy: None
+    ) -> None:
+        self._in_process = in_process
+        self._prepare = prepare
+        self._copies: list[Any] = []
+        self._made: list[Any] = []
+        self._sizes: deque[int] | None = None
+        self._batches: Iterator[Any] | None = None
+        self.keeps_iterator = False
+        self.loader = self._copy(loader)
+        self.batch_size: int | None = getattr(loader, "batch_size", None)
+
+    @property
+    def counted_by(self) -> counting.CountedBy:
+        """Which rule of ``counting`` counts this loader's samples."""
+        if self._sizes is not None:
+            return "indices"
+        return "first dimension" if self.batch_size is None else "batch_size"
+
+    @property
+    def workers(self) -> list[BaseProcess]:
+        """The worker processes of the current epoch."""
+        return torch_private.worker_processes(self._iterator) if self._made else []
+
+    @property
+    def depth(self) -> int:
+        """Batches that the loader keeps in flight once an epoch has begun; 0 without workers."""
+        return torch_private.prefetch_depth(self._iterator) if self._made else 0
+
+    @property
+    def ready(self) -> int | None:
+        """Batches that wait to be handed out; None where that cannot be counted."""
+        return torch_private.ready_batches(self._iterator) if self._made else 0
+
+    @property
+    def running_dry(self) -> bool:
+        """Whether the epoch's last batches are under way, so that workers have begun to idle."""
+        return torch_private.outstanding_batches(self._iterator) < self.depth
+
+    @property
+    def iterator(self) -> Any:
+        """The latest iterator of torch's; None before the first epoch."""
+        return self._made[-1] if self._made else None
+
+    @property
+    def _iterator(self) -> Any:
+        return self._made[-1]
+
+    def begin_epoch(self) -> None:
+        """Ask the loader for a new epoch; errors of the user's code come out as they are."""
+        self._release()
+        self._batches = iter(self.loader)
+
+    def pull(self, most: int) -> tuple[int, int]:
+        """Pull up to ``most`` batches; how many came, and how many samples. Fewer batches: the epoch has ended."""
+        assert self._batches is not None
+        if self._sizes is None:
+            return self._pull_and_look(most)
+        batches = 0
+        for _ in itertools.islice(self._batches, most):
+            batches += 1
+        # A loader that makes up its own batches can hand out more of them than the sampler gave.
+        return batches, sum(self._sizes.popleft() for _ in range(min(batches, len(self._sizes))))
+
+    def _pull_and_look(self, most: int) -> tuple[int, int]:
+        assert self._batches is not None
+        batches = seen = 0
+        for batch in itertools.islice(self._batches, most):
+            batches += 1
+            seen += counting.count(batch, self.batch_size)
+        return batches, seen
+
+    def each(self) -> Iterator[Any]:
+        """The epoch's remaining batches themselves; not to be mixed with ``pull`` in one epoch."""
+        assert self._batches is not None
+        yield from self._batches
+
+    def abandon(self, *, receiving: bool = True) -> None:
+        """Leave the epoch as ``break`` leaves a loop: workers that do not persist end with it.
+
+        Unlike that, what is under way is received before, unless to see what a break leaves is the purpose.
+        """
+        self._release()
+        if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
+            while self._made:
+                shut_down(self._made.pop(), receiving=receiving)
+
+    def renew_workers(self) -> None:
+        """End the workers, persistent ones too, so that the next epoch starts others.
+
+        Not for a loader that keeps one iterator for ever, which would be left with none.
+        """
+        if self.keeps_iterator:
+            return
+        self._stop(kill=False)
+        for copy in self._copies:
+            torch_private.forget_iterations(copy)
+
+    def close(self, *, kill: bool = False) -> None:
+        """Stop every worker, however the measuring ended; ``kill`` those that may hang."""
+        self._stop(kill=kill)
+        for copy in self._copies:
+            torch_private.unwatch_iterators(copy)
+
+    def _stop(self, *, kill: bool) -> None:
+        self._release()
+        workers = [worker for iterator in self._made for worker in torch_private.worker_processes(iterator)]
+        for iterator in self._made:
+            shut_down(iterator, kill=kill)
+        deadline = time.monotonic() + _WORKER_GRACE_SECONDS
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():
+                worker.kill()
+                worker.join(_WORKER_GRACE_SECONDS)
+        self._made.clear()
+
+    def _release(self) -> None:
+        """Let go of the epoch under way; a generator's own clean-up runs now."""
+        batches, self._batches = self._batches, None
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+
+    def _copy(self, loader: Any) -> Any:
+        """A shallow copy that makes new iterators, and tells us of them; loaders inside it are copied as well."""
+        from torch.utils.data import DataLoader
+
+        copy = object.__new__(type(loader))
+        vars(copy).update(vars(loader))
+        self._copies.append(copy)
+        if self._in_process:
+            vars(copy).update(_WITHOUT_WORKERS)
+        torch_private.forget_iterations(copy)
+        torch_private.watch_iterators(copy, self._remember, self._being_made)
+        inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader)]
+        for name in inner:
+            vars(copy)[name] = self._copy(vars(copy)[name])
+        if not inner:
+            self._sizes = self._count_indices(copy)
+        if "dataset" in vars(copy):  # a loader may be a wrapper that takes all it has from the one inside
+            self._prepare(copy)
+        for name, value in list(vars(copy).items()):
+            if torch_private.is_iterator(value):  # made once and kept for ever, as timm's MultiEpochsDataLoader does
+                vars(copy)[name] = torch_private.new_iterator(copy)
+                self.keeps_iterator = True
+        return copy
+
+    def _count_indices(self, copy: Any) -> deque[int] | None:
+        return counting.count_indices(copy)
+
+    def forget_ended(self) -> None:
+        """Let go of iterators whose workers have ended: they keep pipes open until they are collected."""
+        self._made[:] = [kept for kept in self._made if any(w.is_alive() for w in torch_private.worker_processes(kept))]
+
+    def _remember(self, iterator: Any) -> None:
+        self.forget_ended()
+        self._made.append(iterator)
+
+
+def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> None:
+    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed."""
+    if receiving and not kill:
+        receive_what_would_stay(iterator)
+    torch_private.shut_down(iterator, kill=kill)
+
+
+def receive_what_would_stay(iterator: Any) -> bool:
+    """Take the batches under way out of the queue, where workers hand them over by names that outlive them.
+
+    Whether none is left: one that takes too long is not waited for.
+    """
+    pids = {worker.pid for worker in torch_private.worker_processes(iterator) if worker.pid is not None}
+    by_name = bool(pids) and (segments.are_handed_over_by_name() or bool(segments.named(pids)))
+    return not by_name or torch_private.receive_outstanding(iterator, _RECEIVE_SECONDS)
+
+
+def borrow(
+    loader: Any, *, in_process: bool = False, prepare: Callable[[Any], None] = lambda _copy: None
+) -> AbstractContextManager[Borrowed]:
+    """A copy of ``loader`` to measure; afterwards no worker is left and what iterating changed is put back.
+
+    ``in_process`` makes the copy load in this process, whatever num_workers says. ``prepare`` is called with the copy
+    and with those of loaders inside it, where they hold a dataset of their own, before they make an iterator.
+    Raises as ``borrow_as`` does.
+    """
+    return borrow_as(functools.partial(Borrowed, in_process=in_process, prepare=prepare), loader)
+
+
+@contextlib.contextmanager
+def borrow_as(kind: Callable[[Any], _B], loader: Any) -> Iterator[_B]:
+    """What ``kind`` makes of a loader: a ``Borrowed`` of another kind.
+
+    Raises BadTarget for anything but a torch DataLoader, NotMeasured for one that can be iterated only once.
+    """
+    from torch.utils.data import DataLoader
+
+    if not isinstance(loader, DataLoader):
+        raise BadTarget(f"expected a torch DataLoader, got {type(loader).__module__}.{type(loader).__qualname__}")
+    for name in ("sampler", "batch_sampler"):
+        sampler = vars(loader).get(name)
+        if hasattr(sampler, "__next__") and not hasattr(sampler, "__dict__"):
+            raise NotMeasured(
+                f"the loader's {name} is a {type(sampler).__name__}, which can be iterated only once: "
+                "measuring would use it up; pass a list or a Sampler"
+            )
+    with put_back(loader):
+        borrowed = kind(loader)
+        try:
+            yield borrowed
+        except Hang:
+            borrowed.close(kill=True)
+            raise
+        finally:
+            borrowed.close()

@@ -1,0 +1,81 @@
+"""Which samples a reader reads, and where those lie in datasets behind Subset, ConcatDataset and their like."""
+
+from __future__ import annotations
+
+import bisect
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.probe.loader.referents import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to read: dataset indices in order, of how many; ``batches`` where a sampler of the user's makes them."""
+
+    indices: tuple[int, ...] = ()
+    universe: int = 0
+    batches: tuple[Any, ...] = ()
+    iterable: bool = False
+    shuffled: bool = True
+    note: str = ""
+
+
+def length_of(thing: Any) -> int:
+    """``len(thing)``, 0 where it has none."""
+    try:
+        return len(thing)
+    except (TypeError, NotImplementedError, AttributeError):
+        return 0
+
+
+def draw(universe: int, most: int, seed: int = 0) -> tuple[int, ...]:
+    """Distinct positions of ``range(universe)`` in random order, by dice of their own."""
+    return tuple(random.Random(seed).sample(range(universe), min(most, universe)))
+
+
+def flat_indices(batches: Sequence[Any]) -> tuple[int, ...]:
+    """The integers in what a sampler yielded, single indices and batches of them."""
+    flat = (index for batch in batches for index in (batch if isinstance(batch, list | tuple) else (batch,)))
+    return tuple(index.__index__() for index in flat if hasattr(index, "__index__"))
+
+
+def nested_datasets(thing: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:
+    """Datasets inside a wrapper that renumbers samples: (step, dataset, reach with that dataset's own positions)."""
+    fields = getattr(thing, "__dict__", {})
+    if not isinstance(fields, dict):
+        return
+    if "dataset" in fields and "indices" in fields:
+        yield from _subset(fields["dataset"], fields["indices"], reach)
+    if "datasets" in fields and "cumulative_sizes" in fields:
+        yield from _concatenated(fields["datasets"], fields["cumulative_sizes"], reach)
+
+
+def _subset(dataset: Any, indices: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:
+    size = length_of(indices)
+    if not size or size < reach.universe:
+        return
+    try:
+        inner = [None if at is None or not 0 <= at < size else int(indices[at]) for at in reach.positions]
+    except (TypeError, ValueError, KeyError, IndexError):
+        return
+    steps = [abs(int(indices[at + 1]) - int(indices[at])) for at in draw(size - 1, 64)]
+    scattered = reach.scattered or sum(step > 8 for step in steps) > len(steps) / 2
+    yield ".dataset", dataset, replace(reach, positions=inner, universe=length_of(dataset), scattered=scattered)
+
+
+def _concatenated(datasets: Any, ends: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:
+    if not isinstance(datasets, list | tuple) or len(datasets) != length_of(ends):
+        return
+    homes = [None if at is None else bisect.bisect_right(ends, at) for at in reach.positions]
+    for number, dataset in enumerate(datasets):
+        start = ends[number - 1] if number else 0
+        inner = [
+            at - start if at is not None and home == number else None
+            for at, home in zip(reach.positions, homes, strict=True)
+        ]
+        yield f".datasets[{number}]", dataset, replace(reach, positions=inner, universe=ends[number] - start)

@@ -1,0 +1,122 @@
+"""What a loader's sampler is and gives; and which samples a plan of a few asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.positions import length_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def inner_sampler(loader: Any) -> Any:
+    """What yields single indices: the sampler behind the batches, however many samplers wrap it."""
+    sampler = loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler
+    for _ in range(8):
+        inner = vars(sampler).get("sampler") if hasattr(sampler, "__dict__") else None
+        if inner is None:
+            break
+        sampler = inner
+    return sampler
+
+
+def shuffles(loader: Any) -> bool:
+    """Whether a loader is known to shuffle: torch's own samplers, and those that say so."""
+    from torch.utils.data import RandomSampler, SubsetRandomSampler, WeightedRandomSampler
+
+    sampler = inner_sampler(loader)
+    if isinstance(sampler, RandomSampler | SubsetRandomSampler | WeightedRandomSampler):
+        return True
+    return getattr(sampler, "shuffle", False) is True or type(sampler).__name__ == "RandomSampler"
+
+
+def first_indices(loader: Any, most: int) -> list[Any]:
+    """Up to ``most`` different indices, the first that the sampler gives. Draws from it."""
+    found: dict[Any, None] = {}
+    batches = torch_private.index_sampler(loader)
+    for each in itertools.islice(batches, 4 * most):
+        for index in each if isinstance(each, list | tuple) and torch_private.reads_batches(loader) else [each]:
+            found.setdefault(index, None)
+        if len(found) >= most:
+            break
+    return list(found)[:most]
+
+
+def fetches_batches(loader: Any) -> bool:
+    """Whether workers ask the dataset for whole batches, by ``__getitems__``."""
+    whole = torch_private.reads_batches(loader) and not torch_private.reads_by_iteration(loader)
+    return whole and callable(getattr(loader.dataset, "__getitems__", None))
+
+
+def what_takes_epochs(loader: Any) -> dict[str, Any]:
+    """What a training loop tells the epoch, by name: samplers and the dataset, where they have ``set_epoch``."""
+    parts = {
+        "sampler": inner_sampler(loader),
+        "batch_sampler": getattr(loader, "batch_sampler", None),
+        "dataset": loader.dataset,
+    }
+    return {name: part for name, part in parts.items() if callable(getattr(part, "set_epoch", None))}
+
+
+@contextlib.contextmanager
+def epochs_told(loader: Any) -> Iterator[Callable[[int], None]]:
+    """A function that tells a loader's parts the epoch, as a training loop does; afterwards they are told their own."""
+    parts = list(what_takes_epochs(loader).values())
+    own = [getattr(part, "epoch", 0) for part in parts]
+
+    def tell(epoch: int) -> None:
+        for part in parts:
+            part.set_epoch(epoch)
+
+    try:
+        yield tell
+    finally:
+        for part, epoch in zip(parts, own, strict=True):
+            with contextlib.suppress(Exception):  # an epoch that is not told by a number is put back by its attributes
+                part.set_epoch(int(epoch))
+
+
+def expected_indices(loader: Any) -> Sequence[int] | None:
+    """What an epoch must give once each, by torch's own samplers; None where repeating or leaving out may be meant."""
+    from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler
+
+    sampler, size = inner_sampler(loader), length_of(loader.dataset)
+    outer = getattr(loader, "batch_sampler", None)
+    if outer is not None and type(outer).__module__.partition(".")[0] not in ("torch", "torchdata"):
+        return None
+    if outer is not None and type(outer).__name__ != BatchSampler.__name__:
+        return None
+    if isinstance(sampler, SubsetRandomSampler):
+        return [int(index) for index in sampler.indices]
+    if type(sampler).__name__ not in (RandomSampler.__name__, SequentialSampler.__name__) or not size:
+        return None
+    if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", size) != size:
+        return None
+    return range(size) if length_of(getattr(sampler, "data_source", loader.dataset)) == size else None
+
+
+def dropped_last(loader: Any) -> int:
+    """Samples of each epoch that ``drop_last`` leaves out, where torch makes the batches; 0 without it."""
+    batches = getattr(loader, "batch_sampler", None)
+    if not getattr(batches, "drop_last", False) or torch_private.reads_by_iteration(loader):
+        return 0
+    size = getattr(batches, "batch_size", None)
+    return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
+
+
+def named_sampler(loader: Any) -> Any:
+    """The sampler that decides what comes: the batch sampler where it is not torch's own, else the one inside."""
+    batches = getattr(loader, "batch_sampler", None)
+    own = batches is not None and type(batches).__module__.partition(".")[0] not in ("torch", "torchdata")
+    return batches if own else inner_sampler(loader)
+
+
+def loaders_inside(loader: Any) -> list[Any]:
+    """Loaders that a loader keeps as attributes: accelerate's wrap the user's."""
+    from torch.utils.data import DataLoader
+
+    return [value for value in vars(loader).values() if isinstance(value, DataLoader)]

@@ -1,0 +1,260 @@
+"""The direct test: a reader beside an idle control, and which pages of the dataset's objects each has to itself."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host.forked import Child
+from pytest_dataloader.probe.loader.plan import plan_reading
+from pytest_dataloader.probe.loader.referents import SCALED
+from pytest_dataloader.probe.memory import pagemap, reading, smaps
+from pytest_dataloader.probe.memory.footprint import PAGE
+from pytest_dataloader.probe.memory.objects import Exposure, Walk, pages_of, walk
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_dataloader.probe.loader.positions import Plan
+    from pytest_dataloader.probe.memory.pagemap import Pages
+    from pytest_dataloader.probe.memory.reading import Window
+    from pytest_dataloader.probe.memory.smaps import Reading
+
+WALK_SECONDS = 1.2
+FIRST_ANSWER_SECONDS = 10.0
+"""For the first window: imports in a worker took up to 3 s."""
+ANSWER_SECONDS = 5.0
+LARGE_SAMPLE = 32_768
+"""Elements of a large container that are looked at where reading jumps about in it: of a 1 GB list, 1,000 reads
+touch 0.4 % of the pages, which is 125 of these."""
+PLAIN = 0.5
+"""Certain share from which a larger sample would add nothing."""
+MOST_TOUCHED = 8
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the figures come from; a test withholds one by putting None or a reader that raises OSError."""
+
+    pages: Callable[[int, Iterable[int]], Pages] | None = pagemap.exclusive_pages
+    readings: tuple[smaps.Reader, ...] = smaps.READERS
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of a sample is un-shared: in the reader, in the control, of how many; ``low`` is what is certain."""
+
+    reader: float
+    control: float
+    count: int
+    low: float
+
+
+NOTHING = Share(0.0, 0.0, 0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """Hits in a large sample of a container: in the reader, in the control, of how many, and the most to expect."""
+
+    reader: int
+    control: int
+    count: int
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What writing to the objects of a path that had been read still un-shared, of the bytes of their pages."""
+
+    fell_bytes: int
+    of_bytes: int
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All that the direct test saw."""
+
+    plan: Plan
+    walk: Walk
+    windows: dict[str, Window] = field(default_factory=dict)
+    shares: dict[int, Share] = field(default_factory=dict)
+    scattered: dict[str, Scattered] = field(default_factory=dict)
+    touched: dict[str, Touched] = field(default_factory=dict)
+    reader: dict[str, Reading] = field(default_factory=dict)
+    control: dict[str, Reading] = field(default_factory=dict)
+    withheld: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    pages: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ranks(self) -> int:
+        """Planned positions that were read."""
+        return max((window.ranks for window in self.windows.values()), default=0)
+
+
+def wilson_low(hits: int, count: int, z: float = 3.0) -> float:
+    """The lower end of Wilson's interval for a share of ``hits`` in ``count``, at ``z`` standard deviations."""
+    if not count:
+        return 0.0
+    share = hits / count
+    centre = share + z * z / (2 * count)
+    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return max(0.0, (centre - spread) / (1 + z * z / count))
+
+
+def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> Share:
+    """What of an exposure's sample is un-shared: the most certain of the positions read, those scaled, the rest."""
+    strata: dict[str, list[int]] = {"read": [], "scaled": [], "rest": []}
+    for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
+        if 0 <= rank < ranks:
+            strata["read"].append(page)
+        elif SCALED <= rank < SCALED + ranks:
+            strata["scaled"].append(page)
+        else:
+            strata["rest"].append(page)
+    shares = [_share(pages, reader, control) for pages in strata.values()]
+    return max(shares, key=lambda share: share.low)
+
+
+def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
+    seen = [page for page in pages if reader.get(page) is not None and control.get(page) is not None]
+    if not seen:
+        return NOTHING
+    hits = sum(bool(reader[page]) for page in seen)
+    idle = sum(bool(control[page]) for page in seen) / len(seen)
+    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle)
+
+
+def compare(loader: Any, *, sources: Sources) -> Comparison:
+    """Walk what workers would read, fork a control and a reader, and look at both after each window."""
+    started = time.monotonic()
+    plan = plan_reading(loader)
+    roots = [("dataset", loader.dataset), ("collate_fn", loader.collate_fn), ("worker_init_fn", loader.worker_init_fn)]
+    seen = walk(
+        [(path, thing) for path, thing in roots if thing is not None],
+        positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS,
+    )  # fmt: skip
+    found = Comparison(plan, seen)
+    found.partly += (plan.note,) if plan.note else ()
+    if seen.refused:
+        found.partly += (f"{seen.refused} objects of the dataset raised when looked into",)
+    why = pagemap.why_not(sources.pages) if sources.pages is not None else "pagemap is withheld"
+    found.withheld += (why,) if why else ()
+    found.pages = not why
+    # Whatever looks at an object comes before the first fork: a look is a write, and would give the control a page of
+    # its own that the parent no longer shares.
+    large = {path: pages_of(container, LARGE_SAMPLE) for path, container in seen.large.items()} if found.pages else {}
+    if not hasattr(os, "fork"):
+        found.withheld += ("this system cannot fork, so nothing is copied on access",)
+        return found
+    with Child.fork(lambda child: child.sleep()) as control:
+        _Watch(found, sources, control, large).read(loader)
+    found.seconds = time.monotonic() - started
+    return found
+
+
+class _Watch:
+    def __init__(self, found: Comparison, sources: Sources, control: Child, large: dict[str, array[int]]) -> None:
+        self.found = found
+        self.pages = sources.pages if found.pages else None
+        self.control = control
+        self.rollup, withheld = smaps.first_that_reads(control.pid, sources.readings)
+        found.withheld += withheld
+        self.large = large
+
+    def read(self, loader: Any) -> None:
+        with Child.fork(reading.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
+            patience = FIRST_ANSWER_SECONDS
+            for name in (reading.WARM, reading.FIRST, reading.SECOND, reading.AGAIN):
+                answer = reader.hear(patience)
+                if answer is None:
+                    self.found.partly += (f"the reader gave no answer to its {name} window in {patience:.0f} s",)
+                    return
+                self.found.windows[name] = pickle.loads(answer)
+                if self.pages is not None and reader.has_children():
+                    self._give_up_on_pages("the dataset starts processes, which hide what was un-shared")
+                self._look(name, reader)
+                patience = ANSWER_SECONDS
+                reader.tell(b"go on")
+            self._touch(reader)
+
+    def _touch(self, reader: Child) -> None:
+        """Without pagemap: have the reader write to what it read, path by path, and see what that still un-shares."""
+        if self.pages is not None or self.rollup is None:
+            return
+        slots = sorted(self.found.walk.exposures, key=lambda slot: -slot.exposed)
+        paths = [slot.path for slot in slots if slot.exposed >= MIB and slot.path in self.found.walk.samples]
+        level = None
+        for path in ("", *dict.fromkeys(paths[:MOST_TOUCHED])):
+            reader.tell(path.encode())
+            if reader.hear(ANSWER_SECONDS) is None:
+                return
+            try:
+                seen = self.rollup(reader.pid)
+            except OSError:
+                return
+            now = -seen.private_bytes if seen.shared_bytes is None else seen.shared_bytes
+            if level is not None:
+                pages = {
+                    id(thing) // PAGE
+                    for thing, _, rank in self.found.walk.samples[path]
+                    if 0 <= rank < self.found.ranks
+                }
+                self.found.touched[path] = Touched(max(0, level - now), len(pages) * PAGE)
+            level = now
+
+    def _look(self, name: str, reader: Child) -> None:
+        found = self.found
+        try:
+            # With pagemap the totals tell the price of warming up and no more: they cost 20 ms per GB.
+            if self.rollup is not None and (name == reading.WARM or (self.pages is None and name != reading.FIRST)):
+                found.reader[name] = self.rollup(reader.pid)
+                found.control[name] = self.rollup(self.control.pid)
+            if self.pages is not None and name == reading.SECOND:
+                self._look_at_pages(reader)
+        except OSError as error:
+            self._give_up_on_pages(f"{error.strerror or error} after the {name} window")
+
+    def _give_up_on_pages(self, why: str) -> None:
+        self.pages, self.found.pages = None, False
+        self.found.withheld += (f"pagemap: {why}",)
+
+    def _look_at_pages(self, reader: Child) -> None:
+        assert self.pages is not None
+        found = self.found
+        slots = [slot for slot in found.walk.exposures if slot.exposed >= WORTH_LOOKING]
+        wanted = {page for slot in slots for page in slot.pages}
+        mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
+        for slot in slots:
+            found.shares[id(slot)] = share_of(slot, found.ranks, mine, idle)
+        samples = sum(found.windows[name].samples for name in (reading.FIRST, reading.SECOND))
+        for path, pages in self.large.items():
+            if any(found.shares[id(slot)].low >= PLAIN for slot in slots if slot.path == f"{path}[*]"):
+                continue
+            hits = _hits(self.pages(reader.pid, pages), pages)
+            control = _hits(self.pages(self.control.pid, pages), pages)
+            expected = samples * _per_page(slots, path) * len(pages) / len(found.walk.large[path])
+            found.scattered[path] = Scattered(hits, control, len(pages), min(expected, float(len(pages))))
+
+
+WORTH_LOOKING = MIB // 10
+"""Bytes below which an attribute is too small to be judged: 0.03 MiB was found reliably, 0.1 leaves room."""
+
+
+def _per_page(slots: Iterable[Exposure], path: str) -> float:
+    """Elements of a container on one page, were nothing else on it."""
+    elements = [slot for slot in slots if slot.path == f"{path}[*]"]
+    count, size = sum(slot.count for slot in elements), sum(slot.exposed for slot in elements)
+    return PAGE * count / size if size else 0.0
+
+
+def _hits(pages: Pages, sample: array[int]) -> int:
+    return sum(bool(pages[page]) for page in sample)

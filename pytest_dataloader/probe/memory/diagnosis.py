@@ -1,0 +1,168 @@
+"""A diagnosis of a loader's worker memory: the direct test's figures put into one class, one attribute, one sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.retaining import KEPT_BYTES, kept_bytes_per_batch
+from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.memory.copying import Comparison, Sources, compare
+from pytest_dataloader.probe.memory.growth import (
+    MATTERS,
+    UNATTRIBUTED,
+    WARM_UP,
+    Accumulation,
+    Attribute,
+    Epoch,
+    Kind,
+    accumulation_of,
+    attributes_of,
+    warm_up_bytes,
+)
+from pytest_dataloader.probe.memory.reading import SECOND
+from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
+
+Source = Literal["pagemap", "smaps_rollup", "uss", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the direct test concludes; ``kinds`` are all that apply, the gravest first, or clean or warm_up alone."""
+
+    kinds: tuple[Kind, ...]
+    source: Source
+    attributes: tuple[Attribute, ...]
+    culprit: Attribute | None
+    accumulation: Accumulation
+    growth_bytes: int
+    growth_low_bytes: int
+    growth_high_bytes: int
+    warm_up_bytes: int
+    kept_bytes_per_batch: float
+    samples_read: int
+    reading_error: str
+    start_method: str
+    unclear: str
+    withheld: tuple[str, ...]
+    partly: tuple[str, ...]
+
+
+def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
+    """What an epoch of the loader is."""
+    samples = universe
+    sampler = getattr(loader, "sampler", None)
+    if torch_private.reads_by_iteration(loader):
+        samples = length_of(loader.dataset)
+    elif getattr(loader, "batch_size", None) is not None and length_of(sampler):
+        samples = length_of(sampler)
+    return Epoch(samples, max(1, loader.num_workers), getattr(loader, "batch_size", None) or 1, shuffled)
+
+
+def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
+    """Run the direct test on a loader, and conclude."""
+    found = compare(loader, sources=sources)
+    kept = kept_bytes_per_batch(loader)
+    return conclude(
+        found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),
+        persistent=bool(getattr(loader, "persistent_workers", False)), kept=kept or 0.0,
+    )  # fmt: skip
+
+
+def conclude(found: Comparison, epoch: Epoch, *, start_method: str, persistent: bool, kept: float) -> Diagnosis:
+    """Put the figures of a direct test into a diagnosis; pure."""
+    attributes, source, unclear = _judged(found, epoch)
+    heap = accumulation_of(found)
+    forked = start_method == "fork"
+    cost = _copied(found, attributes, source, settled=heap.kind != "none") if forked else _duplicated(attributes)
+    more = _accumulated(heap, epoch, persistent)
+    kept = max(0.0, kept - heap.bytes_per_sample * epoch.batch)
+    warm = warm_up_bytes(found)
+    kinds: list[Kind] = ["copy_on_access"] if forked and cost.whole >= MATTERS else []
+    kinds += [heap.kind] if heap.kind != "none" else []
+    kinds += ["retained"] if kept >= KEPT_BYTES else []
+    kinds += ["duplicated"] if not forked and cost.whole >= MATTERS else []
+    kinds += ["warm_up" if warm >= WARM_UP else "clean"] if not kinds else []
+    return Diagnosis(
+        kinds=tuple(kinds),
+        source=source,
+        attributes=attributes,
+        culprit=cost.culprit,
+        accumulation=heap,
+        growth_bytes=cost.growth + more,
+        growth_low_bytes=cost.low + more,
+        growth_high_bytes=cost.high + more,
+        warm_up_bytes=warm,
+        kept_bytes_per_batch=kept,
+        samples_read=sum(window.samples for window in found.windows.values()),
+        reading_error=_reading_error(found),
+        start_method=start_method,
+        unclear=(_cut_short(found) or unclear) if forked and not cost.whole else "",
+        withheld=found.withheld,
+        partly=found.partly,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Bytes per worker: of a whole pass, of an epoch (with its bounds), and the attribute that pays most of them."""
+
+    culprit: Attribute | None
+    whole: int
+    growth: int
+    low: int
+    high: int
+
+
+def _copied(found: Comparison, attributes: tuple[Attribute, ...], source: Source, *, settled: bool) -> _Cost:
+    """What copies cost. ``settled``: what is kept fills holes in inherited pages, which explains lost shared memory."""
+    guilty = [line for line in attributes if line.copied]
+    likely = [line for line in attributes if line.exposed_bytes >= MATTERS]
+    if not guilty and not settled and source != "pagemap" and len(likely) == 1 and unattributed(found, UNATTRIBUTED):
+        # Totals name nothing; where one attribute alone is large enough, there is nothing else to name.
+        only = likely[0]
+        return _Cost(only, only.exposed_bytes, only.growth_if_copied_bytes, 0, only.exposed_bytes * 6 // 5)
+    return _Cost(
+        guilty[0] if guilty else None,
+        sum(line.copied_bytes for line in guilty),
+        sum(line.growth_bytes for line in guilty),
+        sum(int(line.growth_bytes * line.share_at_least) for line in guilty),
+        # The walk counts what it samples; item tables of small lists on the same pages added 17 % at most.
+        sum(line.exposed_bytes for line in guilty) * 6 // 5,
+    )
+
+
+def _duplicated(attributes: tuple[Attribute, ...]) -> _Cost:
+    """What an unpickled copy costs."""
+    held = sum(line.held_bytes for line in attributes)
+    return _Cost(max(attributes, key=lambda line: line.held_bytes, default=None), held, held, held, held)
+
+
+def _judged(found: Comparison, epoch: Epoch) -> tuple[tuple[Attribute, ...], Source, str]:
+    """Every attribute with what reading does to it, the source that says so, and what that source left open."""
+    attributes = attributes_of(found, epoch)
+    if found.pages and found.windows:
+        return attributes, "pagemap", ""
+    attributes, source, unclear = judged_by_totals(found, attributes)
+    return attributes, "smaps_rollup" if source == "smaps_rollup" else "uss" if source == "uss" else "none", unclear
+
+
+def _cut_short(found: Comparison) -> str:
+    """Why an attribute may have been missed."""
+    if not found.walk.complete:
+        return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
+    return "" if SECOND in found.windows else "the reader did not come to its end"
+
+
+def _accumulated(heap: Accumulation, epoch: Epoch, persistent: bool) -> int:
+    """What a worker gathers in an epoch; a cache in workers that persist goes on to hold every sample."""
+    each = epoch.samples if heap.kind == "cache" and persistent else epoch.samples / epoch.workers
+    return round(heap.bytes_per_sample * (each if heap.most is None else min(each, heap.most)))
+
+
+def _reading_error(found: Comparison) -> str:
+    """What reading raised, if it raised for most of what was read."""
+    last = max(found.windows.values(), key=lambda window: window.errors, default=None)
+    return last.error if last is not None and last.errors * 2 > last.batches else ""

@@ -1,0 +1,253 @@
+"""The reader: a forked child that reads samples as a worker would, in windows, and says what it has allocated."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import pickle
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host.allocator import Allocated, allocated
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.positions import Plan, flat_indices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dataloader.probe.host.forked import Child
+    from pytest_dataloader.probe.memory.objects import Walk
+
+WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
+SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45}
+"""Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
+MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000}
+"""Samples per window: a list of 110 MB shows after 400 reads where the sample is drawn at the positions read."""
+LONGEST_SECONDS = 1.5
+"""Where few samples were read in a window's budget and blocks grew as a slow leak's would, it goes on for so long."""
+GROWTH_BLOCKS, NOISE_BLOCKS = 0.25, 256
+"""Per sample, and in a window: what a leak must exceed. Windows of clean loaders gain up to 142 blocks, whether they
+hold 80 samples or 1,500 (36 runs over datasets of 2 ms a sample): 1.2 a sample where these are few."""
+WARM_POSITIONS = 16
+"""Distinct samples read again and again in the first window, so that imports and first calls end there."""
+_BATCH_SECONDS = 0.05
+_SMALLEST, _LARGEST = 4, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the reader says after a window; ``ranks`` are the plan's positions read since the start.
+
+    ``restarted`` is what was allocated right after an iterable dataset's new iteration replaced the old one.
+    """
+
+    name: str
+    samples: int
+    ranks: int
+    batches: int
+    errors: int
+    error: str
+    seconds: float
+    allocated: Allocated
+    restarted: Allocated | None
+    growth: tuple[tuple[str, int], ...]
+
+
+class Reader:
+    """Stands in for a worker's queues: hands out indices window by window, takes and drops the batches."""
+
+    def __init__(self, child: Child, loader: Any, plan: Plan, seen: Walk) -> None:
+        self.child = child
+        self.plan = plan
+        self.batched = torch_private.reads_batches(loader)
+        self.largest = min(getattr(loader, "batch_size", None) or _LARGEST, _LARGEST)
+        self.size = min(_SMALLEST, self.largest)
+        self.seen = seen
+        self.before = [size() for _, size in seen.containers]
+        self.steps = self._steps()
+        self.sent = self.samples = self.ranks = self.errors = 0
+        self.error = ""
+        self.ended = False
+        self.restarted: Allocated | None = None
+        self.blocks = 0
+        """Allocated when the last window ended."""
+
+    def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
+        """The next indices, as the worker asks for them."""
+        return next(self.steps)
+
+    def put(self, message: Any) -> None:
+        """Take what the worker made, pickle it as the queue would, and drop it."""
+        if torch_private.is_next_epoch(message[0]):
+            return
+        data = message[1]
+        if torch_private.is_exhausted(data):
+            self.ended = True
+            return
+        error = torch_private.exception_in(data)
+        if error:
+            self.errors += 1
+            self.error = self.error or error
+            return
+        try:
+            _Pickling(_Nowhere()).dump(data)
+        except Exception as unpicklable:
+            self.error = self.error or f"{type(unpicklable).__name__}: {unpicklable}"
+
+    def _steps(self) -> Iterator[Any]:
+        windows = ((WARM, self._warm()), (FIRST, self._onward()), (SECOND, self._onward()), (AGAIN, self._again()))
+        for name, batches in windows:
+            started = time.monotonic()
+            if self.ended or (name == AGAIN and self.plan.iterable):
+                yield from self._restart()
+            read = 0
+            for batch, samples in batches:
+                at = time.monotonic()
+                yield self.sent, batch
+                self.sent += 1
+                read += samples
+                self._adapt(samples, time.monotonic() - at)
+                spent = time.monotonic() - started
+                if (
+                    read >= MOST[name]
+                    or self.ended
+                    or (spent >= SECONDS[name] and not self._doubtful(name, read, spent))
+                ):
+                    break
+            self._report(name, read, time.monotonic() - started)
+        while (path := self.child.hear(60.0)) is not None:
+            self._touch(path)
+        self.child.sleep()
+
+    def _doubtful(self, window: str, read: int, seconds: float) -> bool:
+        """Whether blocks have grown by what may be noise or the beginning of a leak."""
+        if window not in (SECOND, AGAIN) or seconds >= LONGEST_SECONDS:
+            return False
+        grown = allocated().blocks - self.blocks
+        # At this pace it must come out of the noise in time: noise does not keep pace.
+        at_last = grown * LONGEST_SECONDS / seconds
+        return GROWTH_BLOCKS * read <= grown < NOISE_BLOCKS <= at_last
+
+    def _touch(self, path: bytes) -> None:
+        """Write to what was looked at under a path and was read: that costs nothing more if reading un-shared it."""
+        read = self._positions_read
+        for thing, _weight, rank in self.seen.samples.get(path.decode(), ()):
+            if 0 <= rank < read:
+                sys.getrefcount(thing)  # a reference more, a reference less: both are writes
+        self.child.tell(b"touched")
+
+    @property
+    def _positions_read(self) -> int:
+        return len(flat_indices(self.plan.batches[: self.ranks])) if self.plan.batches else self.ranks
+
+    def _restart(self) -> Iterator[Any]:
+        self.ended = False
+        yield torch_private.next_epoch(1)
+        gc.collect()
+        self.restarted = allocated()
+
+    def _adapt(self, samples: int, seconds: float) -> None:
+        if samples and seconds > 0:
+            self.size = max(min(_SMALLEST, self.largest), min(self.largest, int(samples * _BATCH_SECONDS / seconds)))
+
+    def _warm(self) -> Iterator[tuple[Any, int]]:
+        few = self.ranks = self._few()
+        while True:
+            yield from ((batch, samples) for batch, samples, _ in self._batches(0, few))
+            if self.plan.iterable:
+                return
+
+    def _few(self) -> int:
+        if self.plan.batches:
+            return 1
+        return WARM_POSITIONS if self.plan.iterable else min(WARM_POSITIONS, max(1, len(self.plan.indices) // 4))
+
+    def _onward(self) -> Iterator[tuple[Any, int]]:
+        """Samples not read yet."""
+        for batch, samples, cursor in self._batches(self.ranks, 1 << 40):
+            self.ranks = cursor
+            yield batch, samples
+
+    def _again(self) -> Iterator[tuple[Any, int]]:
+        """What the windows before have read, once more: a cache does not grow by it, a leak does."""
+        passes = range(1) if self.plan.iterable or not self.ranks else itertools.count()
+        for _ in passes:
+            yield from ((batch, samples) for batch, samples, _ in self._batches(0, self.ranks))
+
+    def _batches(self, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
+        """Batches in the plan's order: (what a worker is sent, samples in it, cursor after it).
+
+        The cursor counts samples, or batches where a sampler of the user's makes them.
+        """
+        while start < stop:
+            size = min(self.size if self.batched else 1, stop - start)
+            if self.plan.iterable:
+                start += size
+                yield ([None] * size if self.batched else None), size, start
+            elif self.plan.batches:
+                if start >= len(self.plan.batches):
+                    return
+                batch = self.plan.batches[start]
+                start += 1
+                yield batch, len(batch) if self.batched else 1, start
+            else:
+                chunk = list(self.plan.indices[start : start + size])
+                if not chunk:
+                    return
+                start += len(chunk)
+                yield (chunk if self.batched else chunk[0]), len(chunk), start
+
+    def _report(self, name: str, read: int, seconds: float) -> None:
+        # The parent's objects are frozen out of this collection: it is of garbage made in here alone.
+        gc.collect()
+        sizes = [
+            (path, size() - before) for (path, size), before in zip(self.seen.containers, self.before, strict=True)
+        ]
+        growth = tuple((path, grown) for path, grown in sizes if grown > 0)
+        window = Window(
+            name,
+            read,
+            self._positions_read,
+            self.sent,
+            self.errors,
+            self.error,
+            seconds,
+            allocated(),
+            self.restarted,
+            growth[:50],
+        )
+        self.blocks = window.allocated.blocks
+        self.child.tell(pickle.dumps(window))
+        self.child.hear(60.0)
+
+
+def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], None]:
+    """What a forked child runs to be the reader."""
+
+    def run(child: Child) -> None:
+        # A collection would write to the header of every container inherited from the parent.
+        gc.freeze()
+        reader = Reader(child, loader, plan, seen)
+        torch_private.work(loader, reader, reader, seed=_SEED)
+
+    return run
+
+
+_SEED = 20260813
+"""Of the reader's random numbers; drawing one from the loader's generator would change the user's run."""
+
+
+class _Nowhere:
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+class _Pickling(pickle.Pickler):
+    """Pickles all but tensors and plain arrays: it is the references to Python objects that sending a batch writes."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if hasattr(thing, "untyped_storage") or (type(thing).__name__ == "ndarray" and thing.dtype != object):
+            return int, ()
+        return NotImplemented

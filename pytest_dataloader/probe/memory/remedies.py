@@ -1,0 +1,204 @@
+"""What a memory diagnosis says to its reader: one sentence of what was seen, and what to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.memory.growth import MATTERS
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from pytest_dataloader.checks.memory import Memory
+    from pytest_dataloader.probe.memory.growth import Attribute
+
+SOURCES = {
+    "pagemap": "by /proc/PID/pagemap",
+    "smaps_rollup": "by smaps_rollup, the totals of the reading process",
+    "uss": "by the unique set size of the reading process",
+    "none": "no source of a worker's own memory could be read",
+}
+
+
+def size(count: float) -> str:
+    """Bytes as people write them, in powers of ten as the limits are."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if abs(count) >= factor:
+            return f"{count / factor:,.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def sentence(seen: Memory) -> str:
+    """What was seen, how sure that is, and what of it was seen only in part."""
+    if seen.curve and (seen.reading_error or not seen.samples_read or seen.source == "none"):
+        text = _watched(seen)
+    elif seen.reading_error:
+        text = f"reading samples raised {seen.reading_error}, so little was seen"
+    elif seen.samples_read == 0:
+        text = "no sample could be read"
+    else:
+        text = "; ".join(_SENTENCES[kind](seen) for kind in seen.kinds)
+    return "; ".join([text, *_notes(seen)])
+
+
+def screen(seen: Memory, allowed: str = "") -> str:
+    """The sentence with what was allowed, and below it a line for each attribute and for each worker watched."""
+    lines = [sentence(seen) + allowed]
+    for line in seen.attributes[:8]:
+        share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
+        verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
+        lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
+    if len(seen.attributes) > 8:
+        lines.append(f"  and {len(seen.attributes) - 8} more")
+    lines += [
+        f"  worker {worker.worker}: private memory +{size(worker.private_growth_bytes)}, of it "
+        f"{size(worker.copied_bytes)} copied from the parent, in {seen.epoch_seen:.0%} of an epoch"
+        for worker in seen.worker_growth[:8]
+    ]
+    return "\n".join(lines)
+
+
+def _place(line: Attribute) -> str:
+    """The attribute, and the part of its objects that most of its bytes lie in."""
+    return line.path if line.finest in (line.path, f"{line.path}[*]") else f"{line.path} (most of it {line.finest})"
+
+
+def _watched(seen: Memory) -> str:
+    """What totals over an epoch say, where the direct test saw nothing."""
+    worst = max(seen.worker_growth, key=lambda worker: worker.private_growth_bytes)
+    return (
+        f"the direct test saw nothing ({seen.reading_error or 'no answer, or no source'}); workers watched over "
+        f"{seen.epoch_seen:.0%} of an epoch: {seen.kind.replace('_', ' ')}, the worst grew by "
+        f"{size(worst.private_growth_bytes)}, of it {size(worst.copied_bytes)} copied from the parent"
+    )
+
+
+def _notes(seen: Memory) -> list[str]:
+    notes = [note for note in (*seen.partly, seen.unclear) if note]
+    if seen.source != "pagemap" and seen.start_method == "fork":
+        notes.append(f"judged {SOURCES[seen.source]} ({'; '.join(seen.withheld)})")
+    if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
+        notes.append(f"only {size(seen.available_bytes)} of memory is left here")
+    return notes
+
+
+def _cost(seen: Memory) -> str:
+    beside = " (all faults together)" if len(seen.kinds) > 1 else ""
+    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
+    if not seen.workers:
+        return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
+    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {seen.workers} workers"
+
+
+def _clean(seen: Memory) -> str:
+    text = f"workers do not grow: reading {seen.samples_read:,} samples"
+    small = [line for line in seen.attributes if line.copied]
+    if small:
+        line = small[0]
+        return (
+            f"{text} un-shares only {size(line.copied_bytes)} of {line.finest}, below the {size(MATTERS)} that matter"
+        )
+    if seen.source == "none":
+        exposed = sum(line.exposed_bytes for line in seen.attributes)
+        return f"copies could not be measured; {size(exposed)} of Python objects could be copied by each worker"
+    return f"{text} un-shares no attribute of the dataset"
+
+
+def _warm_up(seen: Memory) -> str:
+    return f"workers take {size(seen.warm_up_bytes)} once, as they begin (imports, buffers), and do not grow after that"
+
+
+def _copy_on_access(seen: Memory) -> str:
+    shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
+    measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
+    where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
+    return (
+        f"{where} holds {seen.count:,} {seen.type} objects, and reading one writes to its reference count, "
+        f"which copies its page into the worker: {measured} (an idle worker copied none); {_cost(seen)}"
+    )
+
+
+def _cache(seen: Memory) -> str:
+    where = f"{seen.accumulating_attribute} keeps" if seen.accumulating_attribute else "something keeps"
+    return (
+        f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
+        f"before (a cache that every worker fills for itself): {_cost(seen)}"
+    )
+
+
+def _leak(seen: Memory) -> str:
+    where = f"{seen.accumulating_attribute} grows" if seen.accumulating_attribute else "memory grows"
+    return (
+        f"{where} by {size(seen.accumulated_bytes_per_sample)} with each sample read, also with samples read before: "
+        f"a leak without bound, {_cost(seen)}"
+    )
+
+
+def _retained(seen: Memory) -> str:
+    kept = size(seen.kept_bytes_per_batch)
+    return f"the loader keeps its batches: {kept} stay with each batch that the loop over it has dropped"
+
+
+def _duplicated(seen: Memory) -> str:
+    largest = f", most of it {seen.attribute}" if seen.attribute else ""
+    return (
+        f"under {seen.start_method} every worker holds an unpickled copy of the dataset from the start: "
+        f"{size(seen.growth_bytes_per_worker)} per worker{largest}, {size(seen.predicted_total_bytes)} in "
+        f"{seen.workers} workers"
+    )
+
+
+_SENTENCES = {
+    "clean": _clean,
+    "warm_up": _warm_up,
+    "copy_on_access": _copy_on_access,
+    "cache": _cache,
+    "leak": _leak,
+    "retained": _retained,
+    "duplicated": _duplicated,
+}
+
+
+def advice(seen: Memory) -> tuple[Advice, ...]:
+    """What to change, for each kind found."""
+    found = []
+    if "copy_on_access" in seen.kinds:
+        found.append(Advice("DL301", _instead(seen)))
+    if "cache" in seen.kinds:
+        text = "no worker sees another's cache: share it (a memory-mapped file, a shared tensor), bound it, or drop it"
+        found.append(Advice("DL302", text))
+    if "leak" in seen.kinds:
+        text = (
+            "do not store on the dataset, in globals or in closures what each sample makes; return it with the sample"
+        )
+        found.append(Advice("DL302", text))
+    if "retained" in seen.kinds:
+        text = (
+            "keep numbers (.item()), or copies (.clone()): a kept batch holds its shared memory and a file descriptor"
+        )
+        found.append(Advice("DL305", text))
+    if "duplicated" in seen.kinds:
+        text = (
+            "keep the data in torch tensors, which travel to workers by shared memory, or open it in the worker "
+            "(memory-mapped file, pyarrow); a forkserver that preloads the data shares it too"
+        )
+        found.append(Advice("", text))
+    return tuple(found)
+
+
+def _instead(seen: Memory) -> str:
+    shape = {
+        "str": "a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or a pyarrow string array",
+        "bytes": "a fixed-width numpy array, or one tensor of bytes with an array of offsets",
+        "int": "a numpy array or a tensor of integers",
+        "float": "a numpy array or a tensor of floats",
+        "Tensor": "one stacked tensor (torch.stack), or one flat tensor with an array of offsets",
+        "ndarray": "one stacked array, or one flat array with an array of offsets",
+    }.get(seen.type, "one array per field (numpy, pyarrow), or one tensor of pickled records with an array of offsets")
+    text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages for good"
+    if seen.replacement is not None:
+        tried = seen.replacement
+        text += (
+            f"; tried with {tried.records:,} of its records as {tried.form}: {tried.share_unshared:.0%} un-shared by "
+            f"reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+        )
+    return text

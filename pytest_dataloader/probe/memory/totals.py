@@ -1,0 +1,83 @@
+"""Copying judged by a process's totals where the kernel does not say which pages: smaps_rollup, else the unique set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.memory.copying import MIB, Comparison
+from pytest_dataloader.probe.memory.footprint import PAGE
+from pytest_dataloader.probe.memory.growth import Attribute, private_gained, shared_lost
+from pytest_dataloader.probe.memory.reading import AGAIN, SECOND, WARM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST = {"smaps_rollup": MIB * 3 // 4, "uss": MIB * 3 // 2}
+"""Bytes lost over the two windows of new samples below which nothing is said. Clean loaders lose up to 0.4 MiB by
+smaps_rollup and gain up to 0.9 MiB by the unique set size."""
+TELLS = MIB * 2 // 5
+"""Bytes of pages that must have been read under a path before touching them again says anything."""
+
+
+def copied_by_totals(found: Comparison) -> tuple[int, str]:
+    """Bytes that reading new samples un-shared, and the source that says so; (0, "") where none can.
+
+    Warming up repeats a few samples first, so imports and first calls are over by then.
+    """
+    if SECOND not in found.windows:
+        return 0, ""
+    lost, source = shared_lost(found), "smaps_rollup"
+    if lost is None:
+        lost, source = private_gained(found), "uss"
+    return (0, "") if lost is None else (max(0, lost - _allocated(found)), source)
+
+
+def _allocated(found: Comparison) -> int:
+    """Bytes that reading new samples kept: they fill holes in inherited pages, which un-shares those as well."""
+    before, after = found.windows[WARM].allocated, found.windows[SECOND].allocated
+    blocks = max(0, after.blocks - before.blocks) * PAGE // 32 if after.blocks >= 0 else 0
+    return blocks + max(0, after.malloc_bytes - before.malloc_bytes) * 2
+
+
+def judged_by_totals(found: Comparison, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], str, str]:
+    """The attributes with those marked that reading un-shared, the source, and what could not be told.
+
+    Totals name nothing. But writing once more to objects that reading has un-shared costs nothing, and writing to
+    those that it has not costs a page each.
+    """
+    lost, source = copied_by_totals(found)
+    if not source:
+        return tuple(attributes), "", "no source tells how much memory the reader has to itself"
+    judged = []
+    unclear = ""
+    for line in attributes:
+        touched = [(path, seen) for path, seen in found.touched.items() if path.startswith(line.path)]
+        fell = sum(seen.fell_bytes for _, seen in touched)
+        of = sum(seen.of_bytes for _, seen in touched)
+        if line.exposed_bytes >= MIB and of < TELLS:
+            unclear = f"too little of {line.path} could be read for {source} to tell whether it is copied"
+        elif of >= TELLS and lost >= LEAST[source] and fell < of / 2:
+            size = line.exposed_bytes
+            share = round(1 - fell / of, 4)
+            line = replace(
+                line, copied=True, copied_bytes=size, share_unshared=share, share_at_least=share, sampled=of // PAGE,
+                growth_bytes=line.growth_if_copied_bytes,
+            )  # fmt: skip
+        judged.append(line)
+    guilty = any(line.copied for line in judged)
+    if not unclear and lost >= LEAST[source] and any(line.exposed_bytes >= MIB for line in attributes):
+        unclear = f"{source} shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
+    order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
+    return tuple(order), source, "" if guilty else unclear
+
+
+def unattributed(found: Comparison, least: int) -> int:
+    """Shared memory lost to new samples and not lost again to the same ones; 0 where it is below ``least``."""
+    lost, source = copied_by_totals(found)
+    if source != "smaps_rollup" or lost < least or AGAIN not in found.reader:
+        return 0
+    second, again = found.reader[SECOND].shared_bytes, found.reader[AGAIN].shared_bytes
+    if second is None or again is None or second - again > lost / 4:
+        return 0
+    return lost

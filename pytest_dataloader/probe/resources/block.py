@@ -1,0 +1,88 @@
+"""A block of code held to leaving nothing behind: segments, descriptors, more than a few batches."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import census, descriptors
+from pytest_dataloader.probe.host.descriptors import TORCH, kind
+from pytest_dataloader.probe.resources import leftovers
+from pytest_dataloader.probe.resources.creations import keep_creations
+from pytest_dataloader.probe.resources.deliveries import Deliveries, keep_deliveries
+from pytest_dataloader.probe.resources.holders import holders, mapped_ranges
+from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEPT = 2
+"""Batches that a block may still hold at its end: the variable of its loop, and one more."""
+
+
+class Block:
+    """What a watched block has left behind, in words; known once it has ended."""
+
+    __slots__ = ("left", "sentences")
+
+    def __init__(self) -> None:
+        self.left = Leftovers()
+        self.sentences: tuple[str, ...] = ()
+
+
+@contextlib.contextmanager
+def watched_block(looked_for: Kind, keep: int = KEPT) -> Iterator[Block]:
+    """Look at what is there before the block and after it; nothing is looked at where the block raises.
+
+    Workers that run, and the pipes that lead to them, belong to a loader that is still in use.
+    """
+    block = Block()
+    with census.keep_roster() as roster, keep_creations() as creations, keep_deliveries() as deliveries:
+        watch = Watch(roster, creations)
+        before = watch.now()
+        yield block
+
+        def worth(left: Leftovers) -> Leftovers:
+            return _without_few(_of_loops(left.only((looked_for,))), deliveries, keep)
+
+        block.left = watch.left_since(before, worth)
+        if block.left:
+            block.sentences = (*block.left.sentences(), *_holders(block.left))
+
+
+def _of_loops(left: Leftovers) -> Leftovers:
+    """Without what libraries open for good; under the file_system strategy that includes a socket to each manager."""
+    torch: Any = sys.modules.get("torch.multiprocessing")
+    by_file = torch is not None and torch.get_sharing_strategy() == "file_system"
+    targets = tuple(
+        (number, target)
+        for number, target in left.targets
+        if (kind(target) == "socket" and not by_file) or not leftovers.is_of_libraries(target, (f"{sys.prefix}/",))
+    )
+    return Leftovers(left.workers, left.names, targets)
+
+
+def _without_few(left: Leftovers, deliveries: Deliveries, keep: int) -> Leftovers:
+    """Without the segments of the last batches, which a loop leaves in its variable."""
+    names = {target.removesuffix(descriptors.DELETED) for _, target in left.batches}
+    names |= {segment.path for segment in left.names if segment.maker is not None}
+    if not names:
+        return left
+    held = [(start, path) for start, _, path in mapped_ranges() if path in names]
+    known, unknown = deliveries.batches_at([start for start, _ in held])
+    if known + unknown > keep:
+        return left
+    few = {path for _, path in held}
+    return Leftovers(
+        left.workers,
+        tuple(segment for segment in left.names if segment.path not in few),
+        tuple(each for each in left.targets if each[1].removesuffix(descriptors.DELETED) not in few),
+    )
+
+
+def _holders(left: Leftovers) -> Iterator[str]:
+    by_name = any(segment.maker is not None for segment in left.names)
+    kept = holders({}) if by_name or any(kind(target) == TORCH for _, target in left.targets) else ()
+    if kept:
+        yield f"batches are kept by {', '.join(map(str, kept))}"

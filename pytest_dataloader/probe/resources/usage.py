@@ -1,0 +1,368 @@
+"""A loader run through a few short epochs, left early too, with a look at its descriptors and segments on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import itertools
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import census, clocks, descriptors, forked, segments
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
+from pytest_dataloader.probe.loader.patience import Hang, patience
+from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.replay import Replay, replay
+from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.resources import leaks
+from pytest_dataloader.probe.resources.collecting import all_objects, small_collections
+from pytest_dataloader.probe.resources.creations import Creations, keep_creations
+from pytest_dataloader.probe.resources.holders import Holder, holders
+from pytest_dataloader.probe.resources.shortage import what_ran_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dataloader.probe.host.census import Roster
+    from pytest_dataloader.probe.host.segments import Segment
+
+ROUNDS = (1, 2, 3, 1)
+"""How often each round reads the same batches: what a leak opens grows with them, what a cache opens does not."""
+LEFT_EARLY = 2
+TELLING_ROUNDS = 2
+"""Growth takes two looks."""
+_PATIENT = 3
+_MOST_STRETCHED = 8.0
+QUICK_SECONDS = 3.0
+"""Rounds of a loader of two forked workers take 0.1 s each; those that are begun after this are left out."""
+_FILL_SECONDS = 0.5
+_PATIENCE_SECONDS = 60.0
+_SHARE_FOR_READING = 0.25
+"""Of the time, at most, goes into counting: 0.1 ms for a process of a hundred descriptors."""
+_SETTLES = 10
+_SETTLE_SECONDS = 0.005
+GRACE_SECONDS = 3.0
+"""What the manager of torch's named segments waits, 2 s, before it removes what dead processes left."""
+CRASH_GRACE_SECONDS = 10.0
+"""Workers look for their parent every 5 s; then the manager waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What is open when nothing is under way: in a worker that has sent its last batch of a round, or in this process
+    once the round has ended. ``batches`` are those that the process has handled since it began.
+    """
+
+    round: int
+    batches: int
+    pid: int
+    targets: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Usage:
+    """What was seen. Counts of descriptors are of one process, segments are of the process tree."""
+
+    before: int = 0
+    peak_main: int = 0
+    peak_worker: int = 0
+    peak_segments: int = 0
+    peak_bytes: int = 0
+    main: list[Level] = field(default_factory=list)
+    workers: list[Level] = field(default_factory=list)
+    idle: tuple[str, ...] = ()
+    """What was opened in this process while the loader stood still."""
+    remaining: tuple[Segment, ...] = ()
+    left: list[int] = field(default_factory=list)
+    """Segments with a name after each epoch that was left early."""
+    drained: bool = False
+    """Whether all that workers that persist had under way was taken in before they were shut down."""
+    rounds: int = 0
+    batches: int = 0
+    batches_in_epoch: int = 0
+    batches_in_round: int = 0
+    replayed: bool = False
+    handed_over: int = 0
+    kept_by: tuple[Holder, ...] = ()
+    exhausted: str = ""
+    """What ran out, in torch's own words."""
+    hung: bool = False
+
+
+def exercise_rounds(loader: Any, *, seconds: float, leave_early: bool = False) -> Usage:
+    """Run the rounds on a copy of the loader, in a forked child where it has no workers.
+
+    ``leave_early``: break out of epochs too, and look what that leaves in /dev/shm.
+
+    Exceptions of the loader come out as they are, but for those that say that descriptors or shared memory ran out.
+    """
+    if loader.num_workers == 0 and hasattr(os, "fork"):
+        seen = forked.ask(lambda: _in_child(loader, seconds), seconds + _PATIENCE_SECONDS)
+        if isinstance(seen, Usage):
+            return seen
+    with keep_roster_and_creations() as (roster, creations):
+        return _Run(loader, roster, creations, seconds, leave_early=leave_early).run()
+
+
+def _in_child(loader: Any, seconds: float) -> Usage:
+    import torch
+
+    torch.set_num_threads(1)  # the threads of the parent were not forked
+    with keep_roster_and_creations() as (roster, creations):
+        return _Run(loader, roster, creations, seconds, leave_early=False).run()  # no worker makes batches ahead
+
+
+@contextlib.contextmanager
+def keep_roster_and_creations() -> Iterator[tuple[Roster, Creations]]:
+    with census.keep_roster() as roster, keep_creations() as creations:
+        yield roster, creations
+
+
+class _Run:
+    def __init__(self, loader: Any, roster: Roster, creations: Creations, seconds: float, *, leave_early: bool) -> None:
+        self.loader = loader
+        self.leave_early = leave_early
+        self.roster = roster
+        self.creations = creations
+        self.seconds = seconds * _busyness()
+        self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
+        self.seen = Usage(before=descriptors.count() or 0)
+        self.handed_over: set[str] = set()
+        self.at_first = self._ours_now()
+        self.replay: Replay | None = None
+        self.reading_seconds = 0.0
+        self.began = time.monotonic()
+        self.batches_of_workers: dict[int, int] = {}
+        self.here: Counter[str] = Counter()
+        self.inherited: dict[int, Counter[str]] = {}
+        self.forks = start_method_of(loader) == "fork"
+
+    def run(self) -> Usage:
+        tick: Callable[[], None]
+        with small_collections(), borrow(self.loader) as borrowed:
+            self._prepare(borrowed)
+            try:
+                with patience(_PATIENCE_SECONDS) as tick:
+                    self._rounds(borrowed, tick)
+            except Hang:
+                self.seen.hung = True
+                borrowed.close(kill=True)
+            except (RuntimeError, OSError) as error:
+                self.seen.exhausted = what_ran_out(error)
+                if not self.seen.exhausted:
+                    raise
+                borrowed.close()  # or nothing could be opened to look further
+                self._name_holders(borrowed)
+        self._settle()
+        return self.seen
+
+    def _prepare(self, borrowed: Borrowed) -> None:
+        workers = max(1, self.loader.num_workers)
+        prefetch = getattr(self.loader, "prefetch_factor", None) or 2
+        self.length = workers * (prefetch + 2)  # the queue full, and some; the same number for each worker
+        self.seen.batches_in_epoch = 0 if torch_private.reads_by_iteration(self.loader) else length_of(self.loader)
+        if 0 < self.seen.batches_in_epoch < self.length:
+            self.length = max(1, self.seen.batches_in_epoch // workers * workers)
+        self.seen.batches_in_round = self.length
+        self.replay = replay(borrowed.loader, self.length)
+        self.seen.replayed = self.replay is not None
+        if self.loader.num_workers and start_method_of(self.loader) != "fork":
+            first = vars(borrowed.loader)["worker_init_fn"]
+            vars(borrowed.loader)["worker_init_fn"] = self.creations.told_to_workers(first)
+
+    def _rounds(self, borrowed: Borrowed, tick: Callable[[], None]) -> None:
+        for number, times in enumerate(ROUNDS):
+            if number >= TELLING_ROUNDS and time.monotonic() > self.deadline:
+                break
+            if not self._round(borrowed, number, times, tick):
+                break
+            self.seen.main.append(self._level(number))
+        self.seen.rounds = len(self.seen.main)
+        self._look_at_idleness()
+        self._name_holders(borrowed)
+        if self.leave_early:
+            self._leave_early(borrowed, tick)
+
+    def _leave_early(self, borrowed: Borrowed, tick: Callable[[], None]) -> None:
+        """Break out of epochs while the queue is full; then take in what workers that persist had under way."""
+        for _ in range(LEFT_EARLY):
+            self._begin(borrowed, 1)
+            for batch in itertools.islice(borrowed.each(), 1):
+                self._note_names(batch)
+                del batch
+            tick()
+            self._fill(borrowed, self.length)
+            borrowed.abandon(receiving=False)
+            gc.collect()
+            self.seen.left.append(len(self._ours_now() - self.at_first))
+            if time.monotonic() > self.deadline:
+                break
+        if borrowed.iterator is not None:  # those that do not persist are gone
+            self.seen.drained = receive_what_would_stay(borrowed.iterator)
+
+    def _begin(self, borrowed: Borrowed, times: int) -> None:
+        if self.replay is not None:
+            self.replay.times = times
+        self.here = Counter(descriptors.links().values() if self.forks else ())
+        borrowed.begin_epoch()
+        self._count(borrowed)
+
+    def _round(self, borrowed: Borrowed, number: int, times: int, tick: Callable[[], None]) -> bool:
+        """Whether the round was read to its end."""
+        self._begin(borrowed, times)
+        got, wanted = 0, self.length * times
+        batches = borrowed.each()
+        for got, batch in enumerate(itertools.islice(batches, wanted), 1):
+            tick()
+            self._note_names(batch)
+            del batch
+            self._count(borrowed)
+            if got == 1:
+                self.deadline = min(self.deadline, time.monotonic() + self.seconds)
+                self._fill(borrowed, wanted)
+            if got >= self.loader.num_workers and time.monotonic() > self._deadline_of(number):
+                break
+        self.seen.batches += got
+        late = got < wanted and time.monotonic() > self._deadline_of(number)
+        if not late:
+            self._read_workers(borrowed, number, got)
+        if next(batches, self) is self:  # the epoch's natural end, which workers that do not persist take as theirs
+            borrowed.forget_ended()
+        else:
+            borrowed.abandon()
+        return not late
+
+    def _deadline_of(self, number: int) -> float:
+        """The first rounds may take longer: without them nothing can be said."""
+        return self.deadline + (_PATIENT * self.seconds if number < TELLING_ROUNDS else 0)
+
+    def _note_names(self, batch: Any) -> None:
+        """Segments that a batch names belong to whoever takes the batch."""
+        created = self.creations.names
+        if created:
+            self.handed_over |= created & set(_names_in(batch))
+            self.seen.handed_over = len(self.handed_over)
+
+    def _count(self, borrowed: Borrowed) -> None:
+        now = time.monotonic()
+        if self.reading_seconds > _SHARE_FOR_READING * (now - self.began):
+            return
+        self.seen.peak_main = max(self.seen.peak_main, descriptors.count() or 0)
+        counts = (descriptors.count(worker.pid) or 0 for worker in borrowed.workers)
+        self.seen.peak_worker = max(self.seen.peak_worker, *counts, 0)
+        self.reading_seconds += time.monotonic() - now
+
+    def _fill(self, borrowed: Borrowed, wanted: int) -> None:
+        """Wait until the workers have made all that they may make ahead: no loader holds more at any time."""
+        for worker in borrowed.workers:  # where __iter__ is a generator, they began with the first batch
+            self.inherited.setdefault(worker.pid or 0, self.here)
+        deadline = time.monotonic() + _FILL_SECONDS
+        most = min(borrowed.depth, wanted - 1)
+        while time.monotonic() < deadline and (ready := borrowed.ready) is not None and ready < most:
+            time.sleep(_SETTLE_SECONDS)
+        self.reading_seconds = 0.0
+        self._count(borrowed)
+        held = segments.held()
+        for worker in borrowed.workers:
+            held |= segments.held(worker.pid)
+        ours = {segment for segment in held | self._ours_now() if segment not in self.at_first}
+        self.seen.peak_segments = max(self.seen.peak_segments, len({segment.inode for segment in ours}))
+        self.seen.peak_bytes = max(self.seen.peak_bytes, segments.total_bytes(ours))
+
+    def _read_workers(self, borrowed: Borrowed, number: int, batches: int) -> None:
+        names = tuple(sorted(segment.name for segment in self._ours_now() - self.at_first))
+        for worker in borrowed.workers:
+            pid = worker.pid or 0
+            done = self.batches_of_workers.get(pid, 0) + batches // max(1, self.loader.num_workers)
+            self.batches_of_workers[pid] = done
+            targets = Counter(_quiet(functools.partial(_targets, pid))) - self.inherited.get(pid, Counter())
+            if targets:
+                self.seen.workers.append(Level(number, done, pid, tuple(targets.elements()), names))
+
+    def _level(self, number: int) -> Level:
+        gc.collect()
+        targets = _quiet(_targets)
+        names = tuple(sorted(segment.name for segment in self._ours_now() - self.at_first))
+        return Level(number, self.seen.batches, os.getpid(), targets, names)
+
+    def _look_at_idleness(self) -> None:
+        """Whatever opens something now is not the loader."""
+        if len(self.seen.main) < 2:
+            return
+        last = self.seen.main[-1].targets
+        if len(last) <= len(self.seen.main[0].targets):
+            return
+        time.sleep(min(0.5, (time.monotonic() - self.began) / self.seen.rounds))
+        now = list(descriptors.links().values())
+        for target in last:
+            if target in now:
+                now.remove(target)
+        self.seen.idle = tuple(now)
+
+    def _name_holders(self, borrowed: Borrowed) -> None:
+        kept = leaks.in_main(self.seen).only(descriptors.TORCH).leaks or leaks.by_name(self.seen, persistent=True).leaks
+        if kept or self.seen.exhausted:
+            with all_objects():
+                self.seen.kept_by = holders({"loader": borrowed.loader, "loader.dataset": borrowed.loader.dataset})
+
+    def _ours_now(self) -> set[Segment]:
+        """Segments with a name in /dev/shm that this process or one that it started has made and not handed over."""
+        found = segments.named({os.getpid(), *self.roster.pids}, self.creations.names)
+        # Where batches name segments, those of batches that were made and never received cannot be told from a leak.
+        handed = self.creations.names if self.handed_over else self.handed_over
+        return {segment for segment in found if segment.name not in handed}
+
+    def _settle(self) -> None:
+        """Wait until what ends by itself has ended, then take down what remains."""
+        patient = self.seen.hung or self.seen.exhausted
+        deadline = time.monotonic() + (CRASH_GRACE_SECONDS if patient else GRACE_SECONDS)
+        gc.collect()
+        while (left := self._left()) and time.monotonic() < deadline:
+            time.sleep(10 * _SETTLE_SECONDS)
+        self.seen.remaining = tuple(sorted(left, key=lambda segment: segment.name))
+
+    def _left(self) -> set[Segment]:
+        inodes = {segment.inode for segment in self.at_first}
+        return {segment for segment in self._ours_now() if segment.inode not in inodes}
+
+
+def _busyness() -> float:
+    """How many processes want each CPU: a budget of seconds is worth as much less."""
+    if not hasattr(os, "getloadavg"):
+        return 1.0
+    return min(_MOST_STRETCHED, max(1.0, os.getloadavg()[0] / clocks.cpus_allowed()))
+
+
+def _targets(pid: int | None = None) -> tuple[str, ...]:
+    return tuple(descriptors.links(pid).values())
+
+
+def _quiet(look: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """The least that is open within a few looks: connections that hand a segment over come and go."""
+    least = look()
+    for _ in range(_SETTLES):
+        time.sleep(_SETTLE_SECONDS)
+        now = look()
+        if len(now) >= len(least):
+            break
+        least = now
+    return least
+
+
+def _names_in(batch: Any, depth: int = 3) -> Iterator[str]:
+    if isinstance(batch, str):
+        yield batch.removeprefix("/")
+    elif isinstance(batch, dict) and depth:
+        for value in batch.values():
+            yield from _names_in(value, depth - 1)
+    elif isinstance(batch, list | tuple | set) and depth:
+        for value in batch:
+            yield from _names_in(value, depth - 1)
+    elif isinstance(getattr(batch, "name", None), str):  # a SharedMemory
+        yield batch.name.removeprefix("/")

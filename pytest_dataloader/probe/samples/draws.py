@@ -1,0 +1,233 @@
+"""What traced calls say about random draws: which generator gives the same numbers twice, and who seeded it; pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dataloader.probe.samples.generators import GLOBALS, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_dataloader.probe.samples.journal import Entry
+
+FaultKind = Literal[
+    "frozen_generator", "constant_seed", "epoch_repeating_seed", "repeating_loader_seed", "reseeding_per_sample",
+    "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
+]  # fmt: skip
+Place = tuple[int, int]
+"""Epoch and worker."""
+
+_SHARED = 2
+"""Draws that begin at the same state before they count as shared: one alone can be a table made on first use."""
+_TELLING = 4
+"""Positions that must all vary and all agree before content alone counts: by chance 2**-8 for the flip of a coin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The same draws in several places: ``source`` is the attribute or function, ``shared_by`` who gets the same."""
+
+    kind: FaultKind
+    source: str
+    shared_by: tuple[str, ...]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The calls of traced epochs. Up to the ``natural``-th of a kind, nobody touched the generators.
+
+    ``repeats``: after those, the same indices were read again, with every generator displaced. ``idiom`` has the
+    stream of numpy's ``get_state()[1][0] + worker_id`` idiom by worker.
+    """
+
+    entries: Sequence[Entry]
+    natural: Mapping[str, int]
+    repeats: bool
+    idiom: Mapping[int, str]
+
+    @property
+    def calls(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind in ("sample", "collate")]
+
+    def is_natural(self, call: Entry) -> bool:
+        return call.number < self.natural[call.kind]
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Generators that calls draw from, or seed."""
+        names = dict.fromkeys(name for call in self.calls for name in call.after)
+        return tuple(name for name in names if any(call.moved(name) for call in self.calls))
+
+    def caller(self, name: str) -> str:
+        """Which kind of call draws from a generator."""
+        return next((call.kind for call in self.calls if call.moved(name)), "sample")
+
+    def identity(self, call: Entry) -> object:
+        """What is the same for two calls that would make the same thing."""
+        if self.repeats:
+            return (call.kind, call.indices) if call.indices else (call.kind, call.number % self.natural[call.kind])
+        return call.kind, call.worker, call.number
+
+    def reseeded(self, name: str) -> bool:
+        """Whether calls end in a state that does not depend on the one that they began in."""
+        groups: dict[object, list[Entry]] = defaultdict(list)
+        for call in self.calls:
+            if call.moved(name) and not call.after[name].unused and (self.repeats or not self.is_natural(call)):
+                groups[self.identity(call)].append(call)
+        return any(
+            one.before[name].state != other.before[name].state and one.after[name].state == other.after[name].state
+            for group in groups.values()
+            for one, other in itertools.combinations(group, 2)
+        )
+
+    def constant_streams(self, name: str) -> dict[Place, str]:
+        """Where different calls drew from one and the same stream, though each began displaced."""
+        found: dict[Place, str] = {}
+        for place, calls in _by_place(self.calls).items():
+            displaced = [call for call in calls if not self.is_natural(call) and call.moved(name)]
+            for one, other in itertools.combinations(displaced, 2):
+                after = one.after[name]
+                if not after.unused and after.stream == other.after[name].stream:
+                    if self.identity(one) != self.identity(other):
+                        found[place] = after.stream
+                    break
+        return found
+
+    def shared_by(self, name: str) -> tuple[str, ...]:
+        """Whether two workers, or two epochs, draw from the same states on."""
+        states: dict[Place, set[str]] = {}
+        for place, calls in _by_place(self.calls).items():
+            begun = self._after_beginning(calls)
+            states[place] = {call.before[name].state for call in begun if self.is_natural(call) and call.moved(name)}
+        return _sharing(states, _SHARED)
+
+    def _after_beginning(self, calls: Iterable[Entry]) -> Iterator[Entry]:
+        """All calls, but for an iteration's first one: what it draws orders shards, which workers must do alike."""
+        for call in calls:
+            if self.repeats or call.kind != "sample" or call.number > 0:
+                yield call
+
+    def begun_from(self) -> dict[str, list[str]]:
+        """The states, by generator, from which draws were made that do not depend on the sample alone.
+
+        Of the first epoch: processes that live longer begin the next where displaced generators were left.
+        """
+        found = {}
+        calls = [call for call in self._after_beginning(self.calls) if call.epoch == 0 and self.is_natural(call)]
+        for name in self.drawn:
+            if self.constant_streams(name) or self.reseeded(name):
+                continue
+            found[name] = sorted({call.before[name].state for call in calls if call.moved(name)})
+        return found
+
+    def faults(self, *, shuffles: bool, functions: Mapping[str, str]) -> tuple[Fault, ...]:
+        """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
+        found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
+        if not found and (agreeing := self._same_content()):
+            found.append(Fault("same_content", functions["sample"], agreeing))
+        return tuple(found)
+
+    def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[Fault]:
+        constant = self.constant_streams(name)
+        if constant:
+            varies = len(set(constant.values())) > 1
+            # One stream for every worker and epoch is how evaluation is made repeatable.
+            if varies or shuffles:
+                detail = f"{name} is seeded with the same value for every sample"
+                yield Fault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
+            return
+        if self.reseeded(name):
+            return
+        shared = self.shared_by(name)
+        if shared and name not in GLOBALS:
+            yield Fault("frozen_generator", name, shared)
+        elif shared:
+            yield self._seeding(name, shared, functions)
+
+    def _seeding(self, name: str, shared: tuple[str, ...], functions: Mapping[str, str]) -> Fault:
+        """Who gave a global generator the same seed twice: torch's own seed, worker_init_fn, or code that reads."""
+        starts = [entry for entry in self.entries if entry.kind == "start"]
+        before = _sharing({_place(entry): _state(entry.before, name) for entry in starts}, 1)
+        after = _sharing({_place(entry): _state(entry.after, name) for entry in starts}, 1)
+        if set(before) & set(shared):
+            return Fault("repeating_loader_seed", name, shared, "every epoch gives its workers the same seeds")
+        if not set(after) & set(shared):
+            detail = f"{name} is seeded in code that makes samples"
+            return Fault("constant_seed", functions[self.caller(name)], shared, detail)
+        idiom = name == "numpy.random" and all(
+            entry.after[name].stream == self.idiom.get(entry.worker) for entry in starts if name in entry.after
+        )
+        if idiom:
+            detail = "np.random.get_state()[1][0] is 2147483648 in every worker"
+            return Fault("epoch_repeating_seed", functions["start"], shared, detail)
+        kind: FaultKind = "constant_seed" if "workers" in shared else "epoch_repeating_seed"
+        return Fault(kind, functions["start"], shared, f"{name} gets the same seed")
+
+    @property
+    def varies(self) -> bool:
+        """Whether some sample is not the same when read again in the same worker."""
+        return any(not same for _, same in self._read_again())
+
+    def _read_again(self) -> Iterator[tuple[Place, bool]]:
+        if not self.repeats:
+            return
+        for place, calls in _by_place(self.calls).items():
+            natural, displaced = self._contents(calls, True), self._contents(calls, False)
+            yield from ((place, one == other) for one, other in zip(natural, displaced, strict=False))
+
+    def _contents(self, calls: Iterable[Entry], natural: bool) -> list[str]:
+        made = [call for call in calls if call.kind == "sample" and self.is_natural(call) is natural]
+        return [content for call in made for content in call.digests]
+
+    def _same_content(self) -> tuple[str, ...]:
+        """Who makes the same samples where reading them again in one place always makes others."""
+        again = list(self._read_again())
+        if len(again) < _TELLING or any(same for _, same in again):
+            return ()
+        contents = {place: self._contents(calls, True) for place, calls in _by_place(self.calls).items()}
+        return _sharing({place: {repr(made)} for place, made in contents.items() if len(made) >= _TELLING}, 1)
+
+
+def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[Fault, ...]:
+    """The generators from which two ranks draw the same numbers; ``states`` are those that ranks drew from, by name."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for (one, mine), (other, theirs) in itertools.combinations(sorted(states.items()), 2):
+        same = [name for name in mine if len(set(mine[name]) & set(theirs.get(name, ()))) >= _SHARED]
+        if same:
+            found[one, other] = same
+    if not found:
+        return ()
+    names = dict.fromkeys(itertools.chain.from_iterable(found.values()))
+    pairs = [f"{one} and {other}" for one, other in found]
+    more = f", and {len(pairs) - 3} pairs more" if len(pairs) > 3 else ""
+    detail = f"ranks {', '.join(pairs[:3])}{more}"
+    return (Fault("same_draws_on_ranks", " and ".join(names), ("ranks",), detail),)
+
+
+def _place(entry: Entry) -> Place:
+    return entry.epoch, entry.worker
+
+
+def _by_place(calls: Iterable[Entry]) -> dict[Place, list[Entry]]:
+    places: dict[Place, list[Entry]] = defaultdict(list)
+    for call in calls:
+        places[_place(call)].append(call)
+    return places
+
+
+def _state(standings: Mapping[str, Standing], name: str) -> set[str]:
+    return {standings[name].state} if name in standings else set()
+
+
+def _sharing(states: Mapping[Place, set[str]], least: int) -> tuple[str, ...]:
+    """Whether places of one epoch ("workers") or of two ("epochs") have states in common."""
+    found = set()
+    for (one, had), (other, has) in itertools.combinations(sorted(states.items()), 2):
+        if len(had & has) >= least:
+            found.add("workers" if one[0] == other[0] else "epochs")
+    return tuple(sorted(found, reverse=True))

@@ -1,0 +1,128 @@
+"""A journal that the processes of a loader write: which sample was made where, from which random states."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_dataloader.probe.samples.generators import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["start", "sample", "collate", "stop", "end"]
+"""A worker began (its states before and after ``worker_init_fn``); samples were made; samples were collated;
+StopIteration came out of code that should make a sample; an iterable dataset ended."""
+
+_EPOCH = "epoch"
+_WIDTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One call of the user's code. ``number`` counts calls of a kind in a worker's epoch; workers count from 0, and -1
+    is the main process. ``indices`` and ``digests`` are of the samples that the call made.
+    """
+
+    kind: Kind
+    epoch: int
+    worker: int
+    number: int
+    indices: tuple[Any, ...] = ()
+    digests: tuple[str, ...] = ()
+    before: dict[str, Standing] = field(default_factory=dict)
+    after: dict[str, Standing] = field(default_factory=dict)
+
+    def moved(self, name: str) -> bool:
+        """Whether the call drew from a generator, or seeded it."""
+        return name in self.before and name in self.after and self.before[name].state != self.after[name].state
+
+
+class Journal:
+    """A folder with a file of each process. Pickles as its path, for workers that are spawned.
+
+    Each entry is one write of its own: a worker that is killed loses none.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._file = -1
+        self._owner = 0
+        with Path(folder, _EPOCH).open("r+b") as file:
+            self._epoch = mmap.mmap(file.fileno(), _WIDTH)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Journal, (self.folder,)
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls) -> Iterator[Journal]:
+        """A new journal, gone with its folder at the end."""
+        folder = tempfile.mkdtemp(prefix="dataloader-")
+        Path(folder, _EPOCH).write_bytes(bytes(_WIDTH))
+        journal = cls(folder)
+        try:
+            yield journal
+        finally:
+            journal._close()
+            journal._epoch.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under way, in every process; set where nothing of an earlier one is left to be done."""
+        return int.from_bytes(self._epoch[:_WIDTH], "little")
+
+    @epoch.setter
+    def epoch(self, number: int) -> None:
+        self._epoch[:_WIDTH] = number.to_bytes(_WIDTH, "little")
+
+    def write(self, entry: Entry) -> None:
+        if self._owner != os.getpid():  # forked: the file is the parent's
+            self._close()
+            name = Path(self.folder, f"{os.getpid()}.jsonl")
+            self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._owner = os.getpid()
+        fields = [
+            entry.kind, entry.epoch, entry.worker, entry.number, entry.indices,
+            entry.digests, entry.before, entry.after,
+        ]  # fmt: skip
+        with contextlib.suppress(FileNotFoundError):
+            os.write(self._file, json.dumps(fields).encode() + b"\n")
+
+    def read(self) -> list[Entry]:
+        """Everything that was written, each process's entries in the order in which it wrote them."""
+        entries = []
+        for file in sorted(Path(self.folder).glob("*.jsonl")):
+            for line in file.read_bytes().splitlines():
+                kind, epoch, worker, number, indices, digests, before, after = json.loads(line)
+                entries.append(
+                    Entry(
+                        kind, epoch, worker, number, tuple(indices), tuple(digests),
+                        _standings(before), _standings(after),
+                    )
+                )  # fmt: skip
+        return entries
+
+    def _close(self) -> None:
+        if self._file >= 0 and self._owner == os.getpid():
+            os.close(self._file)
+        self._file, self._owner = -1, 0
+
+
+def _standings(read: dict[str, list[Any]]) -> dict[str, Standing]:
+    return {name: Standing(*fields) for name, fields in read.items()}
+
+
+def plain_index(index: Any) -> Any:
+    """An index as journals keep it: whole numbers and texts as they are, others as they print."""
+    if index is None or isinstance(index, str | bool):
+        return index
+    return int(index) if hasattr(index, "__index__") else repr(index)

@@ -1,0 +1,205 @@
+"""What the ranks of a real job say together of what they read: shared, lost, of unequal length; pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dataloader.probe.samples.share import thinned
+from pytest_dataloader.verdict import Advice, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_dataloader.probe.samples.share import Share
+    from pytest_dataloader.verdict import Outcome
+
+By = Literal["indices", "contents"]
+
+_TELLING = 8
+"""Samples that must agree before contents count as shared."""
+_MOST_OF = 0.5
+"""Ranks that have this share of their contents in common were not given parts; less may come by chance."""
+_NATURAL = 0.1
+"""Where more of a rank's own contents come again, samples are alike by nature, or drawn with replacement."""
+_LISTED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What the ranks of a job have in common; ``by`` what their samples are told apart, and how ``sure`` that is.
+
+    ``pairs`` are ranks that share samples, with how many, the most first. ``padding`` repeats are what makes shares
+    equal, ``repeated`` are beyond that; ``lost`` come on no rank, beyond ``dropped``. ``alike``: two ranks read the
+    same samples in the same order. ``whole``: every rank reads all that any of them does.
+    """
+
+    ranks: tuple[int, ...]
+    silent: tuple[int, ...]
+    by: By
+    sure: bool
+    samples: tuple[int, ...]
+    batches: tuple[int, ...]
+    pairs: tuple[tuple[int, int, int], ...]
+    repeated: int
+    padding: int
+    lost: int
+    dropped: int
+    alike: bool
+    whole: bool
+    replaces: bool
+    complete: bool
+    iterable: bool
+    shuffles: bool
+    one_in: int
+    sampler: str
+    dataset: str
+
+    @property
+    def unequal(self) -> bool:
+        """Whether ranks have different numbers of batches: those with more wait for the others for ever."""
+        return len(set(self.batches)) > 1
+
+
+def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
+    """Hold what real ranks read against each other, by index where all index one dataset, else by content."""
+    ranked = sorted(shares.items())
+    first = ranked[0][1]
+    by, sure = _by([share for _, share in ranked])
+    told, one_in = _told([share for _, share in ranked], by)
+    counts = [Counter(items) for items in told]
+    pairs = [
+        (ranked[one][0], ranked[other][0], (counts[one] & counts[other]).total() * one_in)
+        for one, other in itertools.combinations(range(len(counts)), 2)
+    ]
+    union = Counter(itertools.chain.from_iterable(counts))  # in how many ranks each comes
+    within = 1 - sum(map(len, counts)) / max(1, sum(count.total() for count in counts))
+    repeated = sum(times - 1 for times in union.values()) * one_in
+    complete = all(share.all_given if by == "indices" else share.all_read for _, share in ranked)
+    drops = any(share.drops for _, share in ranked)
+    slack = world_size * (first.batch_size if drops else 1) - 1
+    if by == "contents":  # streams are padded to whole batches of all ranks, by each worker
+        each = world_size * first.batch_size * max(1, len(first.contents)) - 1
+        slack = each if complete and len({count.total() for count in counts}) == 1 else 0
+    padding = repeated if repeated <= slack else 0
+    everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
+    expected = len(thinned(range(first.size), one_in)) if everybody else 0
+    lost = max(0, expected - len(union)) * one_in if everybody else 0
+    dropped = lost if drops and lost <= slack else 0
+    return Overlap(
+        ranks=tuple(rank for rank, _ in ranked),
+        silent=tuple(rank for rank in range(world_size) if rank not in shares),
+        by=by,
+        sure=sure,
+        samples=tuple(count.total() * one_in for count in counts),
+        batches=tuple(share.batches for _, share in ranked if share.batches is not None),
+        pairs=tuple(sorted((pair for pair in pairs if pair[2]), key=lambda pair: -pair[2])[:_LISTED]),
+        repeated=repeated - padding,
+        padding=padding,
+        lost=lost - dropped,
+        dropped=dropped,
+        alike=_alike([share for _, share in ranked], told, by),
+        whole=len(ranked) > 1 and bool(counts[0]) and all(count.keys() == counts[0].keys() for count in counts),
+        replaces=within > _NATURAL,
+        complete=complete,
+        iterable=first.iterable,
+        shuffles=any(share.shuffles for _, share in ranked),
+        one_in=one_in,
+        sampler=first.sampler,
+        dataset=first.dataset,
+    )
+
+
+def _by(shares: Sequence[Share]) -> tuple[By, bool]:
+    """By what the samples of ranks are told apart, and whether what differs by it does differ.
+
+    An index means the same on all ranks only where it leads to the same sample: each may number its own part.
+    """
+    if not all(share.indices for share in shares):
+        return "contents", all(share.steady for share in shares)
+    marked = all(share.marks for share in shares)
+    if len({(share.size, share.marks if marked else ()) for share in shares}) == 1:
+        return "indices", marked
+    return "contents", all(share.steady for share in shares)
+
+
+def _told(shares: Sequence[Share], by: By) -> tuple[list[Sequence[object]], int]:
+    """What each rank says it reads, all thinned alike, and one in how many that is."""
+    indexed = by == "indices"
+    one_in = max(share.one_in[0 if indexed else 1] for share in shares)
+    items = [share.indices if indexed else tuple(itertools.chain.from_iterable(share.contents)) for share in shares]
+    return [thinned(each, one_in) for each in items], one_in
+
+
+def _alike(shares: Sequence[Share], told: Sequence[Sequence[object]], by: By) -> bool:
+    """Whether two ranks, or a worker of each, read the same samples in the same order."""
+    if by == "indices":
+        return any(_same_beginning(one, other) for one, other in itertools.combinations(told, 2))
+    return any(
+        _same_beginning(mine, other)
+        for one, two in itertools.combinations(shares, 2)
+        for mine, other in itertools.product(one.contents, two.contents)
+    )
+
+
+def _same_beginning(one: Sequence[object], other: Sequence[object]) -> bool:
+    length = min(len(one), len(other))
+    return length > 0 and one[:length] == other[:length] and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
+
+
+def verdict_of(seen: Overlap, *, insist: bool) -> Verdict:
+    """Fail for ranks that read the same, or miss samples; what may be meant is inconclusive, unless asked to insist."""
+    ranks = f"the {len(seen.ranks)} ranks of this job"
+    shard = (Advice("DL405" if seen.iterable else "DL406", _SHARD),)
+    if seen.unequal:
+        lengths = f"{min(seen.batches):,} to {max(seen.batches):,} batches"
+        return Verdict("failed", f"{ranks} have {lengths}: some wait for ever", (Advice("", _EQUAL),))
+    if seen.alike:
+        told = f"{ranks} read the same samples in the same order{_named(seen)}"
+        if seen.by == "indices" and not seen.shuffles and not insist:
+            return Verdict("inconclusive", f"{told}: right for an evaluation on every rank, wrong in training", shard)
+        return Verdict("failed", told, shard)
+    shared = seen.repeated if seen.by == "indices" or not seen.repeated else _shared(seen)
+    if shared and not seen.replaces:
+        if seen.whole:
+            told = f"{ranks}: each reads all {max(seen.samples):,} samples, in orders of their own"
+        else:
+            told = f"{ranks}: {seen.repeated:,} samples come on more than one{_named(seen)}"
+        outcome: Outcome = "failed" if (seen.sure if seen.by == "indices" else shared >= _MOST_OF) else "inconclusive"
+        return Verdict(outcome, told, shard)
+    if seen.lost:
+        return Verdict("failed", f"{ranks}: {seen.lost:,} samples come on none of them", (Advice("", _COVER),))
+    return Verdict("passed", _told_of(seen, ranks))
+
+
+def _told_of(seen: Overlap, ranks: str) -> str:
+    if seen.replaces:
+        told = f"{ranks} draw the same samples again and again: shares of their own cannot be told"
+    elif seen.sure:
+        told = f"{ranks} are disjoint"
+    else:
+        told = f"{ranks}: no sample is seen on two, but their contents change or cannot be compared"
+    told += "" if seen.complete else f", in the first {min(seen.samples, default=0):,} samples of each"
+    told += f"; padding repeats {seen.padding:,}" if seen.padding else ""
+    told += f"; {seen.dropped:,} are left out by drop_last" if seen.dropped else ""
+    return told + (f"; rank {seen.silent[0]} could not tell what it reads" if seen.silent else "")
+
+
+def _shared(seen: Overlap) -> float:
+    """The largest part of a rank's samples that another has as well; 0 where they are too few to say."""
+    sizes = dict(zip(seen.ranks, seen.samples, strict=True))
+    return max((n / min(sizes[one], sizes[other]) for one, other, n in seen.pairs if n >= _TELLING), default=0.0)
+
+
+def _named(seen: Overlap) -> str:
+    if not seen.pairs:
+        return ""
+    one, other, many = seen.pairs[0]
+    return f" (ranks {one} and {other}: {many:,})"
+
+
+_SHARD = "give each rank its share: a DistributedSampler, or samples[rank::world_size]"
+_EQUAL = "pad or cut the shares to one length, as DistributedSampler does"
+_COVER = "tell the sampler the number of ranks that there are"

@@ -1,0 +1,207 @@
+"""Epochs of a borrowed loader with the provenance of each sample: worker, epoch, index, content, random states."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.loader.patience import Hang, patience
+from pytest_dataloader.probe.loader.untouched import random_state
+from pytest_dataloader.probe.samples.generators import find
+from pytest_dataloader.probe.samples.journal import Entry, Journal, plain_index
+from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pytest_dataloader.probe.loader.borrowing import Borrowed
+
+_WAIT_SECONDS = 30.0
+"""For one batch; forkserver workers took 12 to 25 s to import torch on a busy machine."""
+
+_MOST_INDICES = 2_000_000
+
+
+@dataclass(slots=True)
+class Given:
+    """What the sampler gave in an epoch: index lists or single indices, and whether it was asked to the end."""
+
+    indices: list[tuple[Any, ...]] = field(default_factory=list)
+    exhausted: bool = False
+    cut: bool = False
+
+
+class TracedSampler:
+    """A sampler that notes what it gives and stops early once ``over`` says so; the loader then ends its epoch.
+
+    Ending an epoch at its source leaves nothing under way that could be taken for the next one's.
+    """
+
+    def __init__(self, sampler: Iterable[Any], epochs: list[Given], over: Callable[[int], bool]) -> None:
+        self._sampler = sampler
+        self._epochs = epochs
+        self._over = over
+
+    def __iter__(self) -> Iterator[Any]:
+        given = Given()
+        self._epochs.append(given)
+        samples = 0
+        for each in self._sampler:
+            if self._over(samples):
+                given.cut = True
+                return
+            many = isinstance(each, list | tuple)
+            given.indices.append(tuple(plain_index(index) for index in (each if many else [each])))
+            samples += len(given.indices[-1])
+            yield each
+        given.exhausted = True
+
+    def __len__(self) -> int:
+        return len(self._sampler)  # type: ignore[arg-type]  # a sampler without a length raises its own TypeError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._sampler, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One epoch: what the sampler gave, what the workers wrote, how many batches came."""
+
+    given: Given
+    entries: tuple[Entry, ...]
+    batches: int
+    seconds: float
+
+    @property
+    def samples(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind == "sample"]
+
+
+class Run:
+    """A traced copy of a loader. ``plan`` replaces what its sampler gives; ``workers`` how many it starts."""
+
+    def __init__(self, journal: Journal, tracer: Tracer) -> None:
+        self.journal = journal
+        self.tracer = tracer
+        self.epochs: list[Epoch] = []
+        self.borrowed: Borrowed
+        self._given: list[Given] = []
+        self._samplers: list[Any] = []
+        self._deadline = math.inf
+        self._most: float = math.inf
+
+    def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None) -> None:
+        fields = vars(copy)
+        fields["dataset"] = TracedDataset(fields["dataset"], self.tracer)
+        fields["collate_fn"] = TracedCollate(fields["collate_fn"], self.tracer)
+        fields["worker_init_fn"] = TracedStart(fields["worker_init_fn"], self.tracer)
+        if workers is not None:
+            fields["num_workers"] = workers
+        name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
+        self._samplers.append(fields[name])
+        fields[name] = TracedSampler(fields[name] if plan is None else plan, self._given, self._over)
+
+    def _over(self, samples: int) -> bool:
+        return samples >= self._most or (self._most < math.inf and time.monotonic() > self._deadline)
+
+    def epoch(self, *, seconds: float, most: int) -> Epoch:
+        """Run the next epoch, cut off ``seconds`` after its first batch, or after ``most`` samples.
+
+        Raises NotMeasured for a loader that hangs; the user's errors come out as they are.
+        """
+        number, started = len(self.epochs), time.monotonic()
+        self.journal.epoch = number
+        self._deadline, self._most = math.inf, most
+        if self.borrowed.keeps_iterator:
+            self._most = math.inf  # an iterator that is kept for ever may not end
+        batches = 0
+        try:
+            with patience(_WAIT_SECONDS) as alive:
+                self.borrowed.begin_epoch()
+                grace = 0.0 if self.borrowed.keeps_iterator else _WAIT_SECONDS
+                while self.borrowed.pull(1)[0] and time.monotonic() < self._deadline + grace:
+                    batches += 1
+                    self._deadline = min(self._deadline, time.monotonic() + seconds)
+                    alive()
+                self._end_what_is_under_way(number, alive)
+        except Hang:
+            self.borrowed.close(kill=True)
+            raise NotMeasured(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
+        given = self._given[-1] if len(self._given) > number else Given()
+        entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
+        self.epochs.append(Epoch(given, entries, batches, time.monotonic() - started))
+        return self.epochs[-1]
+
+    def _end_what_is_under_way(self, number: int, alive: Callable[[], None]) -> None:
+        """Have workers done with this epoch before the next: a loader that stops early leaves batches on their way.
+
+        Workers that do not persist would end with the loop of a user, who holds no iterator; others make what they
+        were asked for, which nobody looks at, nor at what it raises.
+        """
+        borrowed = self.borrowed
+        if borrowed.keeps_iterator or not torch_private.outstanding_batches(borrowed.iterator):
+            return
+        if getattr(borrowed.loader, "persistent_workers", False):
+            given = self._given[number]
+            cut, self._most = given.cut, 0
+            with contextlib.suppress(Exception):
+                for _ in borrowed.iterator:
+                    alive()
+            given.cut = cut
+        borrowed.abandon()
+
+    def given_in_full(self, seconds: float) -> tuple[list[Any], bool]:
+        """What the sampler gives in an epoch, loading nothing: the indices in order, and whether they are all."""
+        sampler = self._samplers[-1]
+        deadline = time.monotonic() + seconds
+        found: list[Any] = []
+        for each in sampler:
+            found += [plain_index(index) for index in (each if isinstance(each, list | tuple) else [each])]
+            if time.monotonic() > deadline or len(found) >= _MOST_INDICES:
+                return found, False
+        return found, True
+
+
+@contextlib.contextmanager
+def traced(
+    loader: Any,
+    *,
+    generators: bool = False,
+    displaced_from: dict[str, int] | None = None,
+    plan: Callable[[Any], list[Any]] | None = None,
+    workers: int | None = None,
+) -> Iterator[Run]:
+    """A traced copy of a loader; the user's is left as it was.
+
+    ``plan`` makes what the sampler gives instead of its own, from the loader and with random states put back later.
+    """
+    roots = (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)) if generators else ()
+    with Journal.open() as journal, _generators_kept(roots):
+        run = Run(journal, Tracer(journal, roots, displaced_from or {}))
+
+        def prepare(copy: Any) -> None:
+            run.prepare(copy, None if plan is None else plan(copy), workers)
+
+        with borrow(loader, prepare=prepare) as borrowed:
+            run.borrowed = borrowed
+            yield run
+
+
+@contextlib.contextmanager
+def _generators_kept(roots: tuple[tuple[str, Any], ...]) -> Iterator[None]:
+    """Put every generator back that tracing displaces in this process, module-level ones too."""
+    restorers = [random_state(each) for each in find(roots).values()] if roots else []
+    try:
+        yield
+    finally:
+        for restore in restorers:
+            if restore is not None:
+                restore()

@@ -1,0 +1,255 @@
+"""What traced epochs say about the order of samples: lost, repeated, unsharded, stale."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.samples.generators import open_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.probe.samples.provenance import Epoch
+    from pytest_dataloader.probe.samples.reference import Reference
+
+FaultKind = Literal[
+    "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
+    "uneven_sampler", "unlike",
+]  # fmt: skip
+UNSURE = frozenset({"uneven_sampler", "unlike"})
+"""Kinds that may be meant: told as inconclusive."""
+
+_TELLING = 8
+"""Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
+_FEW = 0.05
+"""A sampler of the user's that leaves out or repeats more than this share means to."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFault:
+    """One fault: ``source`` is the function, sampler or attribute; ``count`` samples are concerned."""
+
+    kind: FaultKind
+    source: str
+    detail: str
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of a loader beside its epochs. ``given`` is what the sampler gives in a whole epoch."""
+
+    dataset: str
+    sampler: str
+    size: int
+    workers: int
+    persistent: bool
+    shuffles: bool
+    expected: Sequence[int] | None
+    given: Sequence[Any]
+    given_all: bool
+    drops_last: bool
+    keeps_iterator: bool = False
+    files: tuple[str, ...] = ()
+
+
+def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool) -> Subject:
+    """What is known of a loader, beside what its sampler gave."""
+    return Subject(
+        dataset=type(loader.dataset).__name__,
+        sampler=type(sampling.named_sampler(loader)).__name__,
+        size=length_of(loader.dataset),
+        workers=loader.num_workers,
+        persistent=bool(loader.persistent_workers),
+        shuffles=sampling.shuffles(loader),
+        expected=sampling.expected_indices(loader),
+        given=given,
+        given_all=given_all,
+        drops_last=bool(getattr(getattr(loader, "batch_sampler", None), "drop_last", False)),
+        keeps_iterator=keeps_iterator,
+        files=open_files([("dataset", loader.dataset)]),
+    )
+
+
+def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The indices of an epoch in order."""
+    return list(itertools.chain.from_iterable(batches))
+
+
+def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
+    """Faults of a loader whose dataset is indexed."""
+    yield from _not_delivered(epochs, about)
+    yield from _of_sampler(about)
+    orders = [flat(epoch.given.indices) for epoch in epochs]
+    length = min(map(len, orders))
+    if about.shuffles and length >= _TELLING and orders[0][:length] == orders[1][:length]:
+        yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
+    if alone is not None:
+        yield from _unlike_alone(epochs, about, alone)
+
+
+def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFault]:
+    """What the sampler gave and the loader did not make of it."""
+    for epoch in epochs:
+        stops = [entry for entry in epoch.entries if entry.kind == "stop"]
+        if stops:
+            at = f" at index {stops[0].indices[0]!r}" if stops[0].indices else " while collating"
+            seen = f"StopIteration{at} ended the epoch after {epoch.batches} batches"
+            yield OrderFault("truncated", about.dataset, seen, sum(len(stop.indices) for stop in stops))
+            return
+        if about.keeps_iterator:
+            continue
+        given = Counter(flat(epoch.given.indices))
+        made = Counter(index for entry in epoch.samples for index in entry.indices)
+        lost, more = given - made, made - given
+        short = len(epoch.given.indices) - epoch.batches
+        few = sum(len(entry.indices) != len(entry.digests) for entry in epoch.samples)
+        if few:
+            detail = f"__getitems__ makes other numbers of samples than it was asked for, {few} times"
+            yield OrderFault("lost", about.dataset, detail, few)
+        elif made and (lost or short > 0) and epoch.given.exhausted:
+            detail = f"{short} batches and {lost.total()} samples that the sampler gave never come"
+            yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
+        elif more:
+            detail = f"reads {more.total()} samples more often than the sampler gives them"
+            yield OrderFault("duplicated", "the loader", detail, more.total())
+        else:
+            continue
+        return
+
+
+def _of_sampler(about: Subject) -> Iterator[OrderFault]:
+    if not about.given_all or not about.size:
+        return
+    given = Counter(about.given)
+    if about.expected is not None:
+        yield from _unexpected(given, Counter(about.expected), about)
+        return
+    if not all(isinstance(index, int) for index in given):
+        return
+    left_out = about.size - len(given)
+    repeated = given.total() - len(given)
+    if (left_out or repeated) and max(left_out, repeated) <= _FEW * about.size and not about.drops_last:
+        missing = list(itertools.islice((index for index in range(about.size) if index not in given), 3))
+        named = f" ({', '.join(map(str, missing))}{', ...' if left_out > len(missing) else ''})" if missing else ""
+        detail = f"leaves out {left_out:,} of {about.size:,} samples{named} and repeats {repeated:,}"
+        yield OrderFault("uneven_sampler", about.sampler, detail, left_out + repeated)
+
+
+def _unexpected(given: Counter[Any], expected: Counter[Any], about: Subject) -> Iterator[OrderFault]:
+    if more := given - expected:
+        yield OrderFault("duplicated", about.sampler, f"gives {more.total():,} samples more than once", more.total())
+    lost = (expected - given).total()
+    if lost and not about.drops_last:
+        yield OrderFault("lost", about.sampler, f"leaves out {lost:,} of {about.size:,} samples", lost)
+
+
+def _unlike_alone(epochs: Sequence[Epoch], about: Subject, alone: Reference) -> Iterator[OrderFault]:
+    """Samples that workers make otherwise than one process does, where seeds change nothing."""
+    if not alone.steady or not about.workers:
+        return
+    contents = [_contents(epoch) for epoch in epochs]
+    indices = list(dict.fromkeys(flat(epochs[0].given.indices)))
+    first = dict(zip(indices, alone.first, strict=False))
+    if alone.follows_epoch:
+        told = dict(zip(indices, alone.next_epoch, strict=False))
+        old = [index for index, content in told.items() if contents[1].get(index) == {first[index]} != {content}]
+        if old:
+            yield _stale(about)
+        contents = contents[:1]
+    compared = [(made[index], content) for index, content in first.items() for made in contents if index in made]
+    unlike = sum(found != {content} for found, content in compared)
+    if unlike and (about.files or unlike <= len(compared) / 2):
+        where = about.files[0] if about.files else about.dataset
+        detail = f"{unlike:,} of {len(compared):,} samples are not those that one process reads"
+        yield OrderFault("differs_with_workers", where, detail, unlike)
+    elif unlike:
+        detail = f"{unlike:,} of {len(compared):,} samples hold other content in workers than in one process"
+        yield OrderFault("unlike", about.dataset, detail, unlike)
+
+
+def _contents(epoch: Epoch) -> dict[Any, set[str]]:
+    found: dict[Any, set[str]] = {}
+    for entry in epoch.samples:
+        aligned = len(entry.indices) == len(entry.digests)
+        for index, content in zip(entry.indices, entry.digests, strict=True) if aligned else ():
+            found.setdefault(index, set()).add(content)
+    return found
+
+
+def _stale(about: Subject) -> OrderFault:
+    kept = "persistent workers keep the copy of the first epoch" if about.persistent else "workers do not see it"
+    return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
+
+
+def by_worker(epoch: Epoch) -> dict[int, list[str]]:
+    """The contents that each worker made, in order; workers that made none have an empty list."""
+    found: dict[int, list[str]] = {entry.worker: [] for entry in epoch.entries}
+    for entry in epoch.samples:
+        found[entry.worker] += entry.digests
+    return found
+
+
+def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
+    """Faults of a loader whose dataset is iterated."""
+    made = by_worker(epochs[0])
+    total = sum(map(len, made.values()))
+    ended = {entry.worker for entry in epochs[0].entries if entry.kind == "end"}
+    # A loader may give a few batches of its stream on purpose: then some worker never came to its end.
+    whole = not epochs[0].given.cut and made.keys() <= ended
+    alike = [
+        (one, other)
+        for one, other in itertools.combinations(sorted(made), 2)
+        if _same_beginning(made[one], made[other])
+    ]
+    if alike:
+        detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
+        yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
+    elif alone is not None and whole and alone.complete and about.workers:
+        yield from _uneven_stream(made, about, alone)
+    idle = [worker for worker, contents in made.items() if not contents and worker in ended]
+    if idle and about.workers > 1 and total >= 2 * about.workers:
+        detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
+        yield OrderFault("starved", about.dataset, detail, len(idle))
+    if alone is not None and alone.follows_epoch and about.workers:
+        later = by_worker(epochs[1])
+        pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
+        if pairs and all(_same_beginning(one, other) for one, other in pairs):
+            yield _stale(about)
+
+
+def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two sequences are one, as far as both go; not for samples that are all alike."""
+    length = min(len(one), len(other))
+    return list(one[:length]) == list(other[:length]) and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
+
+
+def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference) -> Iterator[OrderFault]:
+    contents = Counter(itertools.chain.from_iterable(made.values()))
+    expected = Counter(alone.first)
+    times = contents.total() / max(1, expected.total())
+    if contents == expected:
+        return
+    many = Counter({content: expected[content] * about.workers for content in expected})
+    if about.workers > 1 and contents == many:
+        yield OrderFault("unsharded", about.dataset, f"every sample comes {about.workers} times", contents.total())
+        return
+    strange = sum(content not in expected for content in contents)
+    if not alone.steady and strange:
+        if about.workers > 1 and times == about.workers:
+            detail = f"each worker gives as many samples as one process alone, {contents.total():,} together"
+            yield OrderFault("unlike", about.dataset, detail, contents.total())
+        return
+    if strange:
+        detail = f"{strange:,} of {contents.total():,} samples hold other content in workers than in one process"
+        yield OrderFault("unlike", about.dataset, detail, strange)
+        return
+    if more := contents - expected:
+        yield OrderFault("duplicated", about.dataset, f"{more.total():,} samples come more than once", more.total())
+    if lost := expected - contents:
+        yield OrderFault("lost", about.dataset, f"{lost.total():,} samples come in no worker", lost.total())

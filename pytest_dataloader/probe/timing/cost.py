@@ -1,0 +1,171 @@
+"""What a sample costs in CPU time, beside small fixed computations that go through the same ups and downs."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.probe.host.kernels import KERNELS
+from pytest_dataloader.probe.host.quiet import QUIET, Machine, Quietness, read_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_dataloader.probe.loader.borrowing import Borrowed
+
+UNIT_NS = 2_000_000
+"""What the loader gives in about this time lies between two runs of the kernels."""
+LEAST_UNITS = 12
+WARM_UP_UNITS = 3
+_PATIENCE = 6.0
+"""Where the budget gave too few units, up to this many times the budget is spent."""
+_QUICK = 0.10
+"""The cost told is that of the quick units: one in ten is cheaper. Neighbours, garbage collections and page faults only
+ever add to CPU time: between fresh processes, this quantile over that of a kernel varied half as much as the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds per sample without workers, and per run of each kernel; zeros where nothing was measured."""
+
+    cpu_ms_per_sample: float = 0.0
+    wait_ms_per_sample: float = 0.0
+    """Neither computing nor waiting for a CPU: reads, sleeps, locks."""
+    kernel_ms: Mapping[str, float] = field(default_factory=dict)
+    units: int = 0
+    samples: int = 0
+    measured_seconds: float = 0.0
+    quietness: Quietness = QUIET
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Nanoseconds of one turn: of a sample, and of each kernel."""
+
+    cpu_ns: float
+    wait_ns: float
+    kernels_ns: tuple[int, ...]
+
+
+def measure_cost(borrowed: Borrowed, seconds: float, came: Callable[[float], None] = lambda _spent: None) -> Cost:
+    """Pull from a loader borrowed ``in_process`` and run the kernels in turn; ``came`` is told the share spent.
+
+    Raises EmptyLoader where an epoch holds no batch.
+    """
+    with _one_thread():
+        return _Costing(borrowed, seconds, came).run()
+
+
+@dataclass(slots=True)
+class _Costing:
+    borrowed: Borrowed
+    seconds: float
+    came: Callable[[float], None]
+    batches: int = 1
+    samples: int = 0
+    units: list[_Unit] = field(default_factory=list)
+
+    def run(self) -> Cost:
+        self._begin()
+        for _ in range(WARM_UP_UNITS):
+            self._turn()
+        self.units.clear()
+        started, cpu, before = clocks.wall_ns(), _cpu_ns(), read_machine()
+        while not self._over(clocks.wall_ns() - started):
+            self._turn()
+        spent = clocks.wall_ns() - started
+        return self._cost(spent, _quietness(before, read_machine(), spent, _cpu_ns() - cpu, self.units))
+
+    def _over(self, spent_ns: int) -> bool:
+        spent = spent_ns / 1e9 / self.seconds
+        self.came(spent)
+        return spent >= (1.0 if len(self.units) >= LEAST_UNITS else _PATIENCE)
+
+    def _turn(self) -> None:
+        delay, cpu, wall = clocks.thread_delay_ns() or 0, _cpu_ns(), clocks.wall_ns()
+        batches, samples = self.borrowed.pull(self.batches)
+        spent, worked = clocks.wall_ns() - wall, _cpu_ns() - cpu
+        lost = (clocks.thread_delay_ns() or 0) - delay
+        if batches < self.batches or not samples:
+            self._begin()
+            self.batches = min(self.batches, max(1, batches))  # an epoch may hold less than a unit
+            return
+        self.samples += samples
+        wait = max(0, spent - lost - worked)
+        self.units.append(_Unit(worked / samples, wait / samples, tuple(_kernel_times())))
+        self.batches = max(1, min(2 * self.batches, int(self.batches * UNIT_NS / max(1, worked + wait))))
+
+    def _begin(self) -> None:
+        """Start an epoch with the same random state in every run, so that all runs cost the same samples."""
+        import torch
+
+        torch.manual_seed(0)
+        random.seed(0)
+        self.borrowed.begin_epoch()
+        if self.borrowed.pull(1)[0] == 0:
+            raise EmptyLoader
+
+    def _cost(self, spent_ns: int, quietness: Quietness) -> Cost:
+        if not self.units:
+            return Cost(measured_seconds=spent_ns / 1e9)
+        kernels = zip(KERNELS, zip(*(unit.kernels_ns for unit in self.units), strict=True), strict=True)
+        return Cost(
+            cpu_ms_per_sample=_quick([unit.cpu_ns for unit in self.units]) / 1e6,
+            wait_ms_per_sample=statistics.median(unit.wait_ns for unit in self.units) / 1e6,
+            kernel_ms={name: _quick(times) / 1e6 for name, times in kernels},
+            units=len(self.units),
+            samples=self.samples,
+            measured_seconds=spent_ns / 1e9,
+            quietness=quietness,
+        )
+
+
+class EmptyLoader(Exception):
+    """A loader whose epoch holds no batch."""
+
+
+def _kernel_times() -> Iterator[int]:
+    for kernel in KERNELS.values():
+        started = clocks.thread_cpu_ns()
+        kernel()
+        yield clocks.thread_cpu_ns() - started
+
+
+def _cpu_ns() -> int:
+    """CPU time of this process, of all its threads and of the processes that it has started and waited for."""
+    return clocks.process_cpu_ns() + clocks.reaped_cpu_ns()
+
+
+def _quick(values: Sequence[float]) -> float:
+    return max(1.0, sorted(values)[int(_QUICK * (len(values) - 1))])
+
+
+def _quietness(before: Machine, after: Machine, wall_ns: int, own_ns: int, units: Sequence[_Unit]) -> Quietness:
+    whole = max(1, wall_ns) * clocks.cpus_allowed()
+    speeds = [unit.kernels_ns[0] for unit in units]
+    return Quietness(
+        delays_known=True,
+        lost_share=0.0,  # time spent waiting for a CPU is in none of the figures
+        others_share=min(1.0, max(0, after.busy_ns - before.busy_ns - own_ns) / whole),
+        own_share=min(1.0, own_ns / whole),
+        steal_share=(after.steal_ns - before.steal_ns) / whole,
+        throttled_share=(after.throttled_ns - before.throttled_ns) / max(1, wall_ns),
+        cpu_slowdown=statistics.median(speeds) / max(1, min(speeds)) if speeds else 1.0,
+    )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch with one thread, as in a worker: its threads would wait for each other's CPUs."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

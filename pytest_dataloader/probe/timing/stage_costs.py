@@ -1,0 +1,248 @@
+"""What the stamps of a run say about each stage, and which of them sets the pace; pure.
+
+Times are without the time that a thread waited for a CPU (its run-queue delay), so that neighbours are in none.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.internals.envelopes import CPU, DELAY, PROCESS_CPU, WALL, Moment, Passage, between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_dataloader.probe.timing.stages import Stage
+    from pytest_dataloader.probe.timing.stamped import Handout, Start
+
+_WARM_UP = 2
+"""Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/gauge.py)."""
+_HELPERS = 0.5
+"""Threads of a dataset are at work where the process's other threads compute for this share of the waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a run gathered: stamped batches, looks at the consumer, starts and ends of epochs."""
+
+    passages: Sequence[Passage]
+    handouts: Sequence[Handout]
+    starts: Sequence[Start]
+    ending_ns: Mapping[int, int]
+    """By epoch that ended: from asking for one more batch to being told that there is none."""
+    workers: int
+    consumer_cpu_ns: float
+    """CPU time of the consuming thread per batch; stamped or not."""
+    pins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Nanoseconds per batch."""
+
+    read: float = 0.0
+    fetch: float = 0.0
+    collate: float = 0.0
+    send: float = 0.0
+    receive_here: float = 0.0
+    """In the consuming thread."""
+    receive_aside: float = 0.0
+    """In the pinning thread."""
+    handover: float = 0.0
+    """Part of receiving: waiting for the workers' threads that hand tensors over."""
+    pin: float = 0.0
+    sampler: float = 0.0
+    delay: float = 0.0
+    """Waiting for a CPU, in the worker's stages."""
+
+    @property
+    def receive(self) -> float:
+        """Wherever it is done."""
+        return self.receive_here + self.receive_aside
+
+    @property
+    def work(self) -> float:
+        """What a worker takes. Pickling runs beside reading that waits, and takes turns with Python that computes."""
+        return self.collate + self.fetch + max(self.read, self.send)
+
+    @property
+    def latency(self) -> float:
+        """From index to unpacked batch, nobody being in the way."""
+        return self.read + self.fetch + self.collate + self.send + self.receive + self.pin
+
+
+def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
+    """Mean costs over the stamped batches, or over some of them; the first ones of each worker are left out."""
+    chosen = warm(seen.passages if passages is None else passages)
+    if not chosen:
+        return Costs()
+    fetched = _mean(between(one.index, one.fetched) for one in chosen)
+    collated = _mean(between(one.fetched, one.collated) for one in chosen)
+    send = _sending(chosen) if seen.workers else 0.0
+    read, helped = _waiting(fetched, send)
+    here, aside, pin = _arriving(seen, chosen, fetched[CPU] + collated[CPU])
+    return Costs(
+        read=read,
+        fetch=min(fetched[CPU], fetched[WALL]) + helped,
+        collate=collated[CPU] + blocked([between(one.fetched, one.collated) for one in chosen]),
+        send=send,
+        receive_here=here,
+        receive_aside=aside,
+        handover=_handover(chosen) if seen.workers else 0.0,
+        pin=pin,
+        sampler=statistics.fmean(one.ticket.sampler_cpu_ns for one in chosen) + _sampler_blocked(chosen),
+        delay=fetched[DELAY] + collated[DELAY],
+    )
+
+
+def warm(passages: Sequence[Passage]) -> Sequence[Passage]:
+    """The batches of warmed-up workers; all where there are no others."""
+    return [one for one in passages if one.made >= _WARM_UP] or passages
+
+
+def _mean(moments: Iterable[Moment]) -> tuple[float, ...]:
+    return tuple(statistics.fmean(each) for each in zip(*moments, strict=True))
+
+
+def _waiting(fetched: Sequence[float], send: float) -> tuple[float, float]:
+    """What of a fetch was waiting for data, and what was waiting for the dataset's own threads to compute.
+
+    Neither is the wait of a Python thread for those that send batches, which hold the GIL as long as they compute.
+    """
+    waiting = max(0.0, fetched[WALL] - fetched[CPU] - fetched[DELAY])
+    others = max(0.0, fetched[PROCESS_CPU] - fetched[CPU])
+    helpers = max(0.0, others - send)
+    helped = min(waiting, helpers) if helpers >= _HELPERS * waiting else 0.0
+    in_turns = min(others, send) * fetched[CPU] / max(1.0, fetched[CPU] + waiting)
+    return max(0.0, waiting - helped - in_turns), helped
+
+
+def _sending(passages: Sequence[Passage]) -> float:
+    """CPU time per batch of the threads that pickle, write to the pipe and hand tensors over.
+
+    From what they had spent at two batches. What they are kept waiting by is no cost of sending: a consumer that does
+    not read yet, or Python computing.
+    """
+    return _per_batch(passages, CPU) + _per_batch(passages, PROCESS_CPU)
+
+
+def _per_batch(passages: Sequence[Passage], clock: int) -> float:
+    """What the threads that send spent by a clock, per batch; with too few batches, what packing one took."""
+    spent = batches = 0
+    last: dict[int, Passage] = {}
+    for one in passages:
+        before = last.get(one.pid)
+        if before is not None and one.made > before.made:
+            spent += one.packed[clock] - before.packed[clock]
+            batches += one.made - before.made
+        last[one.pid] = one
+    if batches:
+        return spent / batches
+    return statistics.fmean(one.packed[CPU] - one.packing[CPU] for one in passages) if clock == CPU else 0.0
+
+
+def _handover(passages: Sequence[Passage]) -> float:
+    """Waiting for the workers' threads that hand tensors over, but not for those that wait for a CPU."""
+    waiting = blocked([between(one.unpacking, one.unpacked) for one in passages])
+    return max(0.0, waiting - _per_batch(passages, DELAY))
+
+
+def _arriving(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+    """Receiving in the consuming thread, receiving in the pinning thread, and pinning."""
+    if not seen.workers:
+        return _handing_out(seen, passages, cpu_in_stages)
+    here = _handover([one for one in passages if one.in_main_thread])
+    aside = [between(one.unpacking, one.unpacked) for one in passages if not one.in_main_thread]
+    pinned = [between(one.unpacked, one.pinned) for one in passages if one.pinned[WALL]]
+    return seen.consumer_cpu_ns + _sampler_blocked(passages) + here, _served(aside), _served(pinned)
+
+
+def blocked(moments: Sequence[Moment]) -> float:
+    """Time in which a thread neither worked nor waited for a CPU; the median, for now and then it waits for another
+    thread of its process that waits for a CPU.
+    """
+    return statistics.median(max(0, wall - cpu - delay) for wall, cpu, _, delay in moments) if moments else 0.0
+
+
+def _sampler_blocked(passages: Sequence[Passage]) -> float:
+    return statistics.median(max(0, one.ticket.sampler_ns - one.ticket.sampler_cpu_ns) for one in passages)
+
+
+def _served(moments: Sequence[Moment]) -> float:
+    return statistics.fmean(moment[CPU] for moment in moments) + blocked(moments) if moments else 0.0
+
+
+def _handing_out(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+    """Without workers: what comes before and after fetching and collating, in the call that hands the batch out.
+
+    Its CPU time is taken from unstamped batches, because the clocks themselves would be in it.
+    """
+    before, after = [], []
+    looks = iter(seen.handouts)
+    look = next(looks, None)
+    for one in passages:
+        while look is not None and look.got[WALL] < one.collated[WALL]:
+            look = next(looks, None)
+        if look is not None and look.asked[WALL] <= one.index[WALL]:
+            before.append(between(look.asked, one.index))
+            after.append(between(one.collated, look.got))
+    pin = _served(after) if seen.pins else 0.0
+    pin_cpu = pin - blocked(after) if seen.pins else 0.0
+    rest = max(0.0, seen.consumer_cpu_ns - cpu_in_stages - pin_cpu) if after else 0.0
+    return rest + blocked(before) + (0.0 if seen.pins else blocked(after)), 0.0, pin
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many nanoseconds per batch each part of a loader needs at least, and the stages that this goes into."""
+
+    parts: Mapping[str, float]
+    stages: Mapping[str, Mapping[Stage, float]] = field(default_factory=dict)
+
+    @property
+    def slowest(self) -> str:
+        """The part that needs the most; empty where none needs any."""
+        part = max(self.parts, key=lambda name: self.parts[name], default="")
+        return part if part and self.parts[part] > 0 else ""
+
+    @property
+    def bottleneck(self) -> Stage | None:
+        """The stage that the slowest part spends the most on."""
+        stages = self.stages.get(self.slowest, {})
+        return max(stages, key=lambda stage: stages[stage], default=None)
+
+
+def pace(
+    cost: Costs,
+    *,
+    workers: int,
+    cpus: float,
+    own_cpu_ns: float,
+    step_ns: float,
+    slowest_work_ns: float,
+    slowest: Costs,
+    startup_ns: float,
+) -> Pace:
+    """What each part allows. ``own_cpu_ns`` is all CPU time of a batch; ``slowest_work_ns`` is what the worker that
+    holds the others up takes, ``startup_ns`` an epoch's start spread over its batches.
+    """
+    worker: dict[Stage, float] = {stage: getattr(cost, stage) for stage in ("read", "fetch", "collate", "send")}
+    straggler: dict[Stage, float] = {stage: getattr(slowest, stage) for stage in ("read", "fetch", "collate", "send")}
+    here: dict[Stage, float] = {"receive": cost.receive_here, "consumer": step_ns}
+    computing: dict[Stage, float] = {name: worker[name] for name in ("fetch", "collate", "send")}
+    computing["receive"] = cost.receive
+    begin: dict[Stage, float] = {"startup": startup_ns}
+    if not workers:
+        together = {**worker, **here, "pin": cost.pin}
+        return Pace({"process": sum(together.values()), "startup": startup_ns}, {"process": together, "startup": begin})
+    parts = {
+        "workers": slowest_work_ns / workers,
+        "cpus": own_cpu_ns / cpus,
+        "main": cost.receive_here + step_ns,
+        "pinning": cost.receive_aside + cost.pin,
+        "startup": startup_ns,
+    }
+    aside: dict[Stage, float] = {"receive": cost.receive_aside, "pin": cost.pin}
+    return Pace(parts, {"workers": straggler, "cpus": computing, "main": here, "pinning": aside, "startup": begin})

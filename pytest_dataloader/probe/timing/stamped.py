@@ -1,0 +1,309 @@
+"""A borrowed loader with clocks on some of its batches, and a consumer that takes its time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_dataloader.probe.host.clocks import close_kept_delay, thread_cpu_ns, wall_ns
+from pytest_dataloader.probe.internals import torch_private, torch_stamps
+from pytest_dataloader.probe.internals.envelopes import (
+    CPU,
+    DELAY,
+    WALL,
+    Journal,
+    Moment,
+    between,
+    ending,
+    glancing,
+    starting,
+)
+from pytest_dataloader.probe.loader.borrowing import Borrowed
+from pytest_dataloader.probe.loader.counting import count
+
+_STAMPS_NS = 400_000
+_STAMPS_HERE_NS = 230_000
+"""CPU time that stamping one batch costs the main process and a worker together; without workers. After 3.5 ms of
+other work (cold caches) and beside 8 busy processes; in a hot loop it is 60 us."""
+_OVERHEAD = 0.003
+"""Share of a batch's time that stamps may take: of 200 tiny batches one is stamped, of slow ones every one."""
+_FIRST = 12
+"""Batches of each worker that are all stamped, so that there are some in a short run."""
+_TIMED = 16
+"""Where batches are pulled one by one, the time of one in so many is taken."""
+_SMOOTHING = 0.2
+BRIEF_NS = 200_000
+"""Waits that differ by less are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handout:
+    """One batch as the consumer got it."""
+
+    epoch: int
+    number: int
+    """-1 where the loader hands out batches as they come, or has no workers."""
+    asked: Moment
+    got: Moment
+    early: bool
+    """Whether it lay ready because it had come before its turn."""
+    held: int
+    """Later batches that lay ready when it was handed out."""
+
+    @property
+    def blocked_ns(self) -> int:
+        """Time in which the consumer neither worked nor waited for a CPU."""
+        wall, cpu, _, delay = between(self.asked, self.got)
+        return max(0, wall - cpu - delay)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How an epoch began: wall clock when it was asked for, and when the first batch was there."""
+
+    epoch: int
+    asked_ns: int
+    first_ns: int
+    fresh: bool
+    """Whether its workers were started for it; without workers, whether it is the first."""
+
+
+class Stamped(Borrowed):
+    """Pulls as ``Borrowed`` does; one batch in ``stride`` is stamped, so that this costs less than 1 % of CPU time."""
+
+    def __init__(self, loader: Any, *, in_process: bool = False, step_ms: float | None = None) -> None:
+        self.journal = Journal()
+        self.handouts: list[Handout] = []
+        self.starts: list[Start] = []
+        self.ending_ns: dict[int, int] = {}
+        """By epoch that ended: from asking for one more batch to being told that there is none."""
+        self.pulling_wall_ns = 0
+        self.pulling_cpu_ns = 0
+        """Of the consuming thread, first batches of epochs left out."""
+        self.pulled = 0
+        """Batches that these were spent on."""
+        self.waited_ns = 0
+        """What a consumer of ``step_ms`` waited for batches, without waiting for a CPU."""
+        self.wall_waited_ns = 0
+        self.waits = 0
+        self.stride = 1
+        self.step_ns = 0 if step_ms is None else int(step_ms * 1e6)
+        self._period_ns = 0.0
+        self._spent_ns = 0.0
+        self._due: deque[int] = deque()
+        self._at = 0
+        self._size = 1.0
+        self._sized = [0, 0]
+        self._samples = 0
+        self._epoch_samples = 0
+        self._asked_ns = 0
+        self._known: list[int | None] = []
+        self._late_ns = 0
+        self._least_wait_ns: int | None = None
+        super().__init__(loader, in_process=in_process)
+
+    @property
+    def pins(self) -> bool:
+        """Whether batches are copied to pinned memory."""
+        return any(torch_private.pins(iterator) for iterator in self._made[-1:])
+
+    @property
+    def in_order(self) -> bool:
+        """Whether batches are handed out in the order in which they were asked for."""
+        return bool(getattr(self.loader, "in_order", True))
+
+    def samples_per_epoch(self, per_batch: float) -> int:
+        """Of an epoch that ended, else what the loader's length promises; 0 where that is not known."""
+        if self._epoch_samples or torch_private.reads_by_iteration(self.loader):
+            return self._epoch_samples
+        try:
+            return round(len(self.loader) * per_batch)
+        except Exception:  # a subclass may have no length, or one that does not work
+            return 0
+
+    def begin_epoch(self) -> None:
+        """Ask the loader for a new epoch, whose first batches are stamped."""
+        self.journal.epoch += 1
+        self._at = self._late_ns = self._samples = 0
+        self._due.clear()
+        self._arm(True)
+        self.journal.open()
+        self._asked_ns = wall_ns()
+        super().begin_epoch()
+
+    def pull(self, most: int) -> tuple[int, int]:
+        """Pull up to ``most`` batches, as ``Borrowed`` does; with a step, one is spent between two batches."""
+        batches = samples = 0
+        if most == 1 and not self.step_ns and self._at % _TIMED != 1 and self._until_next():
+            return self._pull_untimed()
+        while batches < most:
+            if self.step_ns and self._at:
+                self._step()
+            run = min(1 if self.step_ns else most - batches, self._until_next())
+            got, more = self._pull_run(run) if run else self._watch()
+            batches, samples = batches + got, samples + more
+            self._samples += more
+            if got < max(1, run):
+                break
+        return batches, samples
+
+    def close(self, *, kill: bool = False) -> None:
+        """Stop every worker, and take nothing in any more."""
+        super().close(kill=kill)
+        self.journal.close()
+        close_kept_delay()
+
+    def _being_made(self, iterator: Any) -> None:
+        torch_stamps.stamp(iterator, self.journal)
+
+    def _remember(self, iterator: Any) -> None:
+        super()._remember(iterator)
+        torch_stamps.stamp_pinning(iterator)
+
+    def _arm(self, armed: bool) -> None:
+        for iterator in self._made[-1:]:
+            torch_stamps.arm(iterator, armed)
+
+    def _until_next(self) -> int:
+        """Batches to pull before the next one that is to be watched."""
+        past = self._at % self.stride
+        watched = past == 0 or (self._due and self._due[0] <= self._at)
+        if watched:
+            return 0
+        return min(self.stride - past, self._due[0] - self._at) if self._due else self.stride - past
+
+    def _pull_untimed(self) -> tuple[int, int]:
+        asked = wall_ns()
+        got = self._take(1)
+        samples = round(got * self._size)
+        self._at += got
+        self._samples += samples
+        if not got:
+            self._ended(wall_ns() - asked, 0)
+        return got, samples
+
+    def _pull_run(self, run: int) -> tuple[int, int]:
+        asked = starting() if self.step_ns else glancing()
+        got = self._take(run)
+        spent = between(asked, ending() if self.step_ns else glancing())
+        samples = round(got * self._size)
+        if got < run:
+            self._ended(spent[WALL] - got * self._period_ns, samples)
+        else:
+            self._account(got, spent)
+        return got, samples
+
+    def _watch(self) -> tuple[int, int]:
+        """Pull one batch and look at the clocks; every ``stride`` batches the one asked for meanwhile is stamped."""
+        stamping = self._at % self.stride == 0
+        if stamping and self._at:
+            self._arm(True)
+        number, early, _ = torch_private.turn(self._iterator) if self._made else (-1, False, 0)
+        asked = starting()
+        taken = self._take_one()
+        now = ending()
+        got = len(taken)
+        if stamping:
+            self._arm(False)
+            self._due.append(self._at + self.depth)
+        while self._due and self._due[0] <= self._at:
+            self._due.popleft()
+        samples = self._learn_size(taken[0]) if got else 0
+        freeing = thread_cpu_ns()
+        taken.clear()  # what a loop does once it has the next batch: unmapping a large one takes as long as mapping it
+        freed = thread_cpu_ns() - freeing
+        if not got:
+            self._ended(now[WALL] - asked[WALL], 0)
+            return 0, 0
+        if self._at == 0:
+            self._began(now[WALL])
+        else:
+            after, _, held = torch_private.turn(self._iterator)
+            seen = number if after == number + 1 else -1
+            self.handouts.append(Handout(self.journal.epoch, seen, asked, now, early, held))
+        wall, cpu, process, delay = between(asked, now)
+        self._account(got, (wall + freed, cpu + freed, process, delay))
+        self._choose_stride()
+        return got, samples
+
+    def _take_one(self) -> list[Any]:
+        assert self._batches is not None
+        return list(itertools.islice(self._batches, 1))
+
+    def _take(self, most: int) -> int:
+        assert self._batches is not None
+        got = 0
+        for _ in itertools.islice(self._batches, most):
+            got += 1
+        return got
+
+    def _count_indices(self, copy: Any) -> None:
+        """Not every batch: those that are watched tell."""
+
+    def _learn_size(self, batch: Any) -> int:
+        """How many samples are in a batch, by the rules of ``samples``, the mean of the stamped batches."""
+        if torch_private.reads_by_iteration(self.loader) or not self.journal.sized[1]:
+            self._sized[0] += count(batch, self.batch_size)
+            self._sized[1] += 1
+        samples, batches = self._sized if self._sized[1] else self.journal.sized
+        self._size = samples / batches
+        return round(self._size)
+
+    def _began(self, now_ns: int) -> None:
+        workers = [worker.pid for worker in self.workers]
+        fresh = not self.starts or workers != self._known
+        self._known = workers
+        self.starts.append(Start(self.journal.epoch, self._asked_ns, now_ns, fresh))
+
+    def _account(self, got: int, spent: Moment) -> None:
+        first = self._at == 0
+        self._at += got
+        wall, cpu = spent[WALL], spent[CPU]
+        if self.step_ns and not first:
+            self._wait_ended(wall, max(cpu, wall - spent[DELAY]))
+        if first:
+            return
+        self.pulled += got
+        self.pulling_wall_ns += wall
+        self.pulling_cpu_ns += cpu
+        self._period_ns += (wall / got - self._period_ns) * (_SMOOTHING if self._period_ns else 1.0)
+        self._spent_ns += (cpu / got - self._spent_ns) * (_SMOOTHING if self._spent_ns else 1.0)
+
+    def _choose_stride(self) -> None:
+        workers = len(self.workers)
+        stamps = _STAMPS_NS if workers else _STAMPS_HERE_NS
+        work = self._work_ns()
+        batch = self.step_ns + (self._spent_ns + work if workers else max(self._spent_ns, work))
+        enough = len(self.journal.arrived) >= _FIRST * max(1, workers)
+        self.stride = max(1, math.ceil(stamps / (_OVERHEAD * max(1.0, batch)))) if enough else 1
+        while math.gcd(self.stride, max(1, workers)) > 1:  # or one worker would get all the stamps
+            self.stride += 1
+
+    def _work_ns(self) -> int:
+        """What making the batch seen last took, without the time that others held its CPU."""
+        if not self.journal.arrived:
+            return 0
+        last = self.journal.passage(-1)
+        wall, _, _, delay = between(last.index, last.collated)
+        return max(0, wall - delay)
+
+    def _wait_ended(self, wall: int, served: int) -> None:
+        """A consumer that slept too long gave the loader more time: a wait after it counts from its due end."""
+        self._least_wait_ns = served if self._least_wait_ns is None else min(served, self._least_wait_ns)
+        late = self._late_ns if served > 2 * self._least_wait_ns + BRIEF_NS else 0
+        self.waited_ns += served + late
+        self.wall_waited_ns += wall + late
+        self.waits += 1
+
+    def _step(self) -> None:
+        due = wall_ns() + self.step_ns
+        time.sleep(self.step_ns / 1e9)
+        self._late_ns = max(0, wall_ns() - due)
+
+    def _ended(self, spent_ns: float, samples: int) -> None:
+        self._epoch_samples = self._samples + samples
+        self.ending_ns[self.journal.epoch] = max(0, int(spent_ns))

@@ -1,0 +1,232 @@
+"""The evidence of the stages check, from what a stamped run gathered."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.host.clocks import cpus_allowed
+from pytest_dataloader.probe.internals.envelopes import DELAY, WALL, between
+from pytest_dataloader.probe.timing import bottleneck
+from pytest_dataloader.probe.timing.stage_costs import Costs, Pace, Seen, blocked, costs, pace, warm
+from pytest_dataloader.probe.timing.stages import WORKER_STAGES, Stages, WorkerStages
+from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
+from pytest_dataloader.probe.timing.stamped import BRIEF_NS
+from pytest_dataloader.probe.timing.windows import join, quietness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dataloader.probe.internals.envelopes import Passage
+    from pytest_dataloader.probe.timing.gauge import Gauge
+    from pytest_dataloader.probe.timing.stamped import Stamped, Start
+
+_LEAST_BATCHES = 3
+"""Of each worker, before one is called slower than the others."""
+
+
+def tally(stamped: Stamped, gauge: Gauge, *, tolerated: float | None = None, hung_seconds: float = 0.0) -> Stages:
+    """What the run of a stamped loader says so far; ``tolerated`` as for ``stall``."""
+    seen = Seen(
+        passages=tuple(stamped.journal.passages),
+        handouts=tuple(stamped.handouts),
+        starts=tuple(stamped.starts),
+        ending_ns=dict(stamped.ending_ns),
+        workers=gauge.workers,
+        consumer_cpu_ns=stamped.pulling_cpu_ns / max(1, stamped.pulled),
+        pins=stamped.pins,
+    )
+    per_batch = gauge.samples / gauge.batches if gauge.batches else 0.0
+    found = Stages(
+        seconds_to_first_batch=gauge.seconds_to_first_batch,
+        samples_per_batch=per_batch,
+        batches=gauge.batches,
+        stamped_batches=len(seen.passages),
+        epochs=gauge.epochs,
+        workers=gauge.workers,
+        cpus=cpus_allowed(),
+        persistent_workers=bool(stamped.loader.persistent_workers),
+        pinned=stamped.pins,
+        measured_seconds=join(gauge.windows).wall_ns / 1e9,
+        hung_seconds=hung_seconds,
+        quietness=quietness(
+            gauge.windows, gauge.speeds, workers=gauge.workers, cpus=cpus_allowed(), delays_known=gauge.delays_known
+        ),
+    )
+    if not seen.passages or not per_batch:
+        return found
+    return _complete(found, seen, stamped, gauge, tolerated)
+
+
+def _complete(found: Stages, seen: Seen, stamped: Stamped, gauge: Gauge, tolerated: float | None) -> Stages:
+    cost = costs(seen)
+    ms = 1e-6 / found.samples_per_batch
+    workers = _per_worker(seen, found.samples_per_batch)
+    slowest, factor = _straggler(seen, in_order=stamped.in_order)
+    startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
+    per_epoch = stamped.samples_per_epoch(found.samples_per_batch)
+    begin_ns = startup_ns * found.samples_per_batch / per_epoch if per_epoch else 0.0
+    held_up_by = costs(seen, [one for one in seen.passages if one.worker == slowest]) if slowest >= 0 else cost
+    windows = join(gauge.windows)
+    allowed = pace(
+        cost,
+        workers=seen.workers,
+        cpus=found.cpus,
+        own_cpu_ns=windows.own_cpu_ns / windows.handed if windows.handed else 0.0,
+        step_ns=stamped.step_ns,
+        slowest_work_ns=held_up_by.work if factor >= bottleneck.STRAGGLES else cost.work,
+        slowest=held_up_by if factor >= bottleneck.STRAGGLES else cost,
+        startup_ns=begin_ns,
+    )
+    by_stage: dict[str, float] = {
+        **{stage: getattr(cost, stage) * ms for stage in (*WORKER_STAGES, "receive", "pin")},
+        "consumer": stamped.step_ns * ms,
+        "startup": begin_ns * ms,
+    }
+    side_by_side = max(1, seen.workers)
+    waiting, behind = _waiting(seen, stamped.step_ns)
+    in_turn = [look.early for look in seen.handouts if look.number >= 0]
+    complete = dataclasses.replace(
+        found,
+        bottleneck=allowed.bottleneck or "",
+        ms_per_sample=by_stage,
+        pace_ms_per_sample={
+            stage: value / (side_by_side if stage in WORKER_STAGES else 1) for stage, value in by_stage.items()
+        },
+        limit_ms_per_sample=allowed.parts.get(allowed.slowest, 0.0) * ms,
+        sampler_ms_per_sample=cost.sampler * ms,
+        handover_ms_per_sample=cost.handover * ms,
+        delay_ms_per_sample=cost.delay * ms,
+        queue_wait_ms_per_batch=_queue_wait(seen) / 1e6,
+        out_of_order_share=statistics.fmean(in_turn) if in_turn else 0.0,
+        head_of_line_share=behind,
+        waiting_share=waiting,
+        worker_startup_seconds=max((one.startup_seconds for one in workers), default=0.0),
+        startup_seconds=startup_ns / 1e9,
+        epoch_boundary_seconds=boundary_ns / 1e9,
+        per_worker=workers,
+        slowest_worker=slowest,
+        straggler_factor=factor,
+        samples_per_epoch=per_epoch,
+        simulated=_simulated(stamped, gauge, cost, allowed, tolerated),
+    )
+    return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))
+
+
+def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
+    found = []
+    for worker in range(seen.workers):
+        own = [one for one in seen.passages if one.worker == worker]
+        if not own:
+            continue
+        cost = costs(seen, own)
+        idle = [max(0, one.index[WALL] - one.free_ns) for one in warm(own) if one.free_ns]
+        busy = statistics.fmean(one.collated[WALL] - one.index[WALL] for one in warm(own))
+        found.append(
+            WorkerStages(
+                worker=worker,
+                batches=len(own),
+                ms_per_batch=cost.work / 1e6,
+                ms_per_sample={stage: getattr(cost, stage) / 1e6 / per_batch for stage in WORKER_STAGES},
+                startup_seconds=_median(_worker_starts(seen, own)) / 1e9,
+                idle_share=statistics.fmean(idle) / max(1.0, statistics.fmean(idle) + busy) if idle else 0.0,
+            )
+        )
+    return tuple(found)
+
+
+def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
+    """From asking for each epoch that started its workers to the first index in this one."""
+    found: list[float] = []
+    for start in seen.starts:
+        first = min((one for one in own if one.ticket.epoch == start.epoch), key=lambda one: one.made, default=None)
+        if start.fresh and first is not None and first.made == 0:
+            found.append(max(0, first.index[WALL] - start.asked_ns - first.index[DELAY]))
+    return found
+
+
+def _straggler(seen: Seen, *, in_order: bool) -> tuple[int, float]:
+    """The slowest worker, and how many times as long as the others' median a batch of it takes, median as well."""
+    typical = {}
+    for worker in {one.worker for one in seen.passages} if seen.workers else ():
+        own = warm([one for one in seen.passages if one.worker == worker])
+        took = [between(one.index, one.collated) for one in own]
+        if len(took) >= _LEAST_BATCHES:
+            typical[worker] = statistics.median(max(cpu, wall - delay) for wall, cpu, _, delay in took)
+    if len(typical) < max(1, seen.workers):
+        return -1, 1.0
+    slowest = max(typical, key=lambda worker: typical[worker])
+    others = [took for worker, took in typical.items() if worker != slowest]
+    factor = typical[slowest] / max(1.0, statistics.median(others)) if others and in_order else 1.0
+    return slowest, factor
+
+
+def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float]:
+    """What starting an epoch costs beyond the work on its first batch, and the gap between two epochs.
+
+    Where workers persist, or there are none, it is the start of a later epoch that counts.
+    """
+    ending = _median([float(spent) for spent in seen.ending_ns.values()])
+    later = [start for start in seen.starts if not start.fresh]
+    counted: Sequence[Start] = later or ([] if persistent else seen.starts)
+    beyond = [max(0.0, start.first_ns - start.asked_ns - cost.latency - _delay(seen, start)) for start in counted]
+    followed = [start.first_ns - start.asked_ns for start in counted if start.epoch - 1 in seen.ending_ns]
+    boundary = ending + _median([float(spent) for spent in followed]) if followed else 0.0
+    return (_median(beyond) + ending if beyond else 0.0), boundary
+
+
+def _delay(seen: Seen, start: Start) -> int:
+    """How long the worker of the first batch had waited for a CPU since it was started."""
+    first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
+    return next(first, 0) if start.fresh and seen.workers else 0
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0
+
+
+def _waiting(seen: Seen, step_ns: float) -> tuple[float, float]:
+    """Share of the time that the consumer waited for a batch, and share of these waits in which a later one lay ready.
+
+    Without workers nobody waits: the consumer does the work.
+    """
+    if not seen.workers or not seen.handouts:
+        return 0.0, 0.0
+    own = blocked([between(one.unpacking, one.unpacked) for one in seen.passages if one.in_main_thread])
+    waits = [max(0.0, look.blocked_ns - own) for look in seen.handouts]
+    spent = sum(look.got[WALL] - look.asked[WALL] + step_ns for look in seen.handouts)
+    behind = sum(wait for wait, look in zip(waits, seen.handouts, strict=True) if look.held)
+    return sum(waits) / max(1.0, spent), behind / max(1.0, sum(waits))
+
+
+def _queue_wait(seen: Seen) -> float:
+    """From being written in the worker to being unpacked and handed out, without the unpacking."""
+    got = {(look.epoch, look.number): look.got[WALL] for look in seen.handouts if look.number >= 0}
+    waits = [
+        max(0, got[place] - one.packed[WALL] - (one.unpacked[WALL] - one.unpacking[WALL]))
+        for one in warm(seen.passages)
+        if (place := (one.ticket.epoch, one.ticket.number)) in got
+    ]
+    return statistics.fmean(waits) if waits else 0.0
+
+
+def _simulated(stamped: Stamped, gauge: Gauge, cost: Costs, allowed: Pace, tolerated: float | None) -> Stall | None:
+    if not stamped.step_ns:
+        return None
+    beside = [value for part, value in allowed.parts.items() if part in ("workers", "cpus", "pinning")]
+    asked = [between(look.asked, look.got)[WALL] for look in stamped.handouts]
+    return stall(
+        Waits(
+            step_ns=stamped.step_ns,
+            windows=gauge.windows,
+            wall_share=stamped.wall_waited_ns / max(1, stamped.wall_waited_ns + stamped.waits * stamped.step_ns),
+            waiting_steps=statistics.fmean(wait > 2 * cost.receive + BRIEF_NS for wait in asked) if asked else 0.0,
+            workers=gauge.workers,
+            cpus=cpus_allowed(),
+            capacity_ns=max(beside, default=0.0),
+            receive_ns=cost.receive_here if gauge.workers else cost.latency,
+            making_ns=max(allowed.parts.get("workers", 0.0), allowed.parts.get("pinning", 0.0)),
+        ),
+        tolerated,
+    )

@@ -1,0 +1,1 @@
+"""Which settings make a loader faster: predicted from one profile, then tried."""

@@ -1,0 +1,91 @@
+"""The evidence of a tuning, and how it follows from what a search has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.host.clocks import cpus_allowed
+from pytest_dataloader.probe.tuning.ladder import Row, ladder, recommended
+from pytest_dataloader.probe.tuning.prediction import rate
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.tuning.search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Samples per second over an epoch of so many workers that persist; ``measured`` is 0 where they were not tried."""
+
+    num_workers: int
+    samples_per_second: float
+    measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What tuning found so far: the table, and the settings to take over."""
+
+    recommendation: str = ""
+    """The arguments as code; empty where nothing is known yet."""
+    settings: Settings | None = None
+    now: str = ""
+    samples_per_second: float = 0.0
+    """Over an epoch, under the recommended settings."""
+    gain: float = 1.0
+    """Times the rate of the settings as they are; 1 where these were not measured."""
+    keeps_up_with_ms: float = 0.0
+    """The training step that need not wait for a batch then; 0 where none was given or none keeps up."""
+    rows: tuple[Row, ...] = ()
+    predictions: tuple[Predicted, ...] = ()
+    notes: tuple[str, ...] = ()
+    waiting_share: float = 0.0
+    """Of a sample's time without workers."""
+    cpus: float = 1.0
+    crowding: float = 1.0
+    """How many times more CPU time work takes when all of them are busy."""
+    disturbances: tuple[str, ...] = ()
+    complete: bool = False
+    measured_seconds: float = 0.0
+    empty: bool = False
+
+
+def tuning(search: Search) -> Tuning:
+    """What a search has found so far."""
+    alone = search.alone
+    if alone is None:
+        return Tuning()
+    seen = Tuning(
+        now=search.now.text,
+        rows=ladder(search),
+        notes=tuple(dict.fromkeys(search.notes)),
+        waiting_share=alone.waiting_seconds * len(alone.batch_seconds) / sum(alone.batch_seconds),
+        cpus=cpus_allowed(),
+        crowding=search.crowding,
+        disturbances=tuple(dict.fromkeys(each for trial in search.trials.values() for each in trial.disturbances)),
+        complete=search.complete,
+        measured_seconds=search.spent_seconds,
+    )
+    if search.profile is None:
+        return seen
+    best = recommended(search)
+    return replace(
+        seen,
+        recommendation=best.text,
+        settings=best,
+        samples_per_second=search.rate(best),
+        gain=search.rate(best) / search.rate(search.now) if search.is_measured(search.now) else 1.0,
+        keeps_up_with_ms=1e3 * (search.step_seconds or 0.0) if search.keeps_up(best) else 0.0,
+        predictions=tuple(_predictions(search)),
+    )
+
+
+def _predictions(search: Search) -> list[Predicted]:
+    assert search.profile is not None
+    found = []
+    for number in search.numbers:
+        settings = search.settings(number)
+        measured = search.rate(settings) if search.is_measured(settings) else 0.0
+        found.append(Predicted(number, rate(search.profile, settings), measured))
+    return found

@@ -1,0 +1,131 @@
+"""The rows of a tuning table: from no workers to the settings found, one change at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
+from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
+from pytest_dataloader.probe.tuning.prediction import batched, rate
+from pytest_dataloader.probe.tuning.search import WORTH, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dataloader.probe.tuning.trial import Alone
+
+Source = Literal["measured", "predicted", "at most"]
+_LITTLE = 0.02
+"""Keeping workers alive costs memory between epochs: below this gain it is not worth it."""
+_WAITS = 0.25
+"""Share of waiting from which a dataset with ``__getitems__`` is worth mentioning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: ``change`` is what it adds to the line above it."""
+
+    change: str
+    samples_per_second: float
+    source: Source
+    vs_baseline: float = 1.0
+    vs_previous: float = 1.0
+    """0 for the settings as they are where they are no step of the ladder."""
+    now: bool = False
+    """Whether these are the loader's settings as they are."""
+
+
+def ladder(search: Search) -> tuple[Row, ...]:
+    """The rows that are known so far."""
+    if search.alone is None:
+        return ()
+    rows: list[Row] = []
+    for row in _rows(search, search.alone):
+        first, previous = (rows[0], rows[-1]) if rows else (row, row)
+        gain = row.samples_per_second / previous.samples_per_second if row.vs_previous else 0.0
+        rows.append(replace(row, vs_baseline=row.samples_per_second / first.samples_per_second, vs_previous=gain))
+    return tuple(rows)
+
+
+def _rows(search: Search, alone: Alone) -> Iterator[Row]:
+    now = search.now
+    if search.unbatched is not None:
+        yield Row("num_workers=0, sample by sample", _rate_alone(search.unbatched), "measured")
+        yield Row("+ the dataset's __getitems__", _rate_alone(alone), "measured", now=not now.num_workers)
+    else:
+        yield Row("num_workers=0", _rate_alone(alone), "measured", now=not now.num_workers)
+    if search.profile is None:
+        return
+    chosen = search.chosen
+    shown = {Settings()}
+    for change, settings in _steps(search, chosen):
+        shown.add(settings)
+        source: Source = "measured" if search.is_measured(settings) else "predicted"
+        yield Row(change, search.rate(settings), source, now=settings == now)
+    if search.unbatched is None and _could_batch(search, alone):
+        better = batched(search.profile)
+        most = rate(better, chosen) * search.rate(chosen) / rate(search.profile, chosen)
+        yield Row("+ __getitems__ in the dataset", most, "at most")
+    if now.num_workers and now not in shown and search.is_measured(now):
+        yield Row(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)
+
+
+def _steps(search: Search, chosen: Settings) -> Iterator[tuple[str, Settings]]:
+    if not chosen.num_workers:
+        tried = [settings for settings in search.trials if settings.num_workers and settings != search.now]
+        best = max(tried or [search.now], key=search.rate)
+        yield f"+ {best.text}", best
+        return
+    without = replace(chosen, persistent_workers=False)
+    yield f"+ {without.text}", without
+    yield "+ persistent_workers=True", chosen
+    for other in search.trials:
+        if other == replace(chosen, prefetch_factor=other.prefetch_factor) and other != chosen:
+            yield f"+ prefetch_factor={other.prefetch_factor}", other
+        if other == replace(chosen, in_order=False) and other != chosen:
+            yield "+ in_order=False", other
+
+
+def _rate_alone(alone: Alone) -> float:
+    return alone.samples_per_batch * len(alone.batch_seconds) / sum(alone.batch_seconds)
+
+
+def _could_batch(search: Search, alone: Alone) -> bool:
+    """Whether reading a batch at once could bring something: map-style, several samples, and these wait."""
+    has_batches = getattr(search.loader, "batch_sampler", None) is not None and alone.samples_per_batch > 1
+    waits = alone.waiting_seconds >= _WAITS * sum(alone.batch_seconds) / len(alone.batch_seconds)
+    return (
+        has_batches and waits and not reads_in_batches(search.loader.dataset) and not reads_by_iteration(search.loader)
+    )
+
+
+def recommended(search: Search) -> Settings:
+    """The settings to take over; those that the loader has where others are not worth the change."""
+    best, now = _best(search), search.now
+    if best == now or not search.is_measured(now):
+        return best
+    fewer, gain = best.num_workers < now.num_workers, search.rate(best) / search.rate(now)
+    if search.keeps_up(best) and not search.keeps_up(now):
+        return best
+    worth = 1 - WORTH if fewer else 1 + WORTH
+    return best if gain >= worth or (fewer and search.keeps_up(best)) else now
+
+
+def _best(search: Search) -> Settings:
+    """All that was worth it and changes nothing about what is loaded, nor in which order."""
+    chosen = search.chosen
+    if not chosen.num_workers:
+        return chosen
+    without = replace(chosen, persistent_workers=False)
+    if not search.now.persistent_workers and search.rate(chosen) < (1 + _LITTLE) * search.rate(without):
+        chosen = without
+    for other in search.trials:
+        same = replace(other, prefetch_factor=chosen.prefetch_factor) == replace(chosen, persistent_workers=True)
+        if (
+            same
+            and other.prefetch_factor != chosen.prefetch_factor
+            and search.rate(other) > (1 + WORTH) * search.rate(chosen)
+        ):
+            return replace(chosen, prefetch_factor=other.prefetch_factor)
+    return chosen

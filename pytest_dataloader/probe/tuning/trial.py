@@ -1,0 +1,199 @@
+"""A loader measured under given settings, and the profile that predicts it under others."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
+from pytest_dataloader.probe.loader.patience import Hang, patience
+from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.timing.gauge import Gauge
+from pytest_dataloader.probe.timing.pace import throughput
+from pytest_dataloader.probe.timing.windows import join
+from pytest_dataloader.probe.tuning.prediction import Profile, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_WAIT_SECONDS = 60.0
+"""A loader that gives nothing for so long hangs."""
+_LEAST_BATCHES = 3
+_MOST_BATCHES = 2000
+_HIDDEN = 1.3
+"""A worker that takes less than this many times the main process's CPU time per batch may be waiting for it."""
+
+
+class EmptyLoader(Exception):
+    """A loader whose epoch holds no batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was measured under some settings, without the neighbours."""
+
+    settings: Settings
+    samples_per_second: float
+    """Once warm; where epochs are too short for that, over whole ones."""
+    steady: bool
+    batch_seconds: float
+    first_seconds: float
+    """To the first batch, workers started."""
+    worker_cpu_seconds: float
+    main_cpu_seconds: float
+    """CPU time per batch."""
+    worker_bytes: int
+    """Memory that a worker has to itself."""
+    disturbances: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def borrow_with(loader: Any, settings: Settings) -> Iterator[Borrowed]:
+    """A copy of ``loader`` under other settings; raises NotMeasured where it does not take them."""
+    with warnings.catch_warnings():
+        # Trying more workers than CPUs is what this is about.
+        warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)
+        with borrow(loader, prepare=settings.apply) as borrowed:
+            yield borrowed
+
+
+def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Trial:
+    """Measure a loader under settings for about ``seconds``.
+
+    Raises NotMeasured for a subclass that does not take them or hangs, EmptyLoader for one without a batch.
+    """
+    with borrow_with(loader, settings) as borrowed:
+        gauge = Gauge(borrowed, seconds)
+        try:
+            with patience(max(_WAIT_SECONDS, 4 * seconds)) as alive:
+
+                def told(_what: str, spent: float) -> None:
+                    alive()
+                    came(spent)
+
+                gauge.came = told
+                gauge.run(lambda _seen: False)
+        except Hang:
+            borrowed.close(kill=True)
+            raise NotMeasured(f"with {settings.text} no batch came for {_WAIT_SECONDS:.0f} s") from None
+        if not gauge.batches:
+            raise EmptyLoader
+        if gauge.workers != settings.num_workers:
+            kind = type(loader).__name__
+            raise NotMeasured(
+                f"{kind} ran {gauge.workers} workers where {settings.num_workers} were asked for: it takes "
+                "its settings from elsewhere, so no others can be tried"
+            )
+        seen, whole, own = throughput(gauge), join(gauge.windows), _unique_bytes(borrowed)
+    batches = max(1.0, whole.batches)
+    return Trial(
+        settings=settings,
+        samples_per_second=seen.samples_per_second,
+        steady=seen.steady or not settings.num_workers,
+        batch_seconds=1 / seen.batches_per_second if seen.batches_per_second else 0.0,
+        first_seconds=seen.seconds_to_first_batch,
+        worker_cpu_seconds=whole.worker_cpu_ns / batches / 1e9,
+        main_cpu_seconds=whole.main_cpu_ns / batches / 1e9,
+        worker_bytes=own,
+        disturbances=seen.quietness.disturbances,
+    )
+
+
+def _unique_bytes(borrowed: Borrowed) -> int:
+    """What the largest worker has to itself; 0 where there is none any more."""
+    import psutil
+
+    found = [0]
+    for worker in borrowed.workers:
+        with contextlib.suppress(psutil.Error):
+            found.append(int(psutil.Process(worker.pid).memory_full_info().uss))
+    return max(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A loader without workers: what each batch took, and how much of that was waiting; seconds."""
+
+    batch_seconds: tuple[float, ...]
+    waiting_seconds: float
+    cpu_seconds: float
+    samples_per_batch: float
+    batches: int | None
+
+
+def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *, batched: bool = True) -> Alone:
+    """Pull from the loader without workers for about ``seconds``, over as many epochs as that takes."""
+    with borrow_with(loader, Settings(batched=batched)) as borrowed:
+        borrowed.begin_epoch()
+        if borrowed.pull(1)[0] == 0:
+            raise EmptyLoader
+        times: list[tuple[float, float]] = []
+        samples, started = 0, clocks.wall_ns()
+        while len(times) < _MOST_BATCHES:
+            spent = (clocks.wall_ns() - started) / 1e9 / seconds
+            if spent >= 1 and len(times) >= _LEAST_BATCHES:
+                break
+            came(spent)
+            got, more, service, cpu = _timed_pull(borrowed)
+            if not got:
+                borrowed.begin_epoch()
+                continue
+            samples += more
+            times.append((service, cpu))
+        cpu_seconds = sum(cpu for _, cpu in times) / len(times)
+        return Alone(
+            batch_seconds=tuple(service for service, _ in times),
+            waiting_seconds=max(0.0, sum(service for service, _ in times) / len(times) - cpu_seconds),
+            cpu_seconds=cpu_seconds,
+            samples_per_batch=samples / len(times),
+            batches=_length(loader),
+        )
+
+
+def _timed_pull(borrowed: Borrowed) -> tuple[int, int, float, float]:
+    """A batch: how many came, its samples, its time without others', and its CPU time."""
+    delay, cpu, wall = clocks.thread_delay_ns() or 0, clocks.thread_cpu_ns(), clocks.wall_ns()
+    got, samples = borrowed.pull(1)
+    wall_spent, cpu_spent = clocks.wall_ns() - wall, clocks.thread_cpu_ns() - cpu
+    lost = (clocks.thread_delay_ns() or 0) - delay
+    return got, samples, max(cpu_spent, wall_spent - lost) / 1e9, cpu_spent / 1e9
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):  # an IterableDataset without a length
+        return None
+
+
+def profile_of(alone: Alone, single: Trial, *, cpus: float, crowding: float) -> Profile:
+    """The profile of a loader from its runs without workers and with one that persists."""
+    mean = sum(alone.batch_seconds) / len(alone.batch_seconds)
+    # Where receiving is the bottleneck, the worker's own time hides behind it.
+    hidden = single.batch_seconds < _HIDDEN * single.main_cpu_seconds
+    return Profile(
+        batch_seconds=alone.batch_seconds,
+        waiting_seconds=alone.waiting_seconds,
+        samples_per_batch=alone.samples_per_batch,
+        worker_seconds=max(mean, single.worker_cpu_seconds) if hidden else single.batch_seconds,
+        worker_cpu_seconds=single.worker_cpu_seconds,
+        main_cpu_seconds=single.main_cpu_seconds,
+        start_seconds=single.first_seconds,
+        cpus=cpus,
+        crowding=crowding,
+        batches=alone.batches,
+    )
+
+
+def rate_of(trial: Trial, profile: Profile, settings: Settings | None = None) -> float:
+    """Samples per second of a trial over a later epoch, its start included.
+
+    ``settings`` may differ from the trial's in persistence, where epochs are long enough to tell start from running.
+    """
+    if not trial.steady:
+        return trial.samples_per_second
+    return rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)

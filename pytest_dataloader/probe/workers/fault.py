@@ -1,0 +1,122 @@
+"""What went wrong with a worker, or with this process where it loads by itself: one fault, named to the sample."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Kind = Literal["none", "killed", "exception", "hang", "exit"]
+Phase = Literal["", "starting", "worker_init_fn", "reading", "collating", "sending", "receiving", "sampling", "exiting"]
+"""What a worker was at: ``starting`` is before any code of the user's but imports and unpickling."""
+
+_CAUGHT = re.compile(r"Caught (\S+) in DataLoader worker process (\d+)\.")
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+')
+_LOOPS = (" in _worker_loop", " in _next_data")
+_FRAMES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first thing that went wrong. ``worker`` is None for this process; ``exception`` is ``Type: message``.
+
+    ``sample`` is the index that was being read, where it is known, and ``sample_indices`` all those of the batch that
+    was being made. ``stack`` has the innermost frame last, without those of torch's own loop. ``certain`` is False
+    for a wait of which it cannot be told whether it ends.
+    """
+
+    kind: Kind = "none"
+    worker: int | None = None
+    pid: int | None = None
+    signal: str = ""
+    exit_code: int | None = None
+    exception: str = ""
+    phase: Phase = ""
+    sample: Any = None
+    sample_indices: tuple[Any, ...] = ()
+    stack: tuple[str, ...] = ()
+    waited_seconds: float = 0.0
+    why: str = ""
+    certain: bool = True
+
+
+NONE = Fault()
+
+
+def caught(error: BaseException) -> tuple[int, str, tuple[str, ...]] | None:
+    """The worker, the exception and its stack, of an exception that torch carried here from a worker.
+
+    Torch raises the type again with the worker's traceback as its text: a KeyError with a special text, one whose
+    constructor takes other arguments as a RuntimeError.
+    """
+    # KeyError shows its argument as a literal; exceptions with a message keep it where they like.
+    for text in (*map(str, error.args), str(error), str(getattr(error, "message", ""))):
+        match = _CAUGHT.search(text)
+        if match is not None:
+            original = text.partition("Original ")[2]
+            return int(match[2]), _last_line(original, match[1]), frames(original.splitlines())
+    return None
+
+
+def _last_line(traceback: str, kind: str) -> str:
+    """``Type: message`` at the end of a traceback: a message may have lines of its own, so find where it begins."""
+    found = [line for line in traceback.splitlines() if re.match(rf"(\w+\.)*{re.escape(kind)}\b", line)]
+    return found[-1].strip() if found else kind
+
+
+def frames(lines: Any) -> tuple[str, ...]:
+    """The frames of a traceback, each with its source line where there is one; the loader's machinery is left out."""
+    kept: list[str] = []
+    mine = False
+    for line in lines:
+        match = _FRAME.match(line)
+        if match:
+            mine = not match["file"].startswith(_machinery())
+        elif not line.startswith("    "):
+            continue
+        if mine and not set(line.strip()) <= set("^~ "):
+            kept.append(line.strip() if match else f"  {line.strip()}")
+    return tuple(kept[-2 * _FRAMES :])
+
+
+@functools.cache
+def _machinery() -> tuple[str, ...]:
+    """Where the code lies that every loader runs: frames in it say nothing."""
+    import torch
+
+    home = os.path.dirname(torch.__file__)  # noqa: PTH120  # compared with the text of tracebacks
+    folders = [os.path.join(home, "utils", "data"), os.path.join(home, "_utils.py")]  # noqa: PTH118  # the same
+    modules = [multiprocessing, sys.modules.get("torchdata")]
+    files = [module.__file__ for module in modules if module is not None and module.__file__]
+    return (*folders, *map(os.path.dirname, files), threading.__file__, str(Path(__file__).parents[2]))
+
+
+def stack_of(written: tuple[str, ...]) -> tuple[str, ...]:
+    """A stack as faulthandler writes it, turned round: the innermost frame last, those above torch's loop left out."""
+    own: list[str] = []
+    for line in written:
+        if line.endswith(_LOOPS):
+            break
+        own.append(line)
+    return frames(reversed(own)) or tuple(reversed(own[:_FRAMES]))
+
+
+def signal_name(exit_code: int | None) -> str:
+    """The name of the signal that ended a process; empty where it exited by itself.
+
+    >>> signal_name(-9), signal_name(3)
+    ('SIGKILL', '')
+    """
+    if exit_code is None or exit_code >= 0:
+        return ""
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:
+        return f"signal {-exit_code}"

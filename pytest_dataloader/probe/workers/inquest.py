@@ -1,0 +1,198 @@
+"""From what is left of an epoch to the fault that ended it: who died, raised, hangs, at which sample."""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.workers import fault, issued, seats
+from pytest_dataloader.probe.workers.fault import Fault, Phase
+from pytest_dataloader.probe.workers.vigil import Finding, ask_for_stack
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.workers.issued import Issued
+    from pytest_dataloader.probe.workers.seats import Seats
+
+_UNEXPECTED = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
+_TIMED_OUT = re.compile(r"DataLoader timed out after (\S+) seconds")
+_CORE_SECONDS = 20.0
+"""A process whose main thread is gone may still write its memory to a core file."""
+_BROKEN_SECONDS = 2.0
+"""How long a worker whose connection broke takes at most to be seen dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What there is to go by. ``raised_task`` is the batch that was being handed out."""
+
+    places: Seats
+    issued: Issued
+    iterator: Any
+    finding: Finding | None
+    raised_task: int
+    in_process: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """What a worker was at when it was last heard of."""
+
+    phase: Phase
+    sample: Any = None
+    indices: tuple[Any, ...] = ()
+
+
+def whereabouts(scene: Scene, worker: int | None, task: int | None) -> Whereabouts:
+    """What a worker was doing for a batch, by its own notes; ``worker`` is None where this process loads by itself."""
+    state = seats.READY if worker is None else scene.places.state(worker)
+    if state != seats.READY:
+        return Whereabouts("worker_init_fn" if state == seats.STARTING else "starting")
+    if task is None:
+        return Whereabouts("")
+    indices, position = scene.issued.indices(task), scene.places.position(task)
+    batch = scene.issued.batches.get(task)
+    if not position:
+        return Whereabouts("", indices[0] if len(indices) == 1 else None, indices)
+    if position > len(batch or ()):
+        return Whereabouts("collating", indices=indices)
+    return Whereabouts("reading", indices[position - 1] if indices else None, indices)
+
+
+def task_of(scene: Scene, worker: int) -> int | None:
+    """The batch that a worker was at: the last that it began, else the first that it was given."""
+    given = [task for task, each in torch_private.pending_batches(scene.iterator).items() if each == worker]
+    begun = [task for task in given if scene.places.position(task)]
+    return begun[-1] if begun else given[0] if given else None
+
+
+def inquire(scene: Scene, error: BaseException | None) -> Fault:
+    """Name the fault."""
+    finding = scene.finding
+    processes = torch_private.worker_processes(scene.iterator)
+    for worker, process in enumerate(processes):
+        if unsent := scene.places.unsent(worker):
+            indices = scene.issued.indices(unsent[0])
+            why = "torch drops such a batch, and waits for it for ever"
+            return Fault(
+                "hang", worker, process.pid, exception=unsent[1], phase="sending", sample_indices=indices, why=why
+            )
+    if error is not None and (carried := fault.caught(error)):
+        return _raised(scene, *carried)
+    if finding is not None and finding.kind != "dead":
+        return _hangs(scene, finding)
+    if dead := _dead(scene, error):
+        return _died(scene, *dead)
+    timed_out = _TIMED_OUT.search(str(error)) if error is not None else None
+    if finding is not None:
+        at = whereabouts(scene, finding.worker, task_of(scene, finding.worker or 0))
+        pid = processes[finding.worker or 0].pid
+        return Fault(
+            "killed", finding.worker, pid, "a signal", phase=at.phase, sample=at.sample, sample_indices=at.indices
+        )
+    if timed_out is not None:
+        return _hangs(scene, _timed_out(scene, timed_out[1]))
+    assert error is not None
+    return _raised_here(scene, error)
+
+
+def ended_silently(scene: Scene, batches: int) -> Fault:
+    """A StopIteration of the dataset's, which torch's iterator passes on: the loop that uses it just ends."""
+    processes = torch_private.worker_processes(scene.iterator)
+    worker = scene.raised_task % len(processes) if processes else None  # batches go round, and in order
+    at = whereabouts(scene, worker, scene.raised_task)
+    return Fault(
+        "exception", worker, processes[worker].pid if worker is not None else None, exception="StopIteration",
+        phase=at.phase, sample=at.sample, sample_indices=at.indices,
+        why=f"the epoch ended after {batches} batches, without an error",
+    )  # fmt: skip
+
+
+def _raised(scene: Scene, worker: int, exception: str, frames: tuple[str, ...]) -> Fault:
+    process = torch_private.worker_processes(scene.iterator)[worker : worker + 1]
+    at = whereabouts(scene, worker, scene.raised_task)
+    return Fault(
+        "exception", worker, process[0].pid if process else None, exception=exception, phase=at.phase, sample=at.sample,
+        sample_indices=at.indices, stack=frames,
+    )  # fmt: skip
+
+
+def _raised_here(scene: Scene, error: BaseException) -> Fault:
+    lines = "".join(traceback.format_tb(error.__traceback__)).splitlines()
+    frames = fault.frames(lines)
+    text = "".join(traceback.format_exception_only(error)).strip().splitlines() or [type(error).__name__]
+    if scene.in_process:
+        at = whereabouts(scene, None, scene.raised_task)
+    else:
+        sampled = any(f"/{issued.__name__.rpartition('.')[2]}.py" in line for line in lines)
+        phase: Phase = "sampling" if sampled else "starting" if scene.iterator is None else "receiving"
+        at = Whereabouts(phase, indices=scene.issued.indices(scene.raised_task) if phase == "receiving" else ())
+    return Fault(
+        "exception", exception=text[0], phase=at.phase, sample=at.sample, sample_indices=at.indices, stack=frames
+    )
+
+
+def _dead(scene: Scene, error: BaseException | None) -> tuple[int, Any] | None:
+    """The worker that ended before its time; a connection breaks a moment before its end shows."""
+    known = scene.finding.worker if scene.finding is not None and scene.finding.kind == "dead" else None
+    named = _UNEXPECTED.search(str(error)) if error is not None else None
+    pids = {int(pid) for pid in named[1].split(",")} if named else set()
+    processes = torch_private.worker_processes(scene.iterator)
+    known = next((number for number, process in enumerate(processes) if process.pid in pids), known)
+    broken = isinstance(error, EOFError | OSError) or named is not None
+    deadline = time.monotonic() + (_BROKEN_SECONDS if broken or known is not None else 0.0)
+    while (dead := ended(scene.iterator, known)) is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return dead
+
+
+def _died(scene: Scene, worker: int, process: Any) -> Fault:
+    at = whereabouts(scene, worker, task_of(scene, worker))
+    name = fault.signal_name(process.exitcode)
+    return Fault(
+        "killed" if name else "exit", worker, process.pid, name, process.exitcode, phase=at.phase, sample=at.sample,
+        sample_indices=at.indices,
+    )  # fmt: skip
+
+
+def _hangs(scene: Scene, finding: Finding) -> Fault:
+    worker = finding.worker
+    processes = torch_private.worker_processes(scene.iterator)
+    pid = processes[worker].pid if worker is not None and worker < len(processes) else None
+    task = scene.raised_task if worker is None else task_of(scene, worker)
+    at = whereabouts(scene, worker, task) if worker is not None or scene.in_process else Whereabouts("starting")
+    return Fault(
+        "hang", worker, pid, phase=at.phase, sample=at.sample, sample_indices=at.indices,
+        stack=fault.stack_of(finding.stack), waited_seconds=round(finding.waited_seconds, 1), why=finding.why,
+        certain=finding.kind != "unclear",
+    )  # fmt: skip
+
+
+def _timed_out(scene: Scene, seconds: str) -> Finding:
+    """The loader's own timeout came before ours."""
+    worker = next(iter(torch_private.pending_batches(scene.iterator).values()), None)
+    processes = torch_private.worker_processes(scene.iterator)
+    stack: tuple[str, ...] = ()
+    if worker is not None and worker < len(processes):
+        stack = ask_for_stack(scene.places, worker, processes[worker].pid or 0)
+    return Finding("hang", worker, f"the loader's own timeout of {seconds} s was over", float(seconds), stack)
+
+
+def ended(iterator: Any, known_dead: int | None) -> tuple[int, Any] | None:
+    """The worker that ended before its time, with its process; one that a signal ended rather than one that exited."""
+    processes = dict(enumerate(torch_private.worker_processes(iterator)))
+    if known_dead in processes:
+        processes[known_dead].join(_CORE_SECONDS)
+    at_work = torch_private.workers_at_work(iterator)
+    dead = {
+        number: process
+        for number, process in processes.items()
+        if process.exitcode is not None and (process.exitcode != 0 or number in at_work or number == known_dead)
+    }
+    if not dead:
+        return None
+    number = min(dead, key=lambda each: (not fault.signal_name(dead[each].exitcode), each != known_dead, each))
+    return number, dead[number]

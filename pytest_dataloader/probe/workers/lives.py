@@ -1,0 +1,369 @@
+"""The lives of a loader's workers: started, watched through an epoch or two, ended; and what went wrong first."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import DataLoaderCheckError
+from pytest_dataloader.probe.host import clocks, waits
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
+from pytest_dataloader.probe.workers import fault, inquest, seats
+from pytest_dataloader.probe.workers.fault import NONE, Fault
+from pytest_dataloader.probe.workers.issued import Issued, note_issued
+from pytest_dataloader.probe.workers.vigil import GivenUp, Vigil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.process import BaseProcess
+
+_SHM_MANAGER = "torch_shm_manag"
+_FEEDER = "QueueFeederThread"
+"""Of the queues to other workers: each worker has queues of its own."""
+_ORPHAN_SECONDS = 5.0
+"""For children of workers: torch's shared-memory manager ends two seconds after its last client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One epoch as it was watched; seconds from asking for it, None for what did not come.
+
+    ``worker_start_seconds`` is when the slowest worker began with ``worker_init_fn``, ``end_seconds`` what ending the
+    workers took after the last batch. ``delay_seconds`` is how long neighbours kept the first batch from a CPU.
+    """
+
+    pids: tuple[int, ...]
+    started: int
+    start_seconds: float
+    worker_start_seconds: float | None
+    first_batch_seconds: float | None
+    delay_seconds: float
+    batches: int
+    whole: bool
+    seconds: float
+    end_seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Lives:
+    """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    fault: Fault = NONE
+    zombies: tuple[int, ...] = ()
+    lingering: tuple[str, ...] = ()
+    forked_threads: tuple[str, ...] = ()
+    oom_kills: int = 0
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="dl-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def attend(loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False) -> Lives:
+    """Watch a copy of the loader for up to ``epochs`` epochs and ``seconds``; afterwards nothing of it is left.
+
+    ``one_worker`` gives it one worker, started by ``method``, however many it has and however it starts them.
+    """
+    with _folder() as folder:
+        places = seats.Seats(folder, 1 if one_worker else loader.num_workers)
+        try:
+            return _Attendance(loader, places, folder, method, one_worker=one_worker).run(seconds, epochs)
+        finally:
+            places.close()
+
+
+class _Attendance:
+    def __init__(self, loader: Any, places: seats.Seats, folder: Path, method: str, *, one_worker: bool) -> None:
+        self.method = method
+        self.one_worker = one_worker
+        self.loader = loader
+        self.places = places
+        self.folder = folder
+        self.in_process = loader.num_workers == 0 and not one_worker
+        self.forks = method == "fork"
+        self.vigil = Vigil(places)
+        self.issued = Issued()
+        self.lives = Lives()
+        self.processes: dict[int, BaseProcess] = {}
+        self.pids: set[int] = set()
+        self.children: set[int] = set()
+        self.terminated: set[int] = set()
+        self.gone: frozenset[int] = frozenset()
+
+    def run(self, seconds: float, epochs: int) -> Lives:
+        killed = _oom_kills()
+        borrowed: Borrowed | None = None
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.vigil.interrupting())
+            if self.in_process:
+                stack.enter_context(seats.seated(self.places))
+            try:
+                borrowed = stack.enter_context(borrow_as(functools.partial(_Attended, self), self.loader))
+                self._live(borrowed, seconds, epochs)
+                self._end(borrowed)
+            except GivenUp:
+                self._abort(borrowed, None)
+            except DataLoaderCheckError:
+                raise
+            except (Exception, SystemExit) as error:
+                self._abort(borrowed, error)
+            except BaseException:
+                self._kill(borrowed)
+                raise
+        self.lives.oom_kills = _oom_kills() - killed
+        return self.lives
+
+    def prepare(self, copy: Any) -> None:
+        """What a copied loader gets before it is iterated."""
+        if self.one_worker:
+            vars(copy).update(num_workers=1, prefetch_factor=copy.prefetch_factor or 2)
+            copy.multiprocessing_context = self.method
+        self.issued = note_issued(copy)
+        if copy.num_workers:
+            vars(copy)["worker_init_fn"] = seats.Arrival(copy.worker_init_fn, str(self.places.path), str(self.folder))
+
+    def making(self, _iterator: Any) -> None:
+        """What happens before workers start."""
+        self.vigil.iterator = None
+        self.places.forget_workers()
+        if self.forks:
+            self.vigil.stop()
+            self.lives.forked_threads = self.lives.forked_threads or _threads()
+
+    def made(self, iterator: Any) -> None:
+        """What happens once they have started."""
+        torch_private.disown_workers(iterator)
+        self.processes.update(enumerate(torch_private.worker_processes(iterator)))
+        for process in self.processes.values():
+            self.pids.add(process.pid or 0)
+            self._note_termination(process)
+        self.vigil.iterator = iterator
+        self.vigil.start()
+
+    def _note_termination(self, process: BaseProcess) -> None:
+        """Torch terminates a worker that does not end in five seconds, which then exits with 0 as if nothing was."""
+        pid, terminate, terminated = process.pid or 0, type(process).terminate, self.terminated
+
+        def noted() -> None:
+            terminated.add(pid)
+            terminate(process)
+
+        vars(process)["terminate"] = noted
+
+    def _live(self, borrowed: Borrowed, seconds: float, epochs: int) -> None:
+        """An epoch, and shorter ones where starting workers again costs less than what was planned for all of it."""
+        while len(self.lives.epochs) < epochs:
+            epoch = self._epoch(borrowed, seconds)
+            self.lives.epochs.append(epoch)
+            if epoch.first_batch_seconds is None or (
+                not self.loader.persistent_workers and epoch.first_batch_seconds > seconds
+            ):
+                break
+            seconds /= 2
+
+    def _epoch(self, borrowed: Borrowed, seconds: float) -> Epoch:
+        known, delay = set(self.pids), clocks.thread_delay_ns() or 0
+        self.issued.enough, self.vigil.delivered = False, 0
+        self.places.forget_positions()
+        begun = time.monotonic()
+        if not self.forks:
+            self.vigil.start()
+        with self.vigil.waiting():
+            borrowed.begin_epoch()
+        started, first, pause, deadline = time.monotonic() - begun, None, 0.0, 0.0
+        while True:
+            asked = time.monotonic()
+            with self.vigil.waiting():
+                came, _ = borrowed.pull(1)
+            pause = time.monotonic() - asked
+            if not came:
+                break
+            if first is None:
+                first = time.monotonic() - begun
+                delay = (clocks.thread_delay_ns() or 0) - delay + self._worst_delay_ns()
+                deadline = time.monotonic() + seconds
+                self._remember_children()
+            self.vigil.longest = max(self.vigil.longest or 0.0, pause)
+            self._deliver()
+            if time.monotonic() >= deadline:
+                self._remember_children()
+                self.issued.enough = True
+                if not self.issued.may_stop:
+                    break
+        self._look_for_silent_end(came)
+        return Epoch(
+            pids=tuple(process.pid or 0 for process in self.processes.values()),
+            started=len(self.pids - known),
+            start_seconds=started,
+            worker_start_seconds=self._worker_start(begun),
+            first_batch_seconds=first,
+            delay_seconds=delay * 1e-9 if first is not None else 0.0,
+            batches=self.vigil.delivered,
+            whole=not came and not self.issued.enough,
+            seconds=time.monotonic() - begun,
+            end_seconds=pause if not came else None,
+        )
+
+    def _deliver(self) -> None:
+        self.vigil.delivered += 1
+        if not getattr(self.loader, "in_order", True):
+            self.gone = self._handed_out()
+
+    def _handed_out(self) -> frozenset[int]:
+        return frozenset(self.issued.batches) - torch_private.numbers_in_flight(self.vigil.iterator)
+
+    def _task_raised(self) -> int:
+        """The batch that torch handed out as an exception: the next one, or, out of order, the one that is missing."""
+        if getattr(self.loader, "in_order", True):
+            return self.vigil.delivered
+        return min(self._handed_out() - self.gone, default=self.vigil.delivered)
+
+    def _look_for_silent_end(self, came: int) -> None:
+        """A map-style dataset that raises StopIteration ends the epoch early, and nobody is told."""
+        if came or self.vigil.delivered >= self.issued.count or not self.issued.may_stop:
+            return
+        if not torch_private.reads_by_iteration(self.loader):
+            raise _SilentEnd
+
+    def _worst_delay_ns(self) -> int:
+        return max((clocks.delay_of_ns(process.pid or 0) or 0 for process in self.processes.values()), default=0)
+
+    def _worker_start(self, begun: float) -> float | None:
+        starts = [self.places.started_at(number) for number in self.processes]
+        known = [start - begun for start in starts if start is not None]
+        return max(0.0, *known) if len(known) > 0 else None
+
+    def _remember_children(self) -> None:
+        for pid in self.pids:
+            self.children.update(waits.descendants(pid))
+
+    def _end(self, borrowed: Borrowed) -> None:
+        """End the workers as a user's loop would, and see who does not go."""
+        self._remember_children()
+        if borrowed.iterator is not None and self.lives.fault is NONE:
+            receive_what_would_stay(borrowed.iterator)
+        asked = time.monotonic()
+        with self.vigil.waiting():
+            if borrowed.iterator is not None:
+                torch_private.shut_down(borrowed.iterator)
+        if self.lives.epochs and (self.lives.epochs[-1].end_seconds is None or self.loader.persistent_workers):
+            self.lives.epochs[-1] = dataclasses.replace(self.lives.epochs[-1], end_seconds=time.monotonic() - asked)
+        self.vigil.stop()
+        self.lives.zombies = tuple(sorted(pid for pid in self.pids if waits.state_of(pid) == "Z"))
+        lingering = []
+        for number, process in self.processes.items():
+            code = process.exitcode
+            if code is None or process.pid in self.terminated:
+                lingering.append(f"worker {number} (pid {process.pid})")
+            elif code and self.lives.fault is NONE:
+                kind: Any = "killed" if code < 0 else "exit"
+                name = fault.signal_name(code)
+                self.lives.fault = Fault(kind, number, process.pid, name, code, phase="exiting")
+        self.lives.lingering = (*lingering, *self._orphans())
+        borrowed.close()
+        self._unlink_segments()
+
+    def _orphans(self) -> list[str]:
+        deadline = time.monotonic() + _ORPHAN_SECONDS
+        left = {pid: name for pid in self.children if (name := _name_of(pid))}
+        while left and time.monotonic() < deadline:
+            time.sleep(0.1)
+            left = {pid: name for pid, name in left.items() if _name_of(pid) == name}
+        return [f"{name} (pid {pid}), which a worker started" for pid, name in left.items()]
+
+    def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
+        """Say what went wrong, then end the workers the hard way."""
+        self.vigil.stop()
+        try:
+            self.lives.fault = self._diagnose(error)
+        finally:
+            self._kill(borrowed)
+
+    def _kill(self, borrowed: Borrowed | None) -> None:
+        self.vigil.stop()
+        children = [pid for worker in self.pids for pid in waits.descendants(worker)]
+        if borrowed is not None:
+            borrowed.close(kill=True)
+        for pid in children:
+            if _name_of(pid) not in ("", _SHM_MANAGER):  # which frees what its clients have left
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        self.processes.clear()
+        self._unlink_segments()
+
+    def _unlink_segments(self) -> None:
+        """Remove named segments of workers that are gone: batches that nobody will take."""
+        for pid in self.pids:
+            if not waits.state_of(pid):
+                for segment in Path("/dev/shm").glob(f"torch_{pid}_*"):
+                    with contextlib.suppress(OSError):
+                        segment.unlink()
+
+    def _diagnose(self, error: BaseException | None) -> Fault:
+        if isinstance(error, _SilentEnd):
+            return inquest.ended_silently(self._scene(), self.vigil.delivered)
+        return inquest.inquire(self._scene(), error)
+
+    def _scene(self) -> inquest.Scene:
+        vigil = self.vigil
+        return inquest.Scene(
+            self.places, self.issued, vigil.iterator, vigil.finding, self._task_raised(), self.in_process
+        )
+
+
+class _Attended(Borrowed):
+    """A borrowed loader that tells of its iterators."""
+
+    def __init__(self, attendance: _Attendance, loader: Any) -> None:
+        self._attendance = attendance
+        self._being_made = attendance.making
+        super().__init__(loader, prepare=attendance.prepare)
+
+    def _remember(self, iterator: Any) -> None:
+        super()._remember(iterator)
+        self._attendance.made(iterator)
+
+
+class _SilentEnd(Exception):
+    """An epoch ended before its time, without an error."""
+
+
+def _threads() -> tuple[str, ...]:
+    """Threads of this process that a fork leaves out: a lock that one of them holds stays locked in the worker."""
+    others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    return tuple(name for name in others if name != _FEEDER)
+
+
+def _name_of(pid: int) -> str:
+    """The name of a process that runs; empty once it is gone."""
+    if waits.state_of(pid) in ("", "Z", "X"):
+        return ""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    return ""
+
+
+def _oom_kills() -> int:
+    """Processes that the kernel has ended for want of memory, since boot."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0

@@ -1,0 +1,99 @@
+"""The census: processes below this one, and those that multiprocessing started, by every start method."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dataloader.probe.host import census
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+
+
+def rest() -> None:
+    time.sleep(60)
+
+
+@pytest.fixture
+def child() -> Iterator[BaseProcess]:
+    process = multiprocessing.get_context("fork").Process(target=rest, daemon=True)
+    yield process
+    if process.is_alive():
+        process.kill()
+    process.join()
+    process.close()
+
+
+def test_a_name_may_hold_anything() -> None:
+    kin = census.parse_stat("42 (a) b (c) S 7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1")
+    assert kin == census.Kin(42, 12345, 7, "a) b (c", "S")
+
+
+@pytest.mark.parametrize("text", ["", "42", "42 (name) S 7", "x (name) S 7 42"])
+def test_what_is_no_process_is_none(text: str) -> None:
+    assert census.parse_stat(text) is None
+
+
+def test_descendants_are_found_below_children() -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        deadline = time.monotonic() + 20
+        grandchildren: list[census.Kin] = []
+        while not grandchildren and time.monotonic() < deadline:  # beside other children of the run, a fork server say
+            below = {kin.pid: kin for kin in census.descendants()}
+            grandchildren = [kin for kin in below.values() if kin.parent == parent.pid]
+        [grandchild] = grandchildren
+        assert below[parent.pid].parent == os.getpid()
+        os.kill(grandchild.pid, 9)
+    assert not census.is_alive(grandchild)
+
+
+def test_a_roster_remembers_who_is_gone(child: BaseProcess) -> None:
+    with census.keep_roster() as roster:
+        child.start()
+        [kin] = roster.alive
+        assert (kin.pid, kin.parent) == (child.pid, os.getpid())
+        assert census.is_alive(kin)
+        child.kill()
+        child.join()
+        assert roster.alive == ()
+        assert roster.pids == {kin.pid}
+    assert not census.is_alive(kin)
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_roster_sees_other_start_methods(method: str) -> None:
+    context: Any = multiprocessing.get_context(method)
+    process = context.Process(target=os.getpid)
+    with census.keep_roster() as roster:
+        process.start()
+    process.join()
+    assert roster.pids == {process.pid}
+
+
+def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
+    before = BaseProcess.start
+    with census.keep_roster() as outer:
+        with census.keep_roster() as inner:
+            pass
+        child.start()
+    assert BaseProcess.start is before
+    assert (len(outer.seen), len(inner.seen)) == (1, 0)
+
+
+def test_the_pid_of_another_process_is_told_apart(child: BaseProcess) -> None:
+    child.start()
+    assert child.pid is not None
+    kin = census.read(child.pid)
+    assert kin is not None
+    assert not census.is_alive(census.Kin(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state))

@@ -1,0 +1,91 @@
+"""Exclusive pages and totals of other processes, and what is said where they are withheld."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dataloader.probe.host.forked import Child
+from pytest_dataloader.probe.memory import smaps
+from pytest_dataloader.probe.memory.pagemap import exclusive_pages, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dataloader.probe.memory.pagemap import Pages
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+
+ROLLUP = """\
+55f0c0000000-7ffe00000000 ---p 00000000 00:00 0                          [rollup]
+Rss:              884 kB
+Pss:              385 kB
+Shared_Clean:     696 kB
+Shared_Dirty:      20 kB
+Private_Clean:    120 kB
+Private_Dirty:     68 kB
+Anonymous:         88 kB
+"""
+
+
+def withheld(_pid: int, _pages: Iterable[int]) -> Pages:
+    raise PermissionError(13, "Permission denied")
+
+
+def all_zero(_pid: int, pages: Iterable[int]) -> Pages:
+    return dict.fromkeys(pages, False)
+
+
+def test_pages_written_by_a_child_are_its_own_and_others_are_not() -> None:
+    rows = [f"row {at:0100d}" for at in range(4000)]
+    addresses = [id(row) for row in rows]
+
+    def read_half(child: Child) -> None:
+        for row in rows[:2000]:
+            str(row)
+        child.tell(b"read")
+
+    with Child.fork(lambda child: child.sleep()), Child.fork(read_half) as reader:
+        assert reader.hear(10.0) == b"read"
+        pages = exclusive_pages(reader.pid, [address // 4096 for address in addresses])
+    # A slice copies references: the first half is written to, the second is not.
+    assert all(pages[address // 4096] for address in addresses[:1900])
+    assert sum(bool(pages[address // 4096]) for address in addresses[2100:]) < 50
+
+
+def test_memory_never_touched_is_unknown() -> None:
+    assert exclusive_pages(os.getpid(), [1]) == {1: None}
+
+
+@pytest.mark.parametrize(
+    ("reader", "words"), [(withheld, "Permission denied"), (all_zero, "exclusive bit"), (exclusive_pages, "")]
+)
+def test_a_kernel_that_does_not_tell_is_found_out(reader: object, words: str) -> None:
+    reason = why_not(reader)
+    assert (words in reason) if words else reason == ""
+
+
+def test_a_rollup_is_read() -> None:
+    seen = smaps.parse_rollup(ROLLUP)
+    assert (seen.private_bytes, seen.shared_bytes, seen.rss_bytes) == (68 * 1024, 20 * 1024, 884 * 1024)
+
+
+def test_the_next_source_is_used_and_why() -> None:
+    def refused(_pid: int) -> smaps.Reading:
+        raise PermissionError(13, "Permission denied")
+
+    reader, why = smaps.first_that_reads(os.getpid(), (refused, smaps.read_uss))
+    assert reader is smaps.read_uss
+    assert why == ("refused: Permission denied",)
+    assert smaps.first_that_reads(os.getpid(), (refused,))[0] is None
+
+
+def test_a_process_that_is_gone_is_an_os_error() -> None:
+    with Child.fork(lambda child: child.sleep()) as child:
+        pid = child.pid
+    for reader in smaps.READERS:
+        with pytest.raises(OSError):  # noqa: PT011  # which one differs by source
+            reader(pid)

@@ -1,0 +1,145 @@
+"""What stamps say of the stages, and what a consumer's waits say of a loader: made-up batches."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from pytest_dataloader.probe.internals.envelopes import Passage, Ticket
+from pytest_dataloader.probe.timing.stage_costs import Costs, Seen, costs, pace
+from pytest_dataloader.probe.timing.stall import Waits, stall
+from pytest_dataloader.probe.timing.windows import Window
+
+MS = 10**6
+
+
+def passage(
+    made: int,
+    *,
+    read: float = 0,
+    fetch: float = 0,
+    others: float = 0,
+    collate: float = 0,
+    delay: float = 0,
+    feeder: float = 0,
+    sharer: float = 0,
+    unpack: float = 0,
+    handover: float = 0,
+) -> Passage:
+    """One batch, its times in milliseconds; ``others`` is what other threads compute meanwhile."""
+    start = made * 1000.0
+    index = (start, 0.0, 0.0, 0.0)
+    fetched = (start + read + fetch + delay, fetch, fetch + others, delay)
+    collated = (fetched[0] + collate, fetch + collate, fetch + others + collate, delay)
+    packed = (collated[0] + 1, (made + 1) * feeder, (made + 1) * sharer, 0.0)
+    unpacking = (packed[0] + 5, 0.0, 0.0, 0.0)
+    unpacked = (unpacking[0] + unpack + handover, unpack, unpack, 0.0)
+    moments: list[Any] = [
+        tuple(int(value * MS) for value in moment)
+        for moment in (index, fetched, collated, (collated[0], made * feeder, 0, 0), packed, unpacking, unpacked)
+    ]
+    return Passage(Ticket(1, 1, made, 3 * MS, 2 * MS), 0, 1, made, 0, *moments)
+
+
+def cost_of(consumer_ms: float = 0.0, **times: float) -> Costs:
+    passages = [passage(made, **times) for made in range(2, 8)]
+    return costs(Seen(passages, [], [], {}, 2, consumer_ms * MS))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({"read": 16, "fetch": 1}, {"read": 16, "fetch": 1, "collate": 0}),
+        ({"read": 16, "fetch": 1, "delay": 30}, {"read": 16, "fetch": 1, "delay": 30}),
+        ({"fetch": 16, "collate": 5}, {"fetch": 16, "collate": 5, "read": 0}),
+        # The dataset's own threads compute while it waits for them.
+        ({"read": 10, "fetch": 2, "others": 9}, {"read": 1, "fetch": 11}),
+        ({"read": 10, "fetch": 2, "others": 1}, {"read": 10, "fetch": 2}),
+        # Python that computes waits in turns with the threads that send; Python that waits does not.
+        ({"read": 4, "fetch": 16, "others": 4, "feeder": 4}, {"read": 0.8, "fetch": 16, "send": 4}),
+        ({"read": 16, "fetch": 0, "others": 4, "feeder": 4}, {"read": 16, "send": 4}),
+        ({"feeder": 3, "sharer": 2}, {"send": 5}),
+        ({"unpack": 2, "handover": 7, "consumer_ms": 3}, {"receive": 3 + 1 + 7, "handover": 7, "sampler": 3}),
+    ],
+)
+def test_each_stage_gets_its_time(times: dict[str, float], expected: dict[str, float]) -> None:
+    seen = cost_of(**times)
+    assert {name: getattr(seen, name) / MS for name in expected} == pytest.approx(expected, abs=0.01)
+
+
+def test_the_first_batches_of_a_worker_do_not_count() -> None:
+    passages = [passage(0, read=100), passage(1, read=50), *(passage(made, read=8) for made in range(2, 6))]
+    assert costs(Seen(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(8)
+    assert costs(Seen(passages[:2], [], [], {}, 2, 0)).read / MS == pytest.approx(75)
+    assert costs(Seen([], [], [], {}, 2, 0)) == Costs()
+
+
+@pytest.mark.parametrize(
+    ("cost", "changes", "part", "stage"),
+    [
+        (Costs(read=16, fetch=2), {}, "workers", "read"),
+        (Costs(read=16, fetch=2), {"workers": 0}, "process", "read"),
+        (Costs(fetch=16, collate=2), {"own_cpu_ns": 40}, "cpus", "fetch"),
+        (Costs(read=16, receive_here=10), {}, "main", "receive"),
+        (Costs(read=16, receive_here=1), {"step_ns": 20}, "main", "consumer"),
+        (Costs(read=16, receive_aside=1, pin=12), {}, "pinning", "pin"),
+        (Costs(read=16), {"startup_ns": 20}, "startup", "startup"),
+        (Costs(read=16), {"slowest_work_ns": 50, "slowest": Costs(collate=50)}, "workers", "collate"),
+        (Costs(), {}, "", None),
+    ],
+)
+def test_the_part_that_needs_the_most_sets_the_pace(cost: Costs, changes: Any, part: str, stage: str | None) -> None:
+    given = {
+        "workers": 2, "cpus": 2.0, "own_cpu_ns": 0.0, "step_ns": 0.0, "slowest_work_ns": cost.work, "slowest": cost,
+        "startup_ns": 0.0, **changes,
+    }  # fmt: skip
+    found = pace(cost, **given)
+    assert (found.slowest, found.bottleneck) == (part, stage)
+
+
+def window(waited_ms: float, steps: int = 50, delay_ms: float = 0.0) -> Window:
+    wall = int((waited_ms + steps * 8) * MS)
+    return Window(
+        batches=steps, samples=steps, wall_ns=wall, consumer_cpu_ns=0, consumer_delay_ns=0, main_cpu_ns=0,
+        worker_cpu_ns=0, worker_delay_ns=int(delay_ms * MS), busy_ns=2 * wall, steal_ns=0, throttled_ns=0,
+        handed=steps, waited_ns=int(waited_ms * MS),
+    )  # fmt: skip
+
+
+def waits(windows: list[Window], **changes: Any) -> Waits:
+    given = {"capacity_ns": 10 * MS, "receive_ns": 0.2 * MS, "workers": 2, **changes}
+    return Waits(8 * MS, windows, wall_share=0.0, waiting_steps=0.0, cpus=2, **given)
+
+
+def test_a_consumer_waits_for_what_the_loader_lacks() -> None:
+    seen = stall(waits([window(100), window(110), window(90)]))
+    assert seen.share == pytest.approx(0.2, abs=0.01)
+    assert seen.interval[0] < 0.2 < seen.interval[1]
+    assert seen.best == pytest.approx(90 / 490)
+    assert seen.keeps_up_at_ms == pytest.approx(9.5)
+
+
+def test_what_others_took_from_the_workers_is_no_waiting() -> None:
+    assert stall(waits([window(100, delay_ms=60)])).share == pytest.approx(40 / 440)
+    assert stall(waits([window(100, delay_ms=500)])).share >= 10 / 410, "receiving remains"
+
+
+def test_a_consumer_that_overslept_does_not_speak_for_a_slow_loader() -> None:
+    seen = stall(waits([window(0), window(0)], making_ns=16 * MS))
+    assert seen.share == pytest.approx(0.5)
+    assert seen.interval[0] == 0
+    assert seen.best == 0
+
+
+def test_without_workers_the_step_must_be_long() -> None:
+    seen = stall(waits([window(50)], workers=0, capacity_ns=0, receive_ns=2 * MS), tolerated=0.2)
+    assert seen.keeps_up_at_ms == pytest.approx(8)
+    assert stall(waits([])).steps == 0
+
+
+def test_numbers_of_journals_differ() -> None:
+    from pytest_dataloader.probe.internals.envelopes import Journal
+
+    assert len({Journal().number for _ in itertools.repeat(None, 3)}) == 3
