@@ -28,6 +28,14 @@ FORBIDDEN = {
     "pytest_dataloader.checks": ("dl_lint", "libcst", "pytest", "pytest_dataloader.plugin", "pytest_dataloader.report"),
 }
 RULES_MAY_IMPORT = ("dl_lint.rule", "dl_lint.project", "dl_lint.facts", "dl_lint.source")
+# The rooms of probe by storey: a room uses those of lower storeys, and never a neighbour of its own.
+STOREYS = (
+    ("host",),
+    ("internals",),
+    ("loader",),
+    ("memory", "resources", "samples", "timing", "workers"),
+    ("tuning",),
+)
 SPEAKERS = {"dl_lint.cli", "pytest_dataloader.plugin"}
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core", "manager", "handler"}
@@ -79,6 +87,26 @@ def test_a_module_reaches_only_where_it_may(module: str) -> None:
             if reaches(name, "dl_lint") and not any(reaches(name, good) for good in RULES_MAY_IMPORT)
         ]
     assert not strays
+
+
+def probe_room(name: str) -> str:
+    """The room of probe that a module is in; empty for all else."""
+    return name.split(".")[2] if reaches(name, "pytest_dataloader.probe") and name.count(".") > 1 else ""
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if probe_room(module)])
+def test_a_room_of_probe_uses_lower_storeys_alone(module: str) -> None:
+    [storey] = [number for number, rooms in enumerate(STOREYS) if probe_room(module) in rooms]
+    below = {"", probe_room(module), *(room for rooms in STOREYS[:storey] for room in rooms)}
+    assert not [name for name, _ in imports(TREES[module]) if probe_room(name) not in below]
+
+
+def test_tests_of_probe_lie_in_the_rooms_of_what_they_test() -> None:
+    tests = ROOT / "tests" / "pytest_dataloader" / "probe"
+    found = {path.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert found
+    homes = {path: SOURCES["pytest_dataloader"] / "probe" / path.with_name(path.name[5:]) for path in found}
+    assert not [path for path, home in homes.items() if len(path.parts) != 2 or not home.exists()]
 
 
 @pytest.mark.parametrize("module", MODULES)
