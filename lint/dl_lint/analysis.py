@@ -139,7 +139,8 @@ class Analysis:
         facts = self._extraction.of(file.path)
         assert isinstance(facts, FileFacts)
         left, used = suppress.accept(found, facts)
-        yield from left
+        advised = self._question.advised
+        yield from (one for one in left if not one.finding.advice or one.rule in advised)
         if UNUSED_SUPPRESSION in self._question.rules and facts.suppressions:
             source = Source.of(file.path, self._tree.data[file.path])
             judged = {entry for entry in ran if not any(exactness(selector, entry) for selector in ignored)}

@@ -43,11 +43,13 @@ class Question:
     config: Config
     home: Home
     jobs: int = 1
+    advised: frozenset[Entry] = frozenset()
+    """The rules whose findings are wanted also where they are no more than advice."""
 
     def key(self) -> str:
         config = self.config
         return digest(
-            *(rule.code for rule in self.rules),
+            *(f"{rule.code}{rule in self.advised:d}" for rule in self.rules),
             repr(config.per_file_ignores),
             repr(config.hints),
             os.path.relpath(config.base),

@@ -32,6 +32,11 @@ class Reported:
     def path(self) -> str:
         return self.finding.place.path
 
+    @property
+    def severity(self) -> Severity:
+        """The rule's, or advice where this finding is no more than that."""
+        return "advice" if self.finding.advice else self.rule.severity
+
     def fixable(self, *, unsafe: bool) -> bool:
         fix = self.finding.fix
         return fix is not None and (fix.safe or unsafe)
@@ -93,13 +98,14 @@ def _encode_finding(reported: Reported) -> list[Any]:
         finding.remedy,
         [[_encode_place(related.place), related.message] for related in finding.related],
         fix and [fix.message, fix.safe, [[_encode_place(edit.place), edit.text] for edit in fix.edits]],
+        finding.advice,
     ]
 
 
 def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
     from dl_lint.rule import Edit, Finding, Fix, Related  # 5 ms, which a run without findings saves
 
-    code, place, message, remedy, related, fix = row
+    code, place, message, remedy, related, fix, advice = row
     return Reported(
         rules[code],
         Finding(
@@ -108,6 +114,7 @@ def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
             remedy,
             tuple(Related(_decode_place(at), text) for at, text in related),
             fix and Fix(fix[0], tuple(Edit(_decode_place(at), text) for at, text in fix[2]), fix[1]),
+            bool(advice),
         ),
     )
 

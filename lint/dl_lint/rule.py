@@ -50,13 +50,18 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead."""
+    """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead.
+
+    ``advice`` where it depends on a size that the code does not tell, while other findings of the rule do not: this one
+    is shown only where advice is asked for.
+    """
 
     place: Place
     message: str
     remedy: str
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
+    advice: bool = False
 
 
 Check = Callable[["Project"], Iterator[Finding]]

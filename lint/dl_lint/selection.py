@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.catalogue import UNUSED_SUPPRESSION
@@ -46,6 +46,11 @@ def exactness(selector: str, rule: Entry) -> int:
 def chosen(rules: Iterable[Entry], config: Selectors, command: Selectors, *, pedantic: bool) -> tuple[Entry, ...]:
     """The rules to run. The command line decides where it speaks; its ``--select`` sets the file's wishes aside."""
     return tuple(rule for rule in rules if _is_on(rule, config, command, pedantic))
+
+
+def advised(rules: Iterable[Entry], config: Selectors, command: Selectors, *, pedantic: bool) -> frozenset[Entry]:
+    """Of the rules that run, those whose findings are wanted also where they are no more than advice."""
+    return frozenset(rule for rule in rules if _is_on(replace(rule, severity="advice"), config, command, pedantic))
 
 
 def _is_on(rule: Entry, config: Selectors, command: Selectors, pedantic: bool) -> bool:

@@ -132,7 +132,7 @@ class Desk:
         return lsp.Diagnostic(
             range=self._range(texts, finding.place),
             message=f"{finding.message}\nhelp: {finding.remedy}",
-            severity=SEVERITIES[rule.severity],
+            severity=SEVERITIES[reported.severity],
             code=rule.code,
             code_description=lsp.CodeDescription(catalogue.url(rule)),
             source="dl-lint",

@@ -82,15 +82,10 @@ class Session:
         settings = _settings(wishes, home, rules)
         self._cache = Cache((home.root or os.getcwd()) if wishes.cache else None)
         self._baseline = wishes.baseline or settings.baseline
-        self._question = Question(
-            selection.chosen(
-                rules.values(), settings.selectors, command, pedantic=wishes.pedantic or settings.pedantic
-            ),
-            rules,
-            settings,
-            home,
-            wishes.jobs,
-        )
+        pedantic = wishes.pedantic or settings.pedantic
+        chosen = selection.chosen(rules.values(), settings.selectors, command, pedantic=pedantic)
+        advised = selection.advised(chosen, settings.selectors, command, pedantic=pedantic)
+        self._question = Question(chosen, rules, settings, home, wishes.jobs, advised)
         found = files.find(paths, home, settings, self._cache, given)
         self._tree = engine.read(found, given)
 

@@ -18,7 +18,7 @@ places = st.builds(Place, st.text(max_size=5), st.tuples(numbers, numbers, numbe
 edits = st.lists(st.builds(Edit, places, st.text(max_size=5)), max_size=3).map(tuple)
 fixes = st.none() | st.builds(Fix, st.text(max_size=5), edits, st.booleans())
 related = st.lists(st.builds(Related, places, st.text(max_size=5)), max_size=2).map(tuple)
-findings = st.builds(Finding, places, st.text(), st.text(), related, fixes)
+findings = st.builds(Finding, places, st.text(), st.text(), related, fixes, st.booleans())
 reported = st.builds(Reported, st.sampled_from([*RULES.values()]), findings)
 failures = st.builds(Failure, st.text(max_size=5), st.text(max_size=5), st.none() | numbers)
 reports = st.builds(
@@ -35,8 +35,8 @@ def test_a_report_comes_back_from_json(report: Report) -> None:
     "record",
     [
         {},
-        {"findings": [["DL999", ["a", 1, 0, 1, 1], "m", "r", [], None]], "failures": [], "checked": 1},
-        {"findings": [["DL101", ["a", 1, 0], "m", "r", [], None]], "failures": [], "checked": 1},
+        {"findings": [["DL999", ["a", 1, 0, 1, 1], "m", "r", [], None, False]], "failures": [], "checked": 1},
+        {"findings": [["DL101", ["a", 1, 0], "m", "r", [], None, False]], "failures": [], "checked": 1},
         {"findings": [], "failures": [["a"]], "checked": 1},
         {"findings": None, "failures": [], "checked": 1},
         {"findings": [], "failures": [], "checked": "many"},

@@ -2,7 +2,8 @@
 
 ``cases/<rule>.py`` and the folders below ``cases/<rule>/`` are projects: a file is one of its own, a folder is one if
 it holds Python files itself, else each folder in it is. A line that the rule must flag ends in ``# expect`` (in the
-cases of another rule, ``# expect: DL101``); every other line must stay clean.
+cases of another rule, ``# expect: DL101``); every other line must stay clean. ``# expect advice`` marks a
+finding that is no more than advice, of a rule that is more.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dl_lint.rule import Edit, Finding, Rule
 
 CASES = Path(__file__).parent / "cases"
-EXPECT = re.compile(r"#\s*expect(?::\s*(DL\d{3}(?:\s*,\s*DL\d{3})*))?\s*$")
+EXPECT = re.compile(r"#\s*expect(?P<advice> advice)?(?::\s*(?P<codes>DL\d{3}(?:\s*,\s*DL\d{3})*))?\s*$")
 FENCE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 ENTRIES = {entry.code: entry for entry in catalogue.entries().values() if entry.module.startswith("dl_lint.rules.")}
@@ -73,13 +74,14 @@ def check(rule: Rule, files: Mapping[str, str], root: Path) -> list[Finding]:
     return sorted(rule.check(load(files, root)), key=lambda finding: finding.place)
 
 
-def expected(files: Mapping[str, str], rule: Rule) -> set[tuple[str, int]]:
-    found = set()
+def expected(files: Mapping[str, str], rule: Rule) -> dict[tuple[str, int], bool]:
+    """The lines that the rule must flag, and whether as advice."""
+    found = {}
     for path, text in files.items():
         for number, line in enumerate(text.splitlines(), 1):
             mark = EXPECT.search(line)
-            if mark and (mark[1] is None or rule.code in mark[1]):
-                found.add((path, number))
+            if mark and (mark["codes"] is None or rule.code in mark["codes"]):
+                found[path, number] = mark["advice"] is not None
     return found
 
 
@@ -120,10 +122,14 @@ def section(entry: Entry, title: str) -> str:
 def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> None:
     rule, files = rule_of(path), texts(path)
     found = {(f.place.path, f.place.span[0]): f for f in check(rule, files, written(files, tmp_path))}
-    missed = expected(files, rule) - found.keys()
-    extra = found.keys() - expected(files, rule)
+    wanted = expected(files, rule)
+    missed = wanted.keys() - found.keys()
+    extra = found.keys() - wanted.keys()
     assert not missed, f"{rule.name} misses {sorted(missed)}"
     assert not extra, "\n".join(f"{where}: {found[where].message}" for where in sorted(extra))
+    assert {where: found[where].advice for where in found} == wanted, (
+        "advice where more was marked, or more than advice"
+    )
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
@@ -141,7 +147,9 @@ def test_one_pass_of_fixes_settles_and_parses(path: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("code", RULES)
 def test_the_example_is_flagged(code: str, tmp_path: Path) -> None:
     files = {"example.py": section(ENTRIES[code], "Example")}
-    assert check(RULES[code], files, written(files, tmp_path))
+    found = check(RULES[code], files, written(files, tmp_path))
+    assert found
+    assert not any(one.advice for one in found)
 
 
 @pytest.mark.parametrize("code", RULES)

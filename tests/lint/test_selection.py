@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from dl_lint.catalogue import UNUSED_SUPPRESSION
 from dl_lint.report import Entry
-from dl_lint.selection import ConfigError, Selectors, check, chosen, find
+from dl_lint.selection import ConfigError, Selectors, advised, check, chosen, find
 
 RULES = {
     entry.code: entry
@@ -52,6 +52,19 @@ def test_advice_runs_when_asked_for_but_not_against_an_ignore() -> None:
     assert codes(pedantic=True) == "DL001 DL101 DL102 DL201 DL207"
     assert codes(Selectors(ignore=("DL207",)), pedantic=True) == "DL001 DL101 DL102 DL201"
     assert codes(Selectors(select=("DL1",)), pedantic=True) == "DL101 DL102"
+
+
+def test_findings_that_are_advice_are_wanted_of_rules_that_are_chosen_by_name_or_with_all_advice() -> None:
+    def codes_of(config: Selectors, command: Selectors, *, pedantic: bool = False) -> str:
+        rules = chosen(RULES.values(), config, command, pedantic=pedantic)
+        return " ".join(sorted(rule.code for rule in advised(rules, config, command, pedantic=pedantic)))
+
+    assert codes_of(NOTHING, NOTHING) == "DL001"
+    assert codes_of(NOTHING, NOTHING, pedantic=True) == "DL001 DL101 DL102 DL201 DL207"
+    assert codes_of(Selectors(extend=("DL101",)), NOTHING) == "DL001 DL101"
+    assert codes_of(NOTHING, Selectors(select=("DL1",))) == "DL101 DL102"
+    assert codes_of(Selectors(ignore=("DL1",)), NOTHING, pedantic=True) == "DL001 DL201 DL207"
+    assert codes_of(Selectors(select=("DL1",)), Selectors(ignore=("DL101",))) == "DL102"
 
 
 @pytest.mark.parametrize("selector", ["", "D", "DL9", "dl101", "all", "manual_pin_memory", "DL1010"])

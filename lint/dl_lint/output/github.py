@@ -31,7 +31,7 @@ def render(report: Report, look: Look) -> Iterator[str]:
             properties |= {"col": str(column + 1), "endColumn": str(end_column + 1)}
         shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
         message = f"{name}:{shown_row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
-        yield f"::{LEVELS[rule.severity]} {shown}::{_data(message)}\n"
+        yield f"::{LEVELS[reported.severity]} {shown}::{_data(message)}\n"
 
 
 def _data(text: str) -> str:

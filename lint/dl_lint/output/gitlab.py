@@ -34,7 +34,7 @@ def render(report: Report, look: Look) -> Iterator[str]:
                 "check_name": f"{rule.code} {rule.name}",
                 "description": f"{_cell(finding.place, look)}{finding.message}; help: {finding.remedy}",
                 "fingerprint": digest(about, str(seen[about])),
-                "severity": SEVERITIES[rule.severity],
+                "severity": SEVERITIES[reported.severity],
                 "location": {"path": path, **_stretch(finding.place, look)},
             }
         )

@@ -25,7 +25,7 @@ def record(reported: Reported, look: Look) -> dict[str, Any]:
     return {
         "code": reported.rule.code,
         "name": reported.rule.name,
-        "severity": reported.rule.severity,
+        "severity": reported.severity,
         "message": finding.message,
         "remedy": finding.remedy,
         **stretch(finding.place, look),

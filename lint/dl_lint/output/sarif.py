@@ -67,7 +67,7 @@ def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": rule.code,
         "ruleIndex": number,
-        "level": LEVELS[rule.severity],
+        "level": LEVELS[reported.severity],
         "message": {"text": f"{finding.message}; help: {finding.remedy}"},
         "locations": [_location(finding.place, look)],
         "partialFingerprints": {

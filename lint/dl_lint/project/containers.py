@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
 
+LARGE = 100_000
+"""Elements from which a number in the code is that of a data set: ten million bytes of texts."""
+
 _TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
 """Methods that give one string."""
 
@@ -93,8 +96,17 @@ def _is_large_result(project: Project, value: Made, depth: int) -> bool:
         return True
     args = value.call.args
     if value.name == "builtins.range":
-        return any(_counts(project, arg, depth) for arg in args)
+        return length(project, value.call) >= LARGE or any(_counts(project, arg, depth) for arg in args)
     return value.name in _PASSING and any(is_large(project, project.value(arg), depth - 1) for arg in args)
+
+
+def length(project: Project, expr: t.Expr) -> int:
+    """How often a loop over ``range(…)`` runs, if the code says so, else 0."""
+    if not isinstance(expr, t.Call) or not isinstance(expr.func, t.Name) or expr.func.id != "range":
+        return 0
+    values = [project.value(arg) for arg in expr.args]
+    ends = [one.value for one in values if isinstance(one, Const) and isinstance(one.value, int) and one.value < 2**60]
+    return len(range(*ends)) if ends and len(ends) == len(values) <= 3 and 0 not in ends[2:] else 0
 
 
 def _reads_many(name: str) -> bool:
@@ -130,14 +142,14 @@ def _source_of_text(value: Value) -> Value:
 def grows_with_data(project: Project, change: t.Node, depth: int = DEEPEST) -> bool:
     """Whether a container is added to once for each of many things, or many things at a time."""
     added = change.args if isinstance(change, t.Call) else (change.value,) if isinstance(change, t.AugAssign) else ()
-    if any(isinstance(one, t.BinOp) and one.op == "*" for one in added):
+    many = isinstance(change, t.AugAssign) or (
+        isinstance(change, t.Call) and isinstance(change.func, t.Attribute) and change.func.attr in ("extend", "update")
+    )
+    if many and any(isinstance(one, t.BinOp) and one.op == "*" for one in added):
         return False  # ``[label] * count`` holds one object
     loops = project.loops_around(change)
     if any(not isinstance(loop, t.While) and is_large(project, project.value(loop.iter), depth - 1) for loop in loops):
         return True
-    many = isinstance(change, t.AugAssign) or (
-        isinstance(change, t.Call) and isinstance(change.func, t.Attribute) and change.func.attr in ("extend", "update")
-    )
     values = [project.value(one) for one in added] if many else []
     return any(_is_unpickled(one) or is_large(project, one, depth - 1) for one in values)
 
@@ -205,19 +217,7 @@ def _is_handle(value: Derived) -> bool:
     while isinstance(base, Derived):
         steps.append(base.key)
         base = base.base
-    plain = {
-        "readlines",
-        "splitlines",
-        "split",
-        "tolist",
-        "keys",
-        "values",
-        "items",
-        "strip",
-        "rstrip",
-        "read",
-        *LISTING,
-    }
+    plain = {"split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
     is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
     return not is_parsed and not any(step in plain for step in steps)
 
@@ -279,7 +279,7 @@ def _is_image(project: Project, value: Value, depth: int) -> bool:
 
 def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
     """Whether some method leaves the attribute an array, of numbers or of strings."""
-    for method, key in _methods(project, cls, attribute):
+    for method, key in methods(project, cls, attribute):
         for binding in visible_at_end(method, key).bindings:
             value = project.bound_value(binding)
             if is_array(value) and not of_python_objects(project, value):
@@ -289,7 +289,7 @@ def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
 
 def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
     """What each method of the class and of its bases last assigns, other than its own content sorted or filtered."""
-    for method, key in _methods(project, cls, attribute):
+    for method, key in methods(project, cls, attribute):
         last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
         filling = [binding for binding in last if not _reads(project, method, attribute, binding)]
         if filling or method.name == "__init__" or _is_filled_before(method, key, last):
@@ -336,7 +336,7 @@ def _is_target(project: Project, read: t.Attribute) -> bool:
     return isinstance(above, t.Assign) and read is not above.value
 
 
-def _methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
+def methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
     """The methods that a class has or inherits, each with the name by which it binds ``self.attribute``."""
     for one in attributes.lineage(project.evaluator, cls):
         for method in attributes.methods(one) if isinstance(one, Class) else ():
@@ -346,7 +346,7 @@ def _methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Sco
 
 def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t.Node, t.Expr | None]]:
     """Where methods add to ``self.attribute`` in place, with what they add."""
-    for method, key in _methods(project, cls, attribute):
+    for method, key in methods(project, cls, attribute):
         yield from ((one.node, one.value) for one in method.changes.get(key, ()) if one.kind in GROWING - {"inner"})
         yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
 

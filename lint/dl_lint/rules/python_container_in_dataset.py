@@ -15,6 +15,16 @@ container is pickled to every worker instead, which is as large and slower to st
 
 Numbers in an array or a tensor, and strings in a numpy array or a pyarrow table, have no reference counts.
 
+## How large must it be?
+
+An epoch in random order adds to each worker 32 bytes for a number, 112 for a path or a short text, and for a record of
+fixed length 34 and 16 for each thing in it, and the things (docs/memory.md).
+A flat list of 10,000 paths costs a worker 1 MB, which is not worth a change; 1,000,000 cost 110 MB, which is with eight
+workers. Where the code does not tell how many samples there are, lists of such small things are **advice**: shown only
+with `--pedantic` or where DL301 is selected, and the message says how many make 100 MB. **Slow** are those that are
+dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
+records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`.
+
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, and classes whose objects the linted code only iterates and
 indexes where it makes them.
@@ -31,13 +41,14 @@ from torch.utils.data import Dataset
 class Images(Dataset):
     def __init__(self, index):
         with open(index) as file:
-            self.paths = [entry["path"] for entry in json.load(file)]
+            self.entries = json.load(file)
 
     def __len__(self):
-        return len(self.paths)
+        return len(self.entries)
 
     def __getitem__(self, index):
-        return Image.open(self.paths[index])
+        entry = self.entries[index]
+        return Image.open(entry["path"]), entry["boxes"]
 ```
 
 ## Use instead
@@ -53,13 +64,17 @@ from torch.utils.data import Dataset
 class Images(Dataset):
     def __init__(self, index):
         with open(index) as file:
-            self.paths = np.array([entry["path"] for entry in json.load(file)])
+            entries = [json.dumps(entry).encode() for entry in json.load(file)]
+        self.ends = np.cumsum([len(entry) for entry in entries])
+        self.entries = np.frombuffer(b"".join(entries), dtype=np.uint8)
 
     def __len__(self):
-        return len(self.paths)
+        return len(self.ends)
 
     def __getitem__(self, index):
-        return Image.open(self.paths[index])
+        start = self.ends[index - 1] if index else 0
+        entry = json.loads(self.entries[start : self.ends[index]].tobytes())
+        return Image.open(entry["path"]), entry["boxes"]
 ```
 """
 
@@ -67,7 +82,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import containers, direct, indexing, workers
+from dl_lint.project import containers, direct, heft, indexing, workers
 from dl_lint.project.repetition import words
 from dl_lint.rule import Finding, Related, rule
 
@@ -76,6 +91,7 @@ if TYPE_CHECKING:
 
     from dl_lint.facts import tree as t
     from dl_lint.project import Project
+    from dl_lint.project.heft import Size
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.values import Class
 
@@ -102,7 +118,8 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             new = [node for node in filled if node not in told and project.site(node).scope.file.linted]
             if new:
                 told.update(new)
-                yield _finding(project, attribute, sorted(new, key=project.place), read)
+                size = heft.size(project, cls, attribute, filled, found)
+                yield _finding(project, attribute, sorted(new, key=project.place), read, size)
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -114,17 +131,18 @@ def _classes(project: Project) -> Iterator[Class]:
     yield from found
 
 
-def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed) -> Finding:
+def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed, size: Size) -> Finding:
     """One finding for an attribute, at the first of the places that fill it."""
     at = project.place(read.node)
     return Finding(
         project.place(filled[0]),
         f"`self.{attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of {at.path}) "
-        "reads it: every worker comes to own a copy of all of them, as each read writes to a reference count",
+        f"reads it: every worker comes to own a copy of all of them, as each read writes to a reference count{size}",
         "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
         "byte array with an array of offsets",
         (
             Related(at, "read here for each sample"),
             *(Related(project.place(other), "or filled here") for other in filled[1:]),
         ),
+        advice=not size.is_large,
     )

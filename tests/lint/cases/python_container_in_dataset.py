@@ -30,7 +30,7 @@ from torchvision.transforms import RandomHorizontalFlip
 class Listing(Dataset):
     def __init__(self, root):
         self.root = root
-        self.names = sorted(os.listdir(root))  # expect
+        self.names = sorted(os.listdir(root))  # expect advice
 
     def __len__(self):
         return len(self.names)
@@ -45,9 +45,9 @@ class Heads(Dataset):
     def __init__(self, root):
         names = [name for name in os.listdir(root)]
         self.first = names[:20]
-        self.rest = names[20:]  # expect
+        self.rest = names[20:]  # expect advice
         self.targets = []
-        self.images = []  # expect
+        self.images = []  # expect advice
         for number, folder in enumerate(names):
             found = glob.glob(folder + "/*")
             self.images.extend(found)
@@ -68,10 +68,10 @@ class Numbered(Dataset):
         sizes = {path: os.path.getsize(path) for path in paths}
         self.classes = [number_of[folder] for folder in folders]
         self.halves = self.classes[::2]
-        self.sizes = [sizes[path] for path in paths]  # expect
-        self.pairs = [(path, number_of[folder]) for path, folder in zip(paths, folders)]  # expect
+        self.sizes = [sizes[path] for path in paths]  # expect advice
+        self.pairs = [(path, number_of[folder]) for path, folder in zip(paths, folders)]  # expect advice
         self.targets = []
-        self.labels = []  # expect
+        self.labels = []  # expect advice
         for path, folder in zip(paths, folders):
             self.targets.append(class_to_idx[folder])
             self.labels.append(folder + path)
@@ -86,7 +86,7 @@ class Repeated(Dataset):
 
     def __init__(self, root, repeat):
         self.paths = sorted(glob.glob(root + "/*.png"))
-        self.names = os.listdir(root)  # expect
+        self.names = os.listdir(root)  # expect advice
         self.repeat = repeat
 
     def __len__(self):
@@ -101,7 +101,7 @@ class Volumes(Dataset):
 
     def __init__(self, root):
         self.arrays = {}
-        self.entries = {}  # expect
+        self.entries = {}  # expect advice
         for path in glob.glob(root + "/*.npz"):
             stored = np.load(path)
             self.arrays[path] = {"images": stored["images"], "labels": stored["labels"]}
@@ -121,7 +121,7 @@ class HeadOfOneSplit(Dataset):
         if split == "val":
             self.ids = ids[:20]
         else:
-            self.ids = ids[20:]  # expect
+            self.ids = ids[20:]  # expect advice
 
     def __getitem__(self, index):
         return self.ids[index]
@@ -130,7 +130,7 @@ class HeadOfOneSplit(Dataset):
 class OtherJson(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.poses = [pose["joints"] for pose in json_tricks.load(file)]  # expect
+            self.poses = [pose["joints"] for pose in json_tricks.load(file)]  # expect advice
 
     def __getitem__(self, index):
         return self.poses[index]
@@ -138,7 +138,7 @@ class OtherJson(Dataset):
 
 class Sharded(Dataset):
     def __init__(self, paths, rank, ranks):
-        self.paths = paths[rank:][::ranks]  # expect
+        self.paths = paths[rank:][::ranks]  # expect advice
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -160,7 +160,7 @@ def make_sharded(folder, rank, ranks):
 
 class Unpickled(Dataset):
     def __init__(self, paths):
-        self.scenes = []  # expect
+        self.scenes = []  # expect advice
         self.calibration = {}
         for path in paths:
             with open(path, "rb") as file:
@@ -193,7 +193,7 @@ class HeadOfArray(Dataset):
 class OfSeveralKinds(Dataset):
     def __init__(self, root):
         kinds = ["png", "jpg"]
-        self.paths = list(itertools.chain(*[list(Path(root).rglob("*." + kind)) for kind in kinds]))  # expect
+        self.paths = list(itertools.chain(*[list(Path(root).rglob("*." + kind)) for kind in kinds]))  # expect advice
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -201,8 +201,8 @@ class OfSeveralKinds(Dataset):
 
 class Globbed(Dataset):
     def __init__(self, root):
-        self.paths = list(Path(root).rglob("*.png"))  # expect
-        self.masks = [path.with_suffix(".npy") for path in self.paths]  # expect
+        self.paths = list(Path(root).rglob("*.png"))  # expect advice
+        self.masks = [path.with_suffix(".npy") for path in self.paths]  # expect advice
 
     def __getitem__(self, i):
         path, mask = self.paths[i], np.load(self.masks[i])
@@ -212,9 +212,9 @@ class Globbed(Dataset):
 class Lines(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.lines = file.readlines()  # expect
+            self.lines = file.readlines()  # expect advice
         with open(path) as file:
-            self.pairs = [line.strip().split("|") for line in file]  # expect
+            self.pairs = [line.strip().split("|") for line in file]  # expect advice
 
     def __getitem__(self, index):
         audio, text = self.pairs[index]
@@ -225,7 +225,7 @@ class Parsed(Dataset):
     def __init__(self, path):
         with open(path) as file:
             self.entries = json.load(file)  # expect
-        self.ids = np.arange(10).tolist()  # expect
+        self.ids = np.arange(10).tolist()  # expect advice
 
     def __getitem__(self, index):
         entry = self.entries[index]
@@ -234,7 +234,7 @@ class Parsed(Dataset):
 
 class Appended(Dataset):
     def __init__(self, root):
-        self.samples = []  # expect
+        self.samples = []  # expect advice
         for name in sorted(os.listdir(root)):
             if name.endswith(".png"):
                 self.samples.append((os.path.join(root, name), len(name)))
@@ -251,8 +251,8 @@ class Local(Dataset):
             for name in names:
                 samples.append(os.path.join(folder, name))
                 targets.append(folder)
-        self.samples = samples  # expect
-        self.targets = targets  # expect
+        self.samples = samples  # expect advice
+        self.targets = targets  # expect advice
 
     def __getitem__(self, index):
         samples = self.samples
@@ -261,7 +261,7 @@ class Local(Dataset):
 
 class Extended(Dataset):
     def __init__(self, folders):
-        self.files = []  # expect
+        self.files = []  # expect advice
         for folder in folders:
             self.files.extend(sorted(glob.glob(os.path.join(folder, "**", "*.jpg"), recursive=True)))
             self.files += glob.glob(os.path.join(folder, "*.png"))
@@ -274,7 +274,7 @@ class Keyed(Dataset):
     def __init__(self, path):
         with open(path) as file:
             paths = file.read().splitlines()
-        self.labels = {"path": [line for line in paths], "full": ["data/" + line for line in paths]}  # expect
+        self.labels = {"path": [line for line in paths], "full": ["data/" + line for line in paths]}  # expect advice
 
     def __getitem__(self, i):
         return {key: self.labels[key][i] for key in self.labels}
@@ -282,7 +282,7 @@ class Keyed(Dataset):
 
 class Dictionary(Dataset):
     def __init__(self, path):
-        self.rows = {}  # expect
+        self.rows = {}  # expect advice
         with open(path) as file:
             for number, row in enumerate(csv.reader(file)):
                 self.rows[number] = row
@@ -294,7 +294,7 @@ class Dictionary(Dataset):
 class Objects(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.captions = np.array(json.load(file), dtype=object)  # expect
+            self.captions = np.array(json.load(file), dtype=object)  # expect advice
 
     def __getitem__(self, index):
         return self.captions[index]
@@ -302,7 +302,7 @@ class Objects(Dataset):
 
 class Table(Dataset):
     def __init__(self, path, root):
-        self.frame = pd.read_csv(path)  # expect
+        self.frame = pd.read_csv(path)  # expect advice
         self.root = root
 
     def __getitem__(self, index):
@@ -312,7 +312,7 @@ class Table(Dataset):
 
 class TableWithNames(Dataset):
     def __init__(self, path):
-        self.frame = pd.read_csv(path)  # expect
+        self.frame = pd.read_csv(path)  # expect advice
 
     def __getitem__(self, index):
         name = self.frame.iloc[index, 0]
@@ -341,8 +341,8 @@ class Helper(Dataset):
 
 class Flow(Dataset):
     def __init__(self):
-        self.images = []  # expect
-        self.flows = []  # expect
+        self.images = []  # expect advice
+        self.flows = []  # expect advice
 
     def __getitem__(self, index):
         index = index % len(self.images)
@@ -374,7 +374,7 @@ def find(root):
 
 class Unpacked(Dataset):
     def __init__(self, path, root):
-        self.pairs = read_pairs(path)  # expect
+        self.pairs = read_pairs(path)  # expect advice
         random.shuffle(self.pairs)
         self.videos, self.class_names = find(root)  # expect
 
@@ -388,7 +388,7 @@ class Unpacked(Dataset):
 
 class Corpus(Dataset):
     def __init__(self, path):
-        self.lines = [line.split("\t") for line in open(path)]  # expect
+        self.lines = [line.split("\t") for line in open(path)]  # expect advice
 
     def __getitem__(self, item):
         return self.line(item), self.other()
@@ -404,7 +404,7 @@ class Reader:
     """No dataset, but one keeps it."""
 
     def __init__(self, root):
-        self.samples = [os.path.join(root, name) for name in os.listdir(root)]  # expect
+        self.samples = [os.path.join(root, name) for name in os.listdir(root)]  # expect advice
 
     def __len__(self):
         return len(self.samples)
@@ -424,7 +424,7 @@ class Reading(Dataset):
 class NoSubclass:
     def __init__(self, path):
         with open(path) as file:
-            self.urls = file.read().split("\n")  # expect
+            self.urls = file.read().split("\n")  # expect advice
 
     def __len__(self):
         return len(self.urls)
@@ -438,7 +438,7 @@ loader = DataLoader(NoSubclass("urls.txt"), num_workers=4)
 
 class Reworked(Dataset):
     def __init__(self, path):
-        self.lines = open(path).readlines()  # expect
+        self.lines = open(path).readlines()  # expect advice
         self.sort()
 
     def sort(self):
@@ -459,7 +459,7 @@ class Cached(Dataset):
                     found += [line for line in file.read().strip().splitlines()]
         self.files = sorted(name.replace("/", os.sep) for name in found)
         known = np.load(cache, allow_pickle=True).item()
-        self.files = list(known.keys())  # expect
+        self.files = list(known.keys())  # expect advice
         if keep:
             self.files = [self.files[i] for i in keep]
 
@@ -749,7 +749,7 @@ class ListOfTransforms(Dataset):
     """The list holds transforms, not images."""
 
     def __init__(self, root, flip):
-        self.paths = sorted(Path(root).glob("*.png"))  # expect
+        self.paths = sorted(Path(root).glob("*.png"))  # expect advice
         self.steps = []
         if flip:
             self.steps.append(RandomHorizontalFlip(0.5))
@@ -763,7 +763,7 @@ class ListOfTransforms(Dataset):
 
 class OneImage(Dataset):
     def __init__(self, root, background):
-        self.paths = sorted(Path(root).glob("*.png"))  # expect
+        self.paths = sorted(Path(root).glob("*.png"))  # expect advice
         self.background = Image.open(background)
 
     def __getitem__(self, index):
@@ -772,9 +772,9 @@ class OneImage(Dataset):
 
 class Folders(Dataset):
     def __init__(self, root):
-        self.files = []  # expect
+        self.files = []  # expect advice
         self.targets = []
-        self.sources = []  # expect
+        self.sources = []  # expect advice
         for target, folder in enumerate(sorted(os.listdir(root))):
             for file in os.listdir(os.path.join(root, folder)):
                 self.files.append(file)
@@ -788,7 +788,7 @@ class Folders(Dataset):
 
 class Flat(Dataset):
     def __init__(self, root):
-        self.numbers = []  # expect
+        self.numbers = []  # expect advice
         for number, _ in enumerate(os.listdir(root)):
             self.numbers.append(number)
 
@@ -801,7 +801,7 @@ class FilledInEitherBranch(Dataset):
 
     def __init__(self, path, quick):
         if quick:
-            self.rows = open(path).readlines()[:100]  # expect
+            self.rows = open(path).readlines()[:100]  # expect advice
         else:
             self.rows = open(path).readlines()
 
@@ -811,8 +811,8 @@ class FilledInEitherBranch(Dataset):
 
 class TwoOfThem(Dataset):
     def __init__(self, path, targets):
-        self.rows = open(path).readlines()  # expect
-        self.targets = open(targets).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
+        self.targets = open(targets).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index], self.targets[index]
@@ -844,7 +844,7 @@ def convert(path, write):
 
 class HandedOn(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -859,7 +859,7 @@ def hand_on(path, fit):
 
 class ReadInALambda(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -872,7 +872,7 @@ def read_in_a_lambda(path, pool):
 
 class Returned(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -886,7 +886,7 @@ def make(path):
 
 class MadeByName(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -902,7 +902,7 @@ KINDS = {"plain": MadeByName}
 
 class ReadByAPool(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -915,7 +915,7 @@ def read_by_a_pool(path, pool):
 
 class LoadsItself(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -933,7 +933,7 @@ class TriedOut(Dataset):
     """Made for others: its own file only tries it."""
 
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]

@@ -11,7 +11,7 @@ class Rows(Dataset):
 
 class Kept(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect
+        self.rows = open(path).readlines()  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]

@@ -1,0 +1,95 @@
+"""What the code that fetches a sample does with it: whether it is one thing, a row of columns, or a record."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dl_lint.project.indexing import Indexed
+    from dl_lint.project.model import Project
+
+FARTHEST = 64
+"""Uses that are looked at."""
+
+_MEMBERS = frozenset({"get", "items", "keys", "values", "pop", "copy", "update", "setdefault"})
+"""Methods of a dict."""
+
+_OF_LISTS = frozenset({"LongTensor", "FloatTensor", "IntTensor", "BoolTensor"})
+"""Constructors that take the lengths of a tensor for numbers, and so are given lists."""
+
+_COPIES = frozenset({"deepcopy", "copy", "dict"})
+
+
+class Handling(Enum):
+    """How a sample that was looked up is taken apart, at the most."""
+
+    WHOLE = 0
+    COLUMNS = 1
+    """By places known beforehand, ``path, target = self.samples[index]``."""
+    RECORD = 2
+    """By names, or by going over it: it holds as much as it likes."""
+
+
+def handling(project: Project, reads: Iterable[Indexed]) -> Handling:
+    """What is done with what ``reads`` give."""
+    waiting: list[t.Node] = [read.node for read in reads]
+    seen: set[t.Node] = set()
+    most = Handling.WHOLE
+    while waiting and len(seen) < FARTHEST:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        found = _of(project, node)
+        most = max(most, found, key=lambda one: one.value)
+        waiting.extend(_onwards(project, node))
+    return most
+
+
+def _of(project: Project, node: t.Node) -> Handling:
+    above = project.parent(node)
+    match above:
+        case t.Subscript(value=value, index=index) if value is node:
+            return Handling.COLUMNS if isinstance(index, t.Slice) or _is_place(index) else Handling.RECORD
+        case t.Attribute(attr=attr) if attr in _MEMBERS - {"copy"}:
+            return Handling.RECORD
+        case t.Call(func=func) if func is not node and (dotted(func) or "").rpartition(".")[2] in _OF_LISTS:
+            return Handling.RECORD
+        case t.For(iter=over) | t.Generator(iter=over) if over is node:
+            return Handling.RECORD
+        case t.Assign(targets=(t.Sequence(),), value=value) if value is node:
+            return Handling.COLUMNS
+        case _:
+            return Handling.WHOLE
+
+
+def _is_place(index: t.Expr) -> bool:
+    if isinstance(index, t.UnaryOp):
+        index = index.operand
+    return isinstance(index, t.Constant) and index.kind == "int"
+
+
+def _onwards(project: Project, node: t.Node) -> Iterator[t.Node]:
+    """Where the same thing is met again: under a name, as a copy, in a function that it is handed to."""
+    above = project.parent(node)
+    match above:
+        case t.Assign(targets=(t.Name(id=name),), value=value) if value is node:
+            yield from project.site(node).scope.loads.get(name, ())
+        case t.Attribute(attr="copy"):
+            yield project.parent(above) or above
+        case t.Call(func=func, args=args) if func is not node:
+            if (dotted(func) or "").rpartition(".")[2] in _COPIES:
+                yield above
+            for function in project.entered(above):
+                names = [param.name for param in function.params][1 if function.is_method else 0 :]
+                for name, argument in zip(names, args, strict=False):
+                    if argument is node:
+                        yield from function.loads.get(name, ())
+        case _:
+            return

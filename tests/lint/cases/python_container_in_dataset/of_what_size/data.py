@@ -1,0 +1,225 @@
+import copy
+import csv
+import json
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import Dataset
+
+
+# --- dear at any number ---------------------------------------------------------------------------
+
+
+class Words(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.sentences = [line.split() for line in file]  # expect
+
+    def __getitem__(self, index):
+        return len(self.sentences[index])
+
+
+class Tokens(Dataset):
+    def __init__(self, path, tokenizer):
+        self.tokens = []  # expect
+        self.bytes = []  # expect advice
+        with open(path) as file:
+            for line in file:
+                self.tokens.append(tokenizer.encode(line))
+                self.bytes.append(line.encode("utf-8"))
+
+    def __getitem__(self, index):
+        return torch.tensor(self.tokens[index]), self.bytes[index]
+
+
+class Boxes(Dataset):
+    def __init__(self, path):
+        self.images = []  # expect advice
+        self.boxes = []  # expect
+        for line in open(path).readlines():
+            name, *rest = line.split()
+            boxes = []
+            for text in rest:
+                boxes.append([int(number) for number in text.split(",")])
+            self.images.append(name)
+            self.boxes.append(boxes)
+
+    def __getitem__(self, index):
+        return Image.open(self.images[index]), np.array(self.boxes[index])
+
+
+class Records(Dataset):
+    def __init__(self, path):
+        self.records = []  # expect
+        for line in open(path):
+            name, *boxes = line.split()
+            self.records.append({"name": name, "boxes": [int(box) for box in boxes]})
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        return record["name"], record["boxes"]
+
+
+class Unpickled(Dataset):
+    def __init__(self, paths):
+        self.infos = []  # expect
+        for path in paths:
+            with open(path, "rb") as file:
+                infos = pickle.load(file)
+            self.infos.extend(infos)
+
+    def __getitem__(self, index):
+        info = copy.deepcopy(self.infos[index])
+        return info["points"]
+
+
+class Parsed(Dataset):
+    def __init__(self, path):
+        self.entries = json.loads(Path(path).read_text())  # expect
+
+    def __getitem__(self, index):
+        return self.fetch(self.entries[index])
+
+    def fetch(self, entry):
+        return Image.open(entry["path"]), [box for box in entry["boxes"]]
+
+
+class Captions(Dataset):
+    def __init__(self, path, lengths):
+        with open(path) as file:
+            self.captions = json.load(file)  # expect
+        with open(lengths) as file:
+            self.lengths = json.load(file)  # expect advice
+
+    def __getitem__(self, index):
+        return torch.LongTensor(self.captions[index]), torch.LongTensor([self.lengths[index]])
+
+
+class Frames(Dataset):
+    def __init__(self, root):
+        self.clips = []  # expect
+        for folder in os.listdir(root):
+            self.clips.append(sorted(os.listdir(os.path.join(root, folder))))
+
+    def __getitem__(self, index):
+        return [Image.open(frame) for frame in self.clips[index]]
+
+
+class Broad(Dataset):
+    """A record of ten texts takes more than 1 kB."""
+
+    def __init__(self, root):
+        self.samples = []  # expect
+        self.fewer = []  # expect advice
+        for name in os.listdir(root):
+            a, b, c, d, e = (f"{root}/{kind}/{name}" for kind in ("image", "depth", "mask", "flow", "text"))
+            self.samples.append((name, a, b, c, d, e, a + ".0", b + ".0", c + ".0"))
+            self.fewer.append((name, a, b, c))
+
+    def __getitem__(self, index):
+        return self.samples[index], self.fewer[index]
+
+
+class Numbered(Dataset):
+    """The code says how many."""
+
+    def __init__(self):
+        self.pairs = [(number, -number) for number in range(5_000_000)]  # expect
+        self.grid = []  # expect
+        for row in range(0, 200_000):
+            for column in range(50):
+                self.grid.append(row * column)
+        self.rows = [number * number for number in range(200_000)]  # expect advice
+        self.few = [number * number for number in range(5_000)]
+        self.many = np.array([number * number for number in range(5_000_000)])
+
+    def __getitem__(self, index):
+        return self.pairs[index], self.grid[index], self.rows[index], self.few[index], self.many[index]
+
+
+# --- of unknown size ------------------------------------------------------------------------------
+
+
+class Paths(Dataset):
+    def __init__(self, root):
+        self.paths = sorted(Path(root).glob("*.png"))  # expect advice
+        self.sizes = [path.stat().st_size for path in self.paths]  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index]), self.sizes[index]
+
+
+class Listed(Dataset):
+    """A record of three texts for each line of a list."""
+
+    def __init__(self, root, names):
+        self.files = []  # expect advice
+        for name in [line.strip() for line in open(names)]:
+            image = os.path.join(root, name.split()[0])
+            label = os.path.join(root, name.split()[1])
+            self.files.append({"image": image, "label": label, "name": name})
+
+    def __getitem__(self, index):
+        file = self.files[index]
+        return Image.open(file["image"]), Image.open(file["label"]), file["name"]
+
+
+class Columns(Dataset):
+    """Lines of no more words than are unpacked, and rows of a table."""
+
+    def __init__(self, path, table):
+        with open(path) as file:
+            self.pairs = [line.split() for line in file]  # expect advice
+            self.texts = [line.split("|") for line in file]  # expect advice
+        with open(table) as file:
+            self.rows = list(csv.reader(file))  # expect advice
+
+    def __getitem__(self, index):
+        audio, text = self.pairs[index]
+        return audio, text, self.texts[index], self.rows[index][-1]
+
+
+class Names(Dataset):
+    """Parsed, but texts."""
+
+    def __init__(self, path, root):
+        self.root = root
+        with open(path) as file:
+            self.names = json.load(file)  # expect advice
+        with open(path) as file:
+            self.paths = [entry["path"] for entry in json.load(file)]  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(os.path.join(self.root, self.names[index])), Image.open(self.paths[index])
+
+
+# --- few, or without reference counts -------------------------------------------------------------
+
+
+class Arrays(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            records = [json.dumps(record).encode() for record in json.load(file)]
+        self.ends = np.cumsum([len(record) for record in records])
+        self.records = np.frombuffer(b"".join(records), dtype=np.uint8)
+
+    def __getitem__(self, index):
+        start = self.ends[index - 1] if index else 0
+        return json.loads(self.records[start : self.ends[index]].tobytes())
+
+
+class Splits(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.entries = json.load(file)["train"]["count"]
+        self.seeds = [number for number in range(99_999)]
+
+    def __len__(self):
+        return self.entries
+
+    def __getitem__(self, index):
+        return self.seeds[index]

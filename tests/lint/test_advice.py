@@ -1,0 +1,78 @@
+"""Findings that are no more than advice, of a rule that is more: who sees them, and as what."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.lint.conftest import Project
+
+DATA = """\
+import json
+import os
+
+from torch.utils.data import Dataset
+
+
+class Images(Dataset):
+    def __init__(self, root, index):
+        self.names = os.listdir(root)
+        self.entries = json.load(open(index))
+
+    def __getitem__(self, index):
+        return self.names[index], self.entries[index]["box"]
+"""
+NAMES, ENTRIES = ("data.py", 9, "DL301"), ("data.py", 10, "DL301")
+
+
+@pytest.fixture
+def images(project: Project) -> Project:
+    """A list of texts, which is advice, and one of records, which is not."""
+    project.write({"data.py": DATA})
+    return project
+
+
+def test_advice_is_shown_where_it_is_asked_for_and_from_the_cache_as_well(images: Project) -> None:
+    for _ in range(2):
+        assert images.lint_json().places == [ENTRIES]
+        assert images.lint_json("--pedantic").places == [NAMES, ENTRIES]
+        assert images.lint_json("--select", "DL301").places == [NAMES, ENTRIES]
+        assert images.lint_json("--extend-select", "DL3").places == [NAMES, ENTRIES]
+        assert images.lint_json("--select", "DL2", "--pedantic").places == []
+
+
+def test_settings_ask_for_it_too(images: Project) -> None:
+    for settings in ('extend-select = ["DL301"]', "pedantic = true", 'select = ["python-container-in-dataset"]'):
+        images.write({"pyproject.toml": f"[tool.dl-lint]\n{settings}\n"})
+        assert images.lint_json().places == [NAMES, ENTRIES]
+
+
+def test_its_severity_is_advice_wherever_it_is_told(images: Project) -> None:
+    assert [one["severity"] for one in images.lint_json("--pedantic").records] == ["advice", "slow"]
+    [run] = json.loads(images.lint("--pedantic", "--output-format", "sarif").out)["runs"]
+    assert [one["level"] for one in run["results"]] == ["note", "warning"]
+    lines = images.lint("--pedantic", "--output-format", "github").out.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["::notice", "::warning"]
+    issues = json.loads(images.lint("--pedantic", "--output-format", "gitlab").out)
+    assert [one["severity"] for one in issues] == ["info", "major"]
+
+
+def test_a_comment_that_accepts_it_is_in_use_whether_it_is_shown_or_not(images: Project) -> None:
+    images.write({"data.py": DATA.replace("listdir(root)", "listdir(root)  # dl-lint: ignore[DL301] some hundred")})
+    assert images.lint_json().places == [ENTRIES]
+    assert images.lint_json("--pedantic").places == [ENTRIES]
+
+
+def test_it_alone_is_no_reason_for_an_exit_status(project: Project) -> None:
+    project.write({"data.py": DATA.replace("json.load(open(index))", "index")})
+    assert project.lint().status == 0
+    assert project.lint("--pedantic").status == 1
+
+
+def test_a_baseline_that_accepts_it_serves_both_runs(images: Project) -> None:
+    images.lint("--pedantic", "--baseline", "known.json", "--write-baseline")
+    assert images.lint("--pedantic", "--baseline", "known.json").status == 0
+    assert images.lint("--baseline", "known.json").status == 0
