@@ -1,14 +1,17 @@
 """What a run of dl-lint costs in CPU seconds (user and system, children included), beside what it could cost.
 
-    python benchmarks/lint_speed.py TREE... [--rounds 5] [--growth TREE] [--breakdown]
+    python benchmarks/lint_speed.py TREE... [--together NAME] [--rounds 5] [--growth TREE] [--breakdown]
         [--peer 'TorchFix=torchfix --select ALL {tree}'] [--peer-rounds 1]
 
 The commands take turns, and the median of the rounds is shown, so that other load hits all of them alike. Trees are
-copied, Python files only, so nothing is written into them.
+copied, Python files only, so nothing is written into them; ``--together`` puts them side by side into one. Modules are
+kept compiled, as pip leaves them.
 
 * floor: byte filter, ``libcst.parse_module`` and one walk over the semantic fields of the files that the filter keeps;
 * cold: no cache yet, and one is written; warm: the same again; one changed: one surviving file has a new comment;
-* start-up: nothing to parse; ruff: ``ruff check`` with a cache, and a second time.
+* start-up: in a folder without Python files; plain file: over one that the byte filter drops, never seen before;
+* ruff: ``ruff check`` with a cache, and a second time; peers take their turn in the first rounds;
+* growth: over 1, 4 and 16 copies of one tree, no two files alike.
 """
 
 from __future__ import annotations
@@ -33,11 +36,13 @@ if TYPE_CHECKING:
 
 DL_LINT = [sys.executable, "-m", "dl_lint", "--output-format", "concise"]
 RUFF = [shutil.which("ruff") or "ruff", "check", "--output-format", "concise"]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def cpu_seconds(command: list[str], folder: Path) -> float:
     """Of the command and of all processes that it waits for."""
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    silent = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=silent, stderr=silent)
     _, _, used = os.wait4(process.pid, 0)
     process.returncode = 0
     return used.ru_utime + used.ru_stime
@@ -52,6 +57,22 @@ def copy_tree(source: Path, target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
     (target / "pyproject.toml").write_text("[project]\nname = 'tree'\n")
+
+
+def join(sources: list[Path], target: Path) -> None:
+    """Trees side by side in one project, no two files alike."""
+    for number, source in enumerate(sources):
+        copy = target / f"{source.name.replace('-', '_')}_{number}"
+        copy_tree(source, copy)
+        (copy / "pyproject.toml").unlink()
+        for path in copy.rglob("*.py"):
+            if path.is_file():
+                path.write_bytes(path.read_bytes() + f"\n# {number}\n".encode())
+    (target / "pyproject.toml").write_text("[project]\nname = 'trees'\n")
+
+
+def first_with_loader(tree: Path) -> Path:
+    return next(path for path in sorted(tree.rglob("*.py")) if path.is_file() and b"DataLoader" in path.read_bytes())
 
 
 # --- the floor -------------------------------------------------------------------------
@@ -137,12 +158,13 @@ def breakdown(folder: Path) -> None:
         import dl_lint.analysis
         import dl_lint.cli
         import dl_lint.facts.lower
-        from dl_lint import analysis, catalogue, extraction
+        from dl_lint import analysis, catalogue, extraction, relevance
         from dl_lint.facts import lower, store
         from dl_lint.project import Project, modules
 
         list(catalogue.load(catalogue.entries().values()))
     for module, name, part in (
+        (relevance, "relevant", "byte filter"),
         (lower, "parse", "ast.parse"),
         (lower, "walk", "lowering"),
         (lower, "lex", "tokens"),
@@ -174,16 +196,19 @@ def breakdown(folder: Path) -> None:
 # --- turns -----------------------------------------------------------------------------
 
 
-def take_turns(tree: Path, rounds: int) -> dict[str, float]:
+def take_turns(tree: Path, rounds: int, peers: dict[str, list[str]], peer_rounds: int) -> dict[str, float]:
     """Median CPU seconds of each command over a tree."""
     seconds: dict[str, list[float]] = {}
 
     def note(name: str, command: list[str], folder: Path = tree) -> None:
         seconds.setdefault(name, []).append(cpu_seconds(command, folder))
 
-    changed = next(path for path in sorted(tree.rglob("*.py")) if path.is_file() and b"DataLoader" in path.read_bytes())
-    with tempfile.TemporaryDirectory() as empty:
-        (Path(empty) / "pyproject.toml").write_text("[project]\n")
+    changed = first_with_loader(tree)
+    with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as plain:
+        for folder in (empty, plain):
+            (Path(folder) / "pyproject.toml").write_text("[project]\n")
+        (Path(plain) / "plain.py").write_text("print('of no interest')\n")
+        cpu_seconds([*DL_LINT, "--no-cache", "."], tree)  # compiles what is not compiled yet
         for number in range(rounds):
             for cache in (".dl_lint_cache", ".ruff_cache"):
                 shutil.rmtree(tree / cache, ignore_errors=True)
@@ -197,7 +222,10 @@ def take_turns(tree: Path, rounds: int) -> dict[str, float]:
             note("ruff warm", [*RUFF, "."])
             note("no cache, one process", [*DL_LINT, "--no-cache", "--jobs", "1", "."])
             note("start-up", [*DL_LINT, "."], Path(empty))
+            note("plain file", [*DL_LINT, "--no-cache", "."], Path(plain))
             note("bare python", [sys.executable, "-c", "pass"], Path(empty))
+            for name, command in peers.items() if number < peer_rounds else ():
+                note(name, command)
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
@@ -210,45 +238,45 @@ def report(tree: Path, rounds: int, peers: list[str], peer_rounds: int) -> None:
     files, klines = size(tree)
     kept, lines, _ = floor(tree)
     print(f"\n{tree.name}: {files} files, {klines:.1f} KLOC; the byte filter keeps {kept}, {lines / 1000:.1f} KLOC")
-    found = take_turns(tree, rounds)
+    commands = dict(peer.split("=", 1) for peer in peers)
+    by_words = {name: [w.replace("{tree}", str(tree)) for w in shlex.split(line)] for name, line in commands.items()}
+    found = take_turns(tree, rounds, by_words, peer_rounds)
     for name, seconds in found.items():
         print(f"  {name:22} {seconds:7.3f} s {1000 * seconds / klines:8.2f} ms/KLOC")
     print(f"  cold / floor {found['cold'] / found['floor']:.2f}   no cache / floor "
           f"{found['no cache, one process'] / found['floor']:.2f}   warm / ruff warm "
           f"{found['warm'] / found['ruff warm']:.2f}")  # fmt: skip
-    for peer in peers:
-        name, _, command = peer.partition("=")
-        words = [word.replace("{tree}", str(tree)) for word in shlex.split(command)]
-        seconds = statistics.median(cpu_seconds(words, tree) for _ in range(peer_rounds))
-        print(f"  {name:22} {seconds:7.3f} s {1000 * seconds / klines:8.2f} ms/KLOC, "
-              f"{seconds / found['cold']:.0f} times cold")  # fmt: skip
+    for name in by_words:
+        print(f"  {name} / cold {found[name] / found['cold']:.0f}   {name} / warm {found[name] / found['warm']:.0f}")
     sys.stdout.flush()
 
 
 def growth(source: Path, rounds: int) -> None:
-    """Cold and warm over copies of one tree side by side, each a package of its own in one project."""
+    """Cold, warm and one file changed over copies of one tree side by side, each a package in one project."""
     print(f"\ngrowth over copies of {source.name}")
     with tempfile.TemporaryDirectory() as name:
-        for copies in (1, 4, 16):
-            tree = Path(name) / f"x{copies}"
-            for number in range(copies):
-                copy_tree(source, tree / f"copy{number}")
-                (tree / f"copy{number}" / "pyproject.toml").unlink()
-            (tree / "pyproject.toml").write_text("[project]\n")
-            cold, warm = [], []
-            for _ in range(rounds):
+        trees = {copies: Path(name) / f"x{copies}" for copies in (1, 4, 16)}
+        for copies, tree in trees.items():
+            join([source] * copies, tree)
+        seconds: dict[tuple[int, str], list[float]] = {}
+        for number in range(rounds):
+            for copies, tree in trees.items():
                 shutil.rmtree(tree / ".dl_lint_cache", ignore_errors=True)
-                cold.append(cpu_seconds([*DL_LINT, "."], tree))
-                warm.append(cpu_seconds([*DL_LINT, "."], tree))
-            print(
-                f"  {copies:2}x: cold {statistics.median(cold):8.2f} s, warm {statistics.median(warm):7.3f} s",
-                flush=True,
-            )
+                for kind in ("cold", "warm", "one changed"):
+                    if kind == "one changed":
+                        with first_with_loader(tree).open("a") as file:
+                            file.write(f"\n# {number}\n")
+                    seconds.setdefault((copies, kind), []).append(cpu_seconds([*DL_LINT, "."], tree))
+    for kind in ("cold", "warm", "one changed"):
+        found = [statistics.median(seconds[copies, kind]) for copies in trees]
+        shown = ", ".join(f"{copies}x {one:.2f} s" for copies, one in zip(trees, found, strict=True))
+        print(f"  {kind:12} {shown}; {found[1] / found[0]:.2f} and {found[2] / found[0]:.2f} times", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("trees", nargs="*", type=Path)
+    parser.add_argument("--together", metavar="NAME", help="one tree of this name that holds them all")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[])
     parser.add_argument("--peer-rounds", type=int, default=1)
@@ -264,15 +292,20 @@ def main() -> None:
         floor(options.floor)
         return
     with tempfile.TemporaryDirectory() as name:
-        for source in options.trees:
-            tree = Path(name) / source.name
-            copy_tree(source, tree)
+        trees = [Path(name) / (options.together or source.name) for source in options.trees]
+        if options.together:
+            join(options.trees, trees[0])
+            del trees[1:]
+        for number, tree in enumerate(trees):
+            if not options.together:
+                copy_tree(options.trees[number], tree)
             report(tree, options.rounds, options.peer, options.peer_rounds)
         if options.growth:
             growth(options.growth, options.rounds)
-        for source in options.trees if options.breakdown else []:
-            parts = [sys.executable, __file__, "--parts", str(Path(name) / source.name)]  # with nothing imported yet
-            print(subprocess.run(parts, capture_output=True, text=True, check=True).stdout, flush=True)
+        for tree in trees if options.breakdown else []:
+            parts = [sys.executable, __file__, "--parts", str(tree)]  # with nothing imported yet
+            ran = subprocess.run(parts, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+            print(ran.stdout, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from dl_lint import __version__
@@ -27,15 +29,21 @@ CLEAN, FINDINGS, UNCHECKED, INTERRUPTED = 0, 1, 2, 130
 
 
 def run() -> NoReturn:
-    """The console script."""
+    """The console script. Ends the process at once: to free a tree's objects one by one takes a tenth of a run."""
     gc.disable()  # one run makes little garbage in cycles: a fifth of the time saved, no memory lost (timm: 121 MB)
-    sys.exit(main())
+    status = main()
+    with suppress(OSError):  # a full disk, of which main has told
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Lint, and return the exit status: 0 clean, 1 findings, 2 something could not be checked, 130 interrupted."""
     if (sys.argv[1:] if argv is None else list(argv))[:1] == ["server"]:
         return _serve(list(sys.argv[2:] if argv is None else argv[1:]))
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a path may hold what the terminal cannot show
@@ -47,12 +55,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
-    except Exception:  # Python would exit with 1, which says that there are findings
+    except Exception as error:  # Python would exit with 1, which says that there are findings
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            sys.stderr.write(f"dl-lint: error: cannot write what there is to say: {error.strerror}\n")
+            return UNCHECKED
         import traceback
 
         sys.stderr.write(f"{traceback.format_exc()}dl-lint: error: this is a fault of dl-lint, please report it\n")
         return UNCHECKED
     return status
+
+
+def _open_what_is_closed() -> None:
+    """A shell may start the command without these streams (``>&-``): what is written there is lost, as with others."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
 
 
 def _serve(arguments: Sequence[str]) -> int:

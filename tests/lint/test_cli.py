@@ -220,6 +220,23 @@ def test_a_fault_of_ours_is_not_taken_for_findings(project: Project, monkeypatch
     )
 
 
+@pytest.mark.parametrize(
+    ("redirection", "status", "said"),
+    [
+        (">&-", 1, ""),
+        ("2>&- >/dev/null", 1, ""),
+        (">/dev/full", 2, "dl-lint: error: cannot write what there is to say: No space left on device\n"),
+    ],
+)
+def test_a_stream_that_cannot_be_written_to_is_no_fault_of_ours(
+    redirection: str, status: int, said: str, project: Project, faulty: str
+) -> None:
+    project.write({f"data{number}.py": faulty for number in range(20)})
+    shell = f"{sys.executable} -m dl_lint {redirection}"
+    done = subprocess.run(shell, shell=True, cwd=project.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)
+
+
 def test_a_reader_that_leaves_early_is_no_error(project: Project, faulty: str) -> None:
     project.write({f"data{number}.py": faulty for number in range(200)})
     shell = f"{sys.executable} -m dl_lint | head -1"
