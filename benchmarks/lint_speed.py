@@ -1,7 +1,7 @@
 """What a run of dl-lint costs in CPU seconds (user and system, children included), beside what it could cost.
 
     python benchmarks/lint_speed.py TREE... [--together NAME] [--rounds 5] [--growth TREE] [--breakdown]
-        [--peer 'TorchFix=torchfix --select ALL {tree}'] [--peer-rounds 1]
+        [--peer 'TorchFix=torchfix --select ALL {tree}'] [--peer-rounds 1] [--peer-share 1]
 
 The commands take turns, and the median of the rounds is shown, so that other load hits all of them alike. Trees are
 copied, Python files only, so nothing is written into them; ``--together`` puts them side by side into one. Modules are
@@ -10,14 +10,14 @@ kept compiled, as pip leaves them.
 * floor: byte filter, ``libcst.parse_module`` and one walk over the semantic fields of the files that the filter keeps;
 * cold: no cache yet, and one is written; warm: the same again; one changed: one surviving file has a new comment;
 * start-up: in a folder without Python files; plain file: over one that the byte filter drops, never seen before;
-* ruff: ``ruff check`` with a cache, and a second time; peers take their turn in the first rounds;
-* growth: over 1, 4 and 16 copies of one tree, no two files alike.
+* ruff: ``ruff check`` with a cache, and a second time; peers take their turn in the first rounds, over every Nth file
+  (``--peer-share``), since they take minutes and look at each file alone: what they take is compared per 1,000 lines;
+* growth: over 1, 4 and 16 copies of one tree, no two files alike; breakdown: see ``lint_parts.py``.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import shlex
 import shutil
@@ -25,14 +25,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 DL_LINT = [sys.executable, "-m", "dl_lint", "--output-format", "concise"]
 RUFF = [shutil.which("ruff") or "ruff", "check", "--output-format", "concise"]
@@ -115,88 +110,35 @@ def floor(folder: Path) -> tuple[int, int, int]:
     return kept, lines, nodes
 
 
-# --- where the time goes ---------------------------------------------------------------
+# --- peers ------------------------------------------------------------------------------
 
 
-@dataclass
-class Clock:
-    """CPU seconds by part; what runs inside of another part counts for the inner one only."""
+@dataclass(frozen=True)
+class Peers:
+    """Other linters: their commands by name, the tree that they read, and in how many rounds they do."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
-    _running: list[str] = field(default_factory=list)
-    _since: float = field(default_factory=time.process_time)
-
-    def _switch(self) -> None:
-        now = time.process_time()
-        part = self._running[-1] if self._running else "rest"
-        self.seconds[part] = self.seconds.get(part, 0) + now - self._since
-        self._since = now
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        self._switch()
-        self._running.append(name)
-        try:
-            yield
-        finally:
-            self._switch()
-            self._running.pop()
-
-    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arguments: Any, **keywords: Any) -> Any:
-            with self.part(name):
-                return function(*arguments, **keywords)
-
-        return run
+    commands: dict[str, str]
+    tree: Path
+    rounds: int
 
 
-def breakdown(folder: Path) -> None:
-    """One cold run in this process, part by part."""
-    gc.disable()  # as the command does
-    clock = Clock()
-    with clock.part("import"):
-        import dl_lint.analysis
-        import dl_lint.cli
-        import dl_lint.facts.lower
-        from dl_lint import analysis, catalogue, extraction, relevance
-        from dl_lint.facts import lower, store
-        from dl_lint.project import Project, modules
-
-        list(catalogue.load(catalogue.entries().values()))
-    for module, name, part in (
-        (relevance, "relevant", "byte filter"),
-        (lower, "parse", "ast.parse"),
-        (lower, "walk", "lowering"),
-        (lower, "lex", "tokens"),
-        (lower, "nested_too_deeply", "tokens"),
-        (extraction, "read", "facts, rest"),
-        (store, "encode", "facts to JSON"),
-        (modules, "index_file", "index of scopes"),
-        (Project, "load", "linking"),
-        (analysis.Analysis, "_run_rules", "rules"),
-    ):
-        vars_ = vars(module)
-        made = vars_[name]
-        if isinstance(made, classmethod):
-            setattr(module, name, classmethod(clock.timed(part, made.__func__)))
-        else:
-            setattr(module, name, clock.timed(part, made))
-    os.chdir(folder)
-    shutil.rmtree(folder / ".dl_lint_cache", ignore_errors=True)
-    stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: PTH123, SIM115
-    with clock.part("files, cache, output"):
-        dl_lint.cli.main(["--jobs", "1"])
-    sys.stdout = stdout
-    total = sum(clock.seconds.values())
-    print(f"\n{folder.name}: {total:.2f} s in one process")
-    for part, seconds in sorted(clock.seconds.items(), key=lambda item: -item[1]):
-        print(f"  {part:24} {seconds:7.2f} s {100 * seconds / total:5.1f} %")
+def peers_over(tree: Path, options: argparse.Namespace) -> Peers:
+    """Every Nth file of the tree for the peers, beside the tree."""
+    commands = dict(peer.split("=", 1) for peer in options.peer)
+    share = tree
+    if commands and options.peer_share > 1:
+        share = tree.parent / f"{tree.name}_share"
+        for path in sorted(path for path in tree.rglob("*.py") if path.is_file())[:: options.peer_share]:
+            copy = share / path.relative_to(tree)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    return Peers(commands, share, options.peer_rounds)
 
 
 # --- turns -----------------------------------------------------------------------------
 
 
-def take_turns(tree: Path, rounds: int, peers: dict[str, list[str]], peer_rounds: int) -> dict[str, float]:
+def take_turns(tree: Path, rounds: int, peers: Peers) -> dict[str, float]:
     """Median CPU seconds of each command over a tree."""
     seconds: dict[str, list[float]] = {}
 
@@ -224,8 +166,8 @@ def take_turns(tree: Path, rounds: int, peers: dict[str, list[str]], peer_rounds
             note("start-up", [*DL_LINT, "."], Path(empty))
             note("plain file", [*DL_LINT, "--no-cache", "."], Path(plain))
             note("bare python", [sys.executable, "-c", "pass"], Path(empty))
-            for name, command in peers.items() if number < peer_rounds else ():
-                note(name, command)
+            for name, command in peers.commands.items() if number < peers.rounds else ():
+                note(name, [word.replace("{tree}", str(peers.tree)) for word in shlex.split(command)], peers.tree)
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
@@ -234,20 +176,24 @@ def size(tree: Path) -> tuple[int, float]:
     return len(files), sum(path.read_bytes().count(b"\n") for path in files) / 1000
 
 
-def report(tree: Path, rounds: int, peers: list[str], peer_rounds: int) -> None:
+def report(tree: Path, rounds: int, peers: Peers) -> None:
     files, klines = size(tree)
     kept, lines, _ = floor(tree)
     print(f"\n{tree.name}: {files} files, {klines:.1f} KLOC; the byte filter keeps {kept}, {lines / 1000:.1f} KLOC")
-    commands = dict(peer.split("=", 1) for peer in peers)
-    by_words = {name: [w.replace("{tree}", str(tree)) for w in shlex.split(line)] for name, line in commands.items()}
-    found = take_turns(tree, rounds, by_words, peer_rounds)
+    found = take_turns(tree, rounds, peers)
+    per_kline = {name: 1000 * seconds / klines for name, seconds in found.items()}
+    if peers.commands:
+        files, klines = size(peers.tree)
+        print(f"  peers read {files} files of these, {klines:.1f} KLOC")
+        per_kline |= {name: 1000 * found[name] / klines for name in peers.commands}
     for name, seconds in found.items():
-        print(f"  {name:22} {seconds:7.3f} s {1000 * seconds / klines:8.2f} ms/KLOC")
+        print(f"  {name:22} {seconds:7.3f} s {per_kline[name]:8.2f} ms/KLOC")
     print(f"  cold / floor {found['cold'] / found['floor']:.2f}   no cache / floor "
           f"{found['no cache, one process'] / found['floor']:.2f}   warm / ruff warm "
           f"{found['warm'] / found['ruff warm']:.2f}")  # fmt: skip
-    for name in by_words:
-        print(f"  {name} / cold {found[name] / found['cold']:.0f}   {name} / warm {found[name] / found['warm']:.0f}")
+    for name in peers.commands:
+        mine = ", ".join(f"{per_kline[name] / per_kline[own]:.0f} x {own}" for own in ("cold", "warm", "floor"))
+        print(f"  {name} per 1,000 lines: {mine}")
     sys.stdout.flush()
 
 
@@ -280,14 +226,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[])
     parser.add_argument("--peer-rounds", type=int, default=1)
+    parser.add_argument("--peer-share", type=int, default=1, metavar="N", help="peers read every Nth file")
     parser.add_argument("--growth", type=Path)
     parser.add_argument("--breakdown", action="store_true")
     parser.add_argument("--floor", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--parts", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.parts:
-        breakdown(options.parts)
-        return
     if options.floor:
         floor(options.floor)
         return
@@ -299,11 +242,11 @@ def main() -> None:
         for number, tree in enumerate(trees):
             if not options.together:
                 copy_tree(options.trees[number], tree)
-            report(tree, options.rounds, options.peer, options.peer_rounds)
+            report(tree, options.rounds, peers_over(tree, options))
         if options.growth:
             growth(options.growth, options.rounds)
         for tree in trees if options.breakdown else []:
-            parts = [sys.executable, __file__, "--parts", str(tree)]  # with nothing imported yet
+            parts = [sys.executable, str(Path(__file__).with_name("lint_parts.py")), str(tree)]
             ran = subprocess.run(parts, env=ENVIRONMENT, capture_output=True, text=True, check=True)
             print(ran.stdout, flush=True)
 
