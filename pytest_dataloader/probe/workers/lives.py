@@ -69,7 +69,7 @@ class Lives:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="dl-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"dl-{os.getpid()}-"))
     try:
         yield folder
     finally:

@@ -43,7 +43,8 @@ def test_a_twin_is_not_accused(name: str) -> None:
 def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
     seen = measure(DataLoader(Stream(sharded=False), 8, num_workers=2, multiprocessing_context=method), setting=QUICK)
     assert [fault.kind for fault in seen.faults] == ["unsharded"]
-    seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=QUICK)
+    patient = Setting(seconds=60, bench=True)  # it ends once all samples were read
+    seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=patient)
     assert (judge(seen).outcome, seen.compared) == ("passed", SIZE)
 
 

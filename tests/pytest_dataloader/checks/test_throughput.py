@@ -196,7 +196,8 @@ def test_no_loader_is_seen_faster_than_it_can_be(make: Any, workers: int) -> Non
     assert seen.seconds_to_first_batch > 0
     assert seen.windows > 0
     assert judge(seen, min_samples_per_second=able / 0.8).outcome in ("failed", "inconclusive")
-    assert judge(seen, min_samples_per_second=able / 10).outcome == "passed"
+    kept = judge(seen, min_samples_per_second=able / 10)
+    assert kept.outcome == "passed" or (kept.outcome == "inconclusive" and seen.quietness.disturbances), kept.reason
 
 
 def test_a_clear_answer_ends_the_measuring() -> None:

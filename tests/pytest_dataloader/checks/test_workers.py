@@ -178,7 +178,7 @@ def nothing_is_left() -> Iterator[None]:
             *(f"descriptor {number}" for number in range(descriptors)),
             *(line.split(maxsplit=5)[5] for line in maps if "/torch_" in line),
             *(str(child.pid) for child in psutil.Process().children() if not _is_helper(child)),
-            *(path.name for path in Path(tempfile.gettempdir()).glob("dl-*") if path.owner()),
+            *(path.name for path in Path(tempfile.gettempdir()).glob(f"dl-{os.getpid()}-*")),
             *(thread.name for thread in threading.enumerate() if thread.name != "QueueFeederThread"),
         }
 
