@@ -112,16 +112,21 @@ def watch(loader: Any, found: Diagnosis, *, seconds: float, readers: Sequence[sm
     if loader.num_workers == 0:
         return NOT_WATCHED
     with borrow(loader) as borrowed:
+        came = 0
         try:
             borrowed.begin_epoch()
+            if not borrowed.workers:  # where __iter__ is a generator, they start with the first batch
+                came, _ = borrowed.pull(1)
         except Exception as error:  # whatever the user's code raises as workers start
             return Watched(partly=(f"no epoch could be watched: {_first_line(error)}",))
         workers = borrowed.workers
+        if not workers:
+            return Watched(partly=("no worker could be watched: this loader makes none of torch's iterators",))
         pids = {PARENT: os.getpid()} | {number: int(worker.pid or 0) for number, worker in enumerate(workers)}
-        reader, withheld = smaps.first_that_reads(pids.get(0, os.getpid()), tuple(readers))
-        if reader is None or not workers:
+        reader, withheld = smaps.first_that_reads(pids[0], tuple(readers))
+        if reader is None:
             return Watched(partly=(f"no worker could be watched: {'; '.join(withheld)}",))
-        return _Watcher(reader, pids, max(_LEAST_SECONDS, seconds)).run(borrowed, _batches_in(loader), found)
+        return _Watcher(reader, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader), found)
 
 
 def _batches_in(loader: Any) -> int:
@@ -134,14 +139,14 @@ def _batches_in(loader: Any) -> int:
 
 
 class _Watcher:
-    def __init__(self, reader: smaps.Reader, pids: dict[int, int], seconds: float) -> None:
+    def __init__(self, reader: smaps.Reader, pids: dict[int, int], seconds: float, batches: int) -> None:
         self.reader = reader
         self.pids = pids
         self.started = time.monotonic()
         self.deadline = self.started + seconds
         self.curve: list[Point] = []
         self.spent = 0.0
-        self.batches = 0
+        self.batches = batches
         self.error = ""
 
     def run(self, borrowed: Borrowed, total: int, found: Diagnosis) -> Watched:

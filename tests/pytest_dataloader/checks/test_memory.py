@@ -409,6 +409,17 @@ def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     assert "worker 0: private memory +" in memory.judge(seen).reason
 
 
+def test_bench_watches_workers_that_start_with_the_first_batch() -> None:
+    class OwnLoop(DataLoader[Any]):
+        def __iter__(self) -> Any:
+            yield from super().__iter__()
+
+    loader = OwnLoop(Rows(length, rows=names()), batch_size=8, num_workers=2, multiprocessing_context="fork")
+    seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+    assert {worker.worker for worker in seen.worker_growth} == {0, 1}
+    assert seen.epoch_seen == 1.0
+
+
 def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
     def in_workers_only(self: Any, at: int) -> int:
         if multiprocessing.parent_process() is None:
