@@ -1,10 +1,12 @@
 """Feeds dl-lint code that nobody wrote for it, and counts crashes, of which there must be none.
 
-    python benchmarks/lint_fuzz.py [--generated 300] [--mutated 600] [FOLDER...]
+    python benchmarks/lint_fuzz.py [--generated 300] [--mutated 600] [--no-odd] [FOLDER...]
 
 * generated: sources by hypothesmith, which writes whatever Python's grammar allows, held to the reading of facts;
 * mutated: the cases of all rules with lines dropped, doubled, swapped, indented and cut, run through every rule, with
   all fixes made;
+* odd: the same cases with byte order marks, other line ends, encodings, form feeds and the like; where such a file is
+  Python, its fixes must be those of the plain one, to the byte;
 * folders (default: the standard library and site-packages): every file is read; then every rule runs over each folder,
   and all fixes, unsafe ones too, are made in memory. What they give must parse where the file did.
 
@@ -15,6 +17,7 @@ with a reason is none.
 from __future__ import annotations
 
 import argparse
+import codecs
 import random
 import shutil
 import sys
@@ -34,9 +37,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Mapping
 
 RULES = catalogue.entries()
+BESIDE = {"__pycache__", "site-packages"}
 CASES = Path(__file__).parents[1] / "tests" / "lint" / "cases"
 
 
@@ -71,6 +75,11 @@ def read_all(paths: list[str], jobs: int) -> Counter[str]:
 
 def lint_and_mend(folder: str, jobs: int) -> Counter[str]:
     """All rules over a folder, and all their fixes."""
+    return mend_all(folder, jobs)[1]
+
+
+def mend_all(folder: str, jobs: int) -> tuple[Mapping[str, bytes], Counter[str]]:
+    """What the files hold after all fixes, by path, and what happened."""
     counts: Counter[str] = Counter()
     wishes = Wishes(paths=(folder,), select=("ALL",), cache=False, jobs=jobs)
     session = Session(wishes, RULES)
@@ -86,7 +95,7 @@ def lint_and_mend(folder: str, jobs: int) -> Counter[str]:
         counts["files mended"] += 1
         if not file.path.endswith(".ipynb") and parses(before) and not parses(after):
             counts[f"CRASH {file.path} does not parse after its fixes"] += 1
-    return counts
+    return outcome.tree.data, counts
 
 
 def mutated(text: str, chance: random.Random) -> str:
@@ -110,6 +119,56 @@ def mutated(text: str, chance: random.Random) -> str:
                 lines[at] = lines[at].replace("self", "cls").replace("=", ":=", 1)
         lines = lines or [""]
     return "\n".join(lines)
+
+
+ODD: dict[str, Callable[[bytes], bytes]] = {
+    "byte order mark": lambda data: codecs.BOM_UTF8 + data,
+    "CRLF": lambda data: data.replace(b"\n", b"\r\n"),
+    "CR": lambda data: data.replace(b"\n", b"\r"),
+    "form feeds": lambda data: data.replace(b"\nclass ", b"\n\fclass ").replace(b"\ndef ", b"\n\fdef "),
+    "Latin-1": lambda data: b"# coding: latin-1\n# \xe4\n" + data.decode().encode("ascii", "backslashreplace"),
+    "tabs": lambda data: data.replace(b"    ", b"\t"),
+    "blanks at line ends": lambda data: data.replace(b":\n", b":  \t\n"),
+    "wide characters": lambda data: (
+        "# \N{MATHEMATICAL SCRIPT CAPITAL X} \N{CJK UNIFIED IDEOGRAPH-8A9E}\n".encode() + data
+    ),
+}
+"""What Python reads as it reads the plain file, so that the same must be mended."""
+
+BROKEN: dict[str, Callable[[bytes], bytes]] = {
+    "UTF-16": lambda data: data.decode().encode("utf-16"),
+    "NUL": lambda data: data + b"\0",
+    "no text": lambda data: data + b"\xff\xfe",
+    "unknown encoding": lambda data: b"# coding: klingon\n" + data,
+    "open bracket": lambda data: data + b"(" * 300,
+    "backslash at the end": lambda data: data.rstrip() + b"\\",
+    "cut in the middle": lambda data: data[: len(data) // 2],
+    "nothing": lambda _: b"",
+}
+
+
+def lint_odd(jobs: int, cases: list[Path]) -> Counter[str]:
+    """All rules and fixes over the cases in each odd form, one folder a form."""
+    counts: Counter[str] = Counter()
+    plain = {case.name: case.read_bytes() for case in cases}
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        forms = {"plain": bytes, **ODD, **BROKEN}
+        for form, change in forms.items():
+            folder = top / form.replace(" ", "_")
+            folder.mkdir()
+            for case, data in plain.items():
+                (folder / case).write_bytes(change(data))
+        mended, counts = mend_all(str(top / "plain"), jobs)
+        for form, change in [*ODD.items(), *BROKEN.items()]:
+            folder = top / form.replace(" ", "_")
+            odd, found = mend_all(str(folder), jobs)
+            counts += found
+            if form in ODD:
+                for case in plain:
+                    if odd[str(folder / case)] != change(mended[str(top / "plain" / case)]):
+                        counts[f"CRASH {case} with {form} is not mended as without"] += 1
+    return counts
 
 
 def lint_mutated(number: int, jobs: int, seed: int) -> Counter[str]:
@@ -142,12 +201,12 @@ def read_generated(number: int) -> Counter[str]:
     return counts
 
 
-def python_files(folders: Iterable[str]) -> list[str]:
+def python_files(folder: str) -> list[str]:
+    """Those of the standard library without the packages that lie in it."""
     return sorted(
         str(path)
-        for folder in folders
         for path in Path(folder).rglob("*.py")
-        if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts
+        if path.is_file() and not path.is_symlink() and not BESIDE & set(path.relative_to(folder).parts)
     )
 
 
@@ -156,6 +215,7 @@ def main() -> int:
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--generated", type=int, default=300)
     parser.add_argument("--mutated", type=int, default=600)
+    parser.add_argument("--odd", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -173,8 +233,12 @@ def main() -> int:
         tell(f"{options.generated} generated sources", read_generated(options.generated))
     if options.mutated:
         tell(f"{options.mutated} mutated cases", lint_mutated(options.mutated, options.jobs, options.seed))
+    if options.odd:
+        cases = sorted(CASES.glob("*.py"))
+        forms = 1 + len(ODD) + len(BROKEN)
+        tell(f"{len(cases)} cases in {forms} forms", lint_odd(options.jobs, cases))
     for folder in folders:
-        files = python_files([folder])
+        files = python_files(folder)
         tell(f"{len(files)} files read under {folder}", read_all(files, options.jobs))
         with tempfile.TemporaryDirectory() as name:  # where no .gitignore above leaves it out
             copied = Path(name) / "all"

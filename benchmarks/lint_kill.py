@@ -2,9 +2,10 @@
 
     python benchmarks/lint_kill.py [--kills 50] [--files 40]
 
-Each round starts from the same files without a cache and kills the run: every other one somewhere between its start and
-the time that an undisturbed run takes, the rest after the first temporary file was seen. It demands: every file is as
-before or as mended, the next run ends well and mends them all, and no temporary file is left beside them.
+Each round starts from the same files without a cache and kills the run, in turn: somewhere between its start and the
+time that an undisturbed run takes, while it writes its cache, and while it writes the mended files. It demands: every
+file is as before or as mended, every record of the cache is whole, the next run ends well and mends them all, and no
+temporary file is left beside them. (Those left in the cache are swept when they are ten minutes old.)
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from dl_lint.cache import FOLDER, digest
 
 FAULTY = """\
 from torch.utils.data import DataLoader
@@ -39,11 +42,29 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def until_it_keeps(process: subprocess.Popen[bytes], folder: Path) -> float:
+    """The moment at which the cache has its first record, or the process was gone."""
+    facts = folder / FOLDER / "facts"
+    while process.poll() is None and not (facts.is_dir() and any(os.scandir(facts))):
+        time.sleep(0.0005)
+    return time.monotonic()
+
+
 def until_it_writes(process: subprocess.Popen[bytes], folder: Path) -> float:
     """The moment at which the first temporary file was seen, or the process was gone."""
     while process.poll() is None and not any(entry.name.startswith(".dl-lint-") for entry in os.scandir(folder)):
         time.sleep(0.0005)
     return time.monotonic()
+
+
+def damaged_records(folder: Path) -> list[str]:
+    """Records of the cache whose checksum is not that of what follows."""
+    found = []
+    for path in (folder / FOLDER).rglob("*.json"):
+        checksum, _, body = path.read_bytes().partition(b"\n")
+        if checksum.decode("ascii", "replace") != digest(body):
+            found.append(path.name)
+    return found
 
 
 def state(folder: Path, files: int) -> list[str]:
@@ -62,9 +83,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    counts = {"before any write": 0, "between writes": 0, "after all writes": 0}
-    bad, kills, strays = 0, 0, 0
-    longest = writing = 0.0
+    counts = {"before any file was mended": 0, "between files": 0, "after all": 0}
+    bad, kills, strays, in_cache, half_kept = 0, 0, 0, 0, 0
+    longest = keeping = writing = 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").write_text("[project]\n")
@@ -74,14 +95,18 @@ def main() -> int:
             began = time.monotonic()
             process = start(folder)
             if not longest:
+                keeps = until_it_keeps(process, folder)
                 writes = until_it_writes(process, folder)
                 process.communicate()
-                longest, writing = time.monotonic() - began, time.monotonic() - writes
+                longest, keeping, writing = time.monotonic() - began, writes - keeps, time.monotonic() - writes
                 continue
-            if kills % 2:  # every other one in the midst of its writes
-                deadline = until_it_writes(process, folder) + writing * chance.random()
-            else:
-                deadline = began + longest * chance.uniform(0.1, 1.0)
+            match kills % 3:
+                case 0:
+                    deadline = began + longest * chance.uniform(0.1, 1.0)
+                case 1:
+                    deadline = until_it_keeps(process, folder) + keeping * chance.random()
+                case _:
+                    deadline = until_it_writes(process, folder) + writing * chance.random()
             while time.monotonic() < deadline and process.poll() is None:
                 time.sleep(0.0005)
             if process.poll() is not None:
@@ -91,17 +116,22 @@ def main() -> int:
             process.communicate()
             kills += 1
             seen = state(folder, options.files)
-            kind = "before any write" if set(seen) == {"old"} else "after all writes" if set(seen) == {"new"} else ""
-            counts[kind or "between writes"] += 1
+            before, between, after = counts
+            counts[before if set(seen) == {"old"} else after if set(seen) == {"new"} else between] += 1
             strays += len(list(folder.glob(".dl-lint-*")))
+            kept = len(list((folder / FOLDER / "facts").glob("*.json")))
+            half_kept += 0 < kept < options.files
+            in_cache += len(list((folder / FOLDER).rglob("*.tmp")))
+            damaged = damaged_records(folder)
             again = start(folder)
             _, said = again.communicate()
             right = again.returncode == 0 and not said and set(state(folder, options.files)) == {"new"}
             clean = not list(folder.glob(".dl-lint-*"))
-            if "damaged" in seen or not right or not clean:
+            if "damaged" in seen or damaged or not right or not clean:
                 bad += 1
-                print("BAD", seen, again.returncode, said.decode(), sorted(folder.iterdir()))
-    print(f"{kills} kills: {counts}; temporary files left by them, and swept by the next run: {strays}; bad: {bad}")
+                print("BAD", seen, damaged, again.returncode, said.decode(), sorted(folder.iterdir()))
+    print(f"{kills} kills: {counts}; {half_kept} with some facts in the cache and not all")
+    print(f"temporary files beside the code, swept by the next run: {strays}; in the cache: {in_cache}; bad: {bad}")
     return 1 if bad else 0
 
 

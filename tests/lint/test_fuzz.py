@@ -27,6 +27,22 @@ def test_broken_cases_go_through_every_rule_and_fix(fuzz: dict[str, Any]) -> Non
     assert counts["fixes"] > 0
 
 
+def test_odd_forms_of_a_case_are_mended_as_the_plain_one(fuzz: dict[str, Any]) -> None:
+    cases = [fuzz["CASES"] / f"{name}.py" for name in ("ignored_pin_memory_device", "empty_cache_in_batch_loop")]
+    counts = fuzz["lint_odd"](1, cases)
+    assert crashes(counts) == []
+    assert counts["files mended"] >= 1 + len(fuzz["ODD"])
+
+
+def test_a_fix_that_an_odd_form_alters_would_be_seen(
+    fuzz: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = tmp_path / "case.py"
+    case.write_bytes((fuzz["CASES"] / "ignored_pin_memory_device.py").read_bytes())
+    monkeypatch.setitem(fuzz["ODD"], "CRLF", lambda data: data.replace(b", pin_memory_device", b" , pin_memory_device"))
+    assert "CRASH case.py with CRLF is not mended as without" in crashes(fuzz["lint_odd"](1, [case]))
+
+
 def test_a_crash_would_be_seen(fuzz: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dl_lint.project import Project
 
