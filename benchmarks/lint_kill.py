@@ -42,11 +42,11 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def until_it_keeps(process: subprocess.Popen[bytes], folder: Path) -> float:
-    """The moment at which the cache has its first record, or the process was gone."""
+def until_it_keeps(process: subprocess.Popen[bytes], folder: Path, number: int) -> float:
+    """The moment at which the cache has so many records of files, or the process was gone."""
     facts = folder / FOLDER / "facts"
-    while process.poll() is None and not (facts.is_dir() and any(os.scandir(facts))):
-        time.sleep(0.0005)
+    while process.poll() is None and not (facts.is_dir() and len([*os.scandir(facts)]) >= number):
+        time.sleep(0.0002)
     return time.monotonic()
 
 
@@ -85,7 +85,7 @@ def main() -> int:
     chance = random.Random(options.seed)
     counts = {"before any file was mended": 0, "between files": 0, "after all": 0}
     bad, kills, strays, in_cache, half_kept = 0, 0, 0, 0, 0
-    longest = keeping = writing = 0.0
+    longest = writing = 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").write_text("[project]\n")
@@ -95,16 +95,15 @@ def main() -> int:
             began = time.monotonic()
             process = start(folder)
             if not longest:
-                keeps = until_it_keeps(process, folder)
                 writes = until_it_writes(process, folder)
                 process.communicate()
-                longest, keeping, writing = time.monotonic() - began, writes - keeps, time.monotonic() - writes
+                longest, writing = time.monotonic() - began, time.monotonic() - writes
                 continue
             match kills % 3:
                 case 0:
                     deadline = began + longest * chance.uniform(0.1, 1.0)
                 case 1:
-                    deadline = until_it_keeps(process, folder) + keeping * chance.random()
+                    deadline = until_it_keeps(process, folder, chance.randrange(1, options.files))
                 case _:
                     deadline = until_it_writes(process, folder) + writing * chance.random()
             while time.monotonic() < deadline and process.poll() is None:
