@@ -175,7 +175,7 @@ def _binary(ev: Evaluator, expr: t.BinOp) -> Value:
     left, right = ev.symbolic(expr.left), ev.symbolic(expr.right)
     for one in (left, right):
         if isinstance(one, CpuCount):
-            return CpuCount(one.call, capped=one.capped or expr.op in ("//", "/", "%"))
+            return CpuCount(one.call, capped=one.capped)
     if isinstance(left, Const) and isinstance(right, Const) and expr.op in _ARITHMETIC:
         return _computed(expr.op, left, right)
     if isinstance(left, Collection) and expr.op == "+":

@@ -117,6 +117,10 @@ class Project:
         """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""
         return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files)
 
+    def is_installable(self, near: t.Node) -> bool:
+        """Whether the file of ``near`` is part of something that pip installs."""
+        return self._tokens.is_installable(self.evaluator.sites[near].scope.file)
+
     def are_near(self, one: t.Node, other: t.Node) -> bool:
         """Whether two nodes stand in the same sub-project."""
         return self._tokens.are_near(self.evaluator.sites[one].scope.file, self.evaluator.sites[other].scope.file)

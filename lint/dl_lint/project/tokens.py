@@ -16,6 +16,8 @@ MARKS = frozenset(
 )
 """Files that stand at the top of a project inside a repository."""
 
+INSTALLABLE = ("setup.py", "setup.cfg", "pyproject.toml")
+
 MOST_FILES = 5_000
 
 
@@ -40,6 +42,15 @@ class Tokens:
 
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
         return one is other or self._top(one) == self._top(other)
+
+    def is_installable(self, file: FileIndex) -> bool:
+        """Whether a folder above ``file`` says how to install it."""
+        folder = os.path.dirname(self.files.keys[file])
+        while not any(os.path.exists(os.path.join(folder, name)) for name in INSTALLABLE):
+            if folder == self.files.root or not folder.startswith(self.files.root):
+                return False
+            folder = os.path.dirname(folder)
+        return True
 
     def _top(self, file: FileIndex) -> str:
         if file not in self._tops:

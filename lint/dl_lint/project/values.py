@@ -79,7 +79,7 @@ class Number(Value):
 
 @_value
 class CpuCount(Value):
-    """The host's CPU count, called at ``call``; ``capped`` when a minimum or a quotient was taken of it."""
+    """The host's CPU count, called at ``call``; ``capped`` when a minimum was taken of it."""
 
     call: Call
     capped: bool = False

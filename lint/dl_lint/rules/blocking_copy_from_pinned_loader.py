@@ -74,7 +74,9 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        if loader is None or _is_of_another_kind(project, transfer) or not delays(project, transfer):
+        if loader is None or _is_of_another_kind(project, transfer) or _is_for_old_torch(project, transfer):
+            continue
+        if not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
         yield Finding(
@@ -108,6 +110,21 @@ def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
             case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
                 kinds = alternatives(project.value(kind))
                 return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
+            case _:
+                continue
+    return False
+
+
+def _is_for_old_torch(project: Project, transfer: Transfer) -> bool:
+    """Whether a test keeps the copy to torch 0.x, in ``if torch_ver == "0.3"``: ``non_blocking`` came with 0.4."""
+    for test, outcome in project.tests_around(transfer.call):
+        match test:
+            case t.Compare(left=left, ops=("==",), comparators=(t.Constant(value=str() as version),)) if outcome:
+                if version.startswith("0.") and "ver" in (dotted(left) or "").lower():
+                    return True
+            case t.Call(func=t.Attribute(value=tested, attr="startswith"), args=(t.Constant(value=str() as version),)):
+                if outcome and version.startswith("0.") and "ver" in (dotted(tested) or "").lower():
+                    return True
             case _:
                 continue
     return False

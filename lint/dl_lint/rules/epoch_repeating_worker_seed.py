@@ -14,6 +14,9 @@ Workers start anew for every epoch, and the function with them: each epoch repea
 the word of numpy's state so does every run and every rank, whatever the user's seed. torch seeds `random`, numpy and
 torch itself in each worker, differently by worker and epoch.
 
+Where all loaders whose workers run it are for evaluation this is **advice**: draws that are the same each time cost no
+augmentation there, and may be meant.
+
 ## Example
 
 ```python
@@ -51,6 +54,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.project import alternatives, seeding, workers
+from dl_lint.project.purpose import purpose
 from dl_lint.project.values import Instance
 from dl_lint.rule import Finding, Related, rule
 
@@ -67,9 +71,10 @@ _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by
 
 @rule("DL404", severity="bug")
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    found: dict[t.Call, Finding] = {}
     for seeded, loader, drawing in (*_at_start(project), *_at_first_sample(project)):
-        if seeded.call in seen or project.workers(loader) == "none":
+        known = found.get(seeded.call)
+        if (known is not None and not known.advice) or project.workers(loader) == "none":
             continue
         if "state" in seeded.origins and "base" not in seeded.origins:
             if project.hints.supports_before(1, 9):
@@ -84,9 +89,12 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
             message += f"random numbers of the first (drawn at {place.path}:{place.span[0]})"
         else:
             continue
-        seen.add(seeded.call)
-        related = Related(project.place(loader.call), "the workers of this loader run it")
-        yield Finding(project.place(seeded.call), message, _REMEDY, (related,))
+        evaluates = purpose(project, loader) == "evaluation"
+        if known is None or not evaluates:
+            related = Related(project.place(loader.call), "the workers of this loader run it")
+            place = project.place(seeded.call)
+            found[seeded.call] = Finding(place, message, _REMEDY, (related,), advice=evaluates)
+    yield from found.values()
 
 
 def _repeats(project: Project, seeded: Seeding, loader: Loader) -> bool:

@@ -12,6 +12,9 @@ goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use
 from Python 3.13 `os.process_cpu_count()` works on all systems. None of them knows a container's CPU quota (`cpu.max`),
 so a number that was measured for the job is better still.
 
+The smaller of the count and another number, `min(os.cpu_count(), 8)`, is **advice**: no more workers start than were
+asked for, which is too many only where the process may use fewer CPUs than that.
+
 ## Example
 
 ```python
@@ -73,6 +76,7 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 "`os.process_cpu_count()` works on all), or pass a number that was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
+                advice=count.capped,
             )
 
 

@@ -10,6 +10,8 @@ Under fork workers inherit the dataset. Under spawn (macOS, Windows) and forkser
 pickled, and starting them fails with `Can't pickle local object`. A `torch.Generator` does pickle, and then the worker
 dies with `unable to resize file`.
 
+In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**.
+
 ## Example
 ```python
 import torch
@@ -41,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, pickling, scripts, workers
+from dl_lint.project import alternatives, pickling, scripts, unused, workers
 from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
@@ -75,7 +77,8 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
                             "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
                         )
                         related = (Related(project.place(variant.call), "this loader"),)
-                        yield Finding(project.place(obstacle.node), message, REMEDY, related)
+                        place, idle = project.place(obstacle.node), unused.is_unused(project, variant.call)
+                        yield Finding(place, message, REMEDY, related, advice=idle)
 
 
 def _pickles(project: Project, loader: Loader) -> bool:

@@ -448,3 +448,18 @@ def one_and_all(model, dataset):
         break
     for images, _ in loader:
         model(on_device(images))
+
+
+def by_version(model, dataset):
+    torch_ver = torch.__version__[:3]
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        if torch_ver == "0.3":
+            images, labels = images.cuda(), labels.cuda()
+        elif torch.__version__.startswith("0."):
+            images, labels = images.cuda(0), labels.cuda(0)
+        elif torch_ver == "1.0":
+            images, labels = images.cuda(), labels.cuda(non_blocking=True)  # expect
+        else:
+            images, labels = images.cuda(non_blocking=True), labels.to(device)  # expect
+        model(images, labels)

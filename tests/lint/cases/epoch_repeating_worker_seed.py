@@ -124,3 +124,33 @@ def good_loaders(epochs):
     yield DataLoader(LazyOfAnother(), num_workers=4)
     for epoch in range(epochs):
         yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_epoch, epoch=epoch))
+
+
+# --- for evaluation -------------------------------------------------------------------------------
+
+
+def for_evaluation(worker_id):
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect advice
+
+
+def for_both(worker_id):
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
+
+
+def id_for_evaluation(worker_id):
+    np.random.seed(worker_id)  # expect advice
+
+
+def evaluate(model):
+    test_loader = DataLoader(Noisy(), num_workers=4, worker_init_fn=for_evaluation)
+    val_loader = DataLoader(Noisy(), num_workers=4, worker_init_fn=for_both)
+    eval_loader = DataLoader(Noisy(), num_workers=4, worker_init_fn=id_for_evaluation)
+    for loader in (test_loader, val_loader, eval_loader):
+        for batch in loader:
+            model(batch)
+
+
+def train(model):
+    train_loader = DataLoader(Noisy(), num_workers=4, worker_init_fn=for_both)
+    for batch in train_loader:
+        model(batch)

@@ -21,8 +21,20 @@ def through_a_name(dataset):
 
 
 def capped(dataset, batch_size, world_size, wanted):
-    workers = min([os.cpu_count() // world_size, batch_size, wanted])  # expect
+    workers = min([os.cpu_count() // world_size, batch_size, wanted])  # expect advice
     return DataLoader(dataset, batch_size=batch_size, num_workers=workers)
+
+
+def capped_by_eight(dataset):
+    return DataLoader(dataset, num_workers=min(8, os.cpu_count()))  # expect advice
+
+
+def shared_out(dataset, world_size):
+    return DataLoader(dataset, num_workers=os.cpu_count() // world_size)  # expect
+
+
+def at_least(dataset):
+    return DataLoader(dataset, num_workers=max(2, os.cpu_count() - 2))  # expect
 
 
 def in_keywords(dataset):

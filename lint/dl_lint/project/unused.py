@@ -1,0 +1,80 @@
+"""Code that the scripts of a project do without: functions that nobody calls, copied from elsewhere or left behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import FileIndex, Scope
+
+
+def is_unused(project: Project, node: t.Node) -> bool:
+    """Whether ``node`` stands in a function that nothing calls, itself or through others, while the project around it
+    has scripts and cannot be installed, so that nobody else calls it either."""
+    file = project.site(node).scope.file
+    if not any(_is_script(project, other) and other is not file for other in project.files):
+        return False
+    return _is_unused(project, project.function_of(node), frozenset()) and not project.is_installable(node)
+
+
+def _is_script(project: Project, file: FileIndex) -> bool:
+    """Whether running a file does something with loaders."""
+    if file.module.loads.get("__name__"):
+        return True
+    made = (project.function_of(loader.call) for loader in project.loaders())
+    return any(scope.kind == "module" and scope.file is file for scope in made)
+
+
+def _is_unused(project: Project, inner: Scope, above: frozenset[Scope]) -> bool:
+    function = _outermost(inner)
+    node = function.node
+    if function in above:
+        return True
+    if not isinstance(node, t.FunctionDef) or function.is_method or node.decorators:
+        return False
+    name = node.name
+    if project.evaluator.callers.of(function) is None or _is_named_otherwise(project, name):
+        return False
+    callers = [project.function_of(load) for load in _loads(project, name)]
+    return all(_is_unused(project, one, above | {function}) for one in callers)
+
+
+def _outermost(scope: Scope) -> Scope:
+    """The function of the module that a nested one is made in."""
+    while scope.parent is not None and scope.parent.kind != "module" and not scope.is_method:
+        scope = scope.parent
+    return scope
+
+
+def _loads(project: Project, name: str) -> Iterator[t.Name]:
+    for file in project.files:
+        for scope in file.scopes:
+            yield from scope.loads.get(name, ())
+
+
+def _is_named_otherwise(project: Project, name: str) -> bool:
+    """Whether the name may be reached as an attribute, by a text that holds it, or under another name."""
+    named = project.evaluator.once("named otherwise", lambda: _other_names(project))
+    return name in named or any(name in text for text in named if len(text) > len(name))
+
+
+def _other_names(project: Project) -> frozenset[str]:
+    found: set[str] = set()
+    for node in project.evaluator.parents:
+        match node:
+            case t.Attribute(attr=name) | t.Constant(value=str() as name):
+                found.add(name)
+            case _:
+                continue
+    for file in project.files:
+        for scope in file.scopes:
+            for alias, bindings in scope.bindings.items():
+                found |= {
+                    one.node.attr for one in bindings if isinstance(one.node, t.ImportFrom) and one.node.attr != alias
+                }
+    return frozenset(found)

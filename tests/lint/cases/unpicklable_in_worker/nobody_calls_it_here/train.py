@@ -1,0 +1,12 @@
+from batches import batches, by_another
+
+
+def train(model, dataset):
+    for batch in batches(dataset):
+        model(batch)
+    for batch in by_another(dataset):
+        model(batch)
+
+
+if __name__ == "__main__":
+    train(print, list(range(10)))
