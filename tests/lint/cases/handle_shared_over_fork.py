@@ -451,23 +451,21 @@ class OpenedEarlyKeptLate(Dataset):
 
 
 class OpenedAndKeptEarly(Dataset):
-    def __init__(self, root):
-        self.root = root
-        self._environment = None
-        self.length = self.environment.stat()["entries"]
+    def __init__(self, path):
+        self.path, self._archive = path, None
+        self.names = self.archive.namelist()
 
-    def open(self):
-        return lmdb.open(self.root, readonly=True, lock=False)  # expect
+    def unpack(self):
+        return zipfile.ZipFile(self.path)  # expect
 
     @property
-    def environment(self):
-        if self._environment is None:
-            self._environment = self.open()
-        return self._environment
+    def archive(self):
+        if self._archive is None:
+            self._archive = self.unpack()
+        return self._archive
 
     def __getitem__(self, index):
-        with self.environment.begin() as transaction:
-            return transaction.get(b"%d" % index)
+        return self.archive.read(self.names[index])
 
 
 class GotByName(Dataset):

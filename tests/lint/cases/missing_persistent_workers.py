@@ -85,14 +85,14 @@ def endless(model, dataset):
 
 def until_the_end(model, dataset, steps):
     loader = DataLoader(dataset, num_workers=3)  # expect
-    batches = iter(loader)
+    feed = iter(loader)
     for _ in range(steps):
         try:
-            batch = next(batches)
+            images, labels = next(feed)
         except StopIteration:
-            batches = iter(loader)
-            batch = next(batches)
-        model(batch)
+            feed = iter(loader)
+            images, labels = next(feed)
+        model(images, labels)
 
 
 def endlessly(loader):

@@ -16,34 +16,15 @@ from dl_lint.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BINARY = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.MatMult: "@",
-}
-UNARY = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-COMPARE = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
+
+def _spelt(written: str, form: str, get: Callable[[Any], Any]) -> dict[type[ast.AST], str]:
+    """Each operator by the class that ast has for it, as ast itself reads it."""
+    return {type(get(ast.parse(form.format(op), mode="eval").body)): op for op in written.split(",")}
+
+
+BINARY = _spelt("+,-,*,/,//,%,**,<<,>>,&,|,^,@", "a {} b", lambda body: body.op)
+UNARY = _spelt("not,-,+,~", "{} a", lambda body: body.op)
+COMPARE = _spelt("==,!=,<,<=,>,>=,in,not in,is,is not", "a {} b", lambda body: body.ops[0])
 KINDS = {bool: "bool", int: "int", float: "float", complex: "complex", bytes: "bytes", str: "str"}
 OPENING = re.compile(r"(?:\(|\s|\\|#[^\n]*\n)*")
 CLOSING = re.compile(r"(?:\)|,|\s|\\|#[^\n]*\n)*")
