@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import runpy
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +51,12 @@ def test_a_crash_would_be_seen(fuzz: dict[str, Any], tmp_path: Path, monkeypatch
     (tmp_path / "data.py").write_text("from torch.utils.data import DataLoader\n")
     monkeypatch.setattr(Project, "loaders", lambda _: 1 / 0)
     assert crashes(fuzz["lint_and_mend"](str(tmp_path), jobs=1))
+
+
+def test_records_that_are_built_from_their_own_fields_end(fuzz: dict[str, Any], tmp_path: Path) -> None:
+    spec = find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    for name in ("serialize.py", "schema.py", "union.py", "schema_check.py", "dynamic_shapes.py"):
+        shutil.copy(Path(spec.origin).parent / "_export" / "serde" / name, tmp_path)
+    assert crashes(fuzz["lint_and_mend"](str(tmp_path), jobs=1)) == []

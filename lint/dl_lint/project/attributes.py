@@ -189,7 +189,10 @@ def _given_field(ev: Evaluator, base: Instance, name: str) -> Value | None:
     if base.call is None or name not in base.cls.scope.bindings or not is_record(ev, base.cls):
         return None
     given = arguments.given(ev, base.call, fields(base.cls), name)
-    return None if isinstance(given.symbolic, Absent) else ev.through(given.symbolic, base.frames)
+    if isinstance(given.symbolic, Absent):
+        return None
+    # A function that builds a record from a field of a record that it built goes round for ever.
+    return ev.solver.solve(("given", base, name), lambda: ev.through(given.symbolic, base.frames))
 
 
 def fields(cls: Class) -> tuple[str, ...]:
