@@ -17,19 +17,26 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers 
 
 DATA = """
 import os
+import time
 import torch
 from multiprocessing import shared_memory
 from torch.utils.data import DataLoader, Dataset
 
 class Rows(Dataset):
+    first_takes = 0
+
     def __len__(self):
         return 40
 
     def __getitem__(self, at):
+        time.sleep(self.first_takes if at == 0 else 0)
         return {"row": torch.full((4,), at), "label": torch.tensor(at)}
 
-def load(**settings):
-    return DataLoader(Rows(), **{"batch_size": 2, "num_workers": 2, **settings})
+class LateRows(Rows):
+    first_takes = 0.5
+
+def load(rows=Rows, **settings):
+    return DataLoader(rows(), **{"batch_size": 2, "num_workers": 2, **settings})
 
 KEPT = []
 """
@@ -221,7 +228,7 @@ import os
 import time
 import pytest
 import torch
-from data import KEPT, load, shared_memory
+from data import KEPT, LateRows, load, shared_memory
 
 @pytest.fixture(params=["shm", "fds"])
 def check(request):
@@ -245,6 +252,11 @@ def test_clean_persistent(check):
 def test_clean_iterator_in_use(check):
     with check.watch():
         batches = iter(load())
+        first = next(batches)
+
+def test_clean_iterator_that_holds_early_batches(check):
+    with check.watch():
+        batches = iter(load(LateRows))
         first = next(batches)
 
 def test_clean_by_file(check, by_file):
@@ -272,7 +284,8 @@ def test_bad_break_by_file(dataloader_shm, by_file):
     with dataloader_shm.watch():
         batches = iter(loader)
         next(batches)
-        while batches._worker_result_queue.qsize() < 4:  # as many as are fetched ahead
+        early = sum(len(task) > 1 for task in batches._task_info.values())
+        while early + batches._worker_result_queue.qsize() < 4:  # as many as are fetched ahead
             time.sleep(0.01)
         del batches
 

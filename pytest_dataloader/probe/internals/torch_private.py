@@ -205,6 +205,11 @@ def pending_batches(iterator: Any) -> dict[int, int]:
     return {number: task[0] for number, task in sorted(tasks.items()) if len(task) == 1}
 
 
+def early_batches(iterator: Any) -> list[Any]:
+    """Batches that came before their turn, which an iterator holds until those before them have come."""
+    return [task[1] for task in list(getattr(iterator, "_task_info", {}).values()) if len(task) > 1]
+
+
 def numbers_in_flight(iterator: Any) -> frozenset[int]:
     """The numbers of the batches that were asked for and not yet handed out."""
     return frozenset(getattr(iterator, "_task_info", ()))

@@ -10,7 +10,7 @@ from pytest_dataloader.probe.host import census, descriptors
 from pytest_dataloader.probe.host.descriptors import TORCH, kind
 from pytest_dataloader.probe.resources import leftovers
 from pytest_dataloader.probe.resources.creations import keep_creations
-from pytest_dataloader.probe.resources.deliveries import Deliveries, keep_deliveries
+from pytest_dataloader.probe.resources.deliveries import Deliveries, awaiting_their_turn, keep_deliveries
 from pytest_dataloader.probe.resources.holders import holders, mapped_ranges
 from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
 
@@ -64,16 +64,19 @@ def _of_loops(left: Leftovers) -> Leftovers:
 
 
 def _without_few(left: Leftovers, deliveries: Deliveries, keep: int) -> Leftovers:
-    """Without the segments of the last batches, which a loop leaves in its variable."""
+    """Without the segments of the last batches, which a loop leaves in its variable, and of those still to come."""
     names = {target.removesuffix(descriptors.DELETED) for _, target in left.batches}
     names |= {segment.path for segment in left.names if segment.maker is not None}
     if not names:
         return left
     held = [(start, path) for start, _, path in mapped_ranges() if path in names]
     known, unknown = deliveries.batches_at([start for start, _ in held])
-    if known + unknown > keep:
-        return left
     few = {path for _, path in held}
+    if known + unknown > keep:
+        early = awaiting_their_turn() if unknown else set()
+        known, unknown = deliveries.batches_at([start for start, _ in held if start not in early])
+        if known + unknown > keep:
+            return left
     return Leftovers(
         left.workers,
         tuple(segment for segment in left.names if segment.path not in few),

@@ -25,16 +25,21 @@ class Deliveries:
     def note(self, batch: Any) -> None:
         """Take down a batch that has just been handed out: 1 us and 1 us a tensor."""
         self.batches += 1
-        for tensor in _tensors(batch):
-            try:
-                self._by_address[tensor.untyped_storage().data_ptr()] = self.batches
-            except (NotImplementedError, RuntimeError):  # kinds of tensors that have no storage
-                continue
+        for address in _addresses(batch):
+            self._by_address[address] = self.batches
 
     def batches_at(self, addresses: list[int]) -> tuple[int, int]:
         """How many batches lie at these addresses, and how many of the addresses belong to no batch that was seen."""
         known = [self._by_address.get(address) for address in addresses]
         return len({batch for batch in known if batch is not None}), known.count(None)
+
+
+def awaiting_their_turn() -> set[int]:
+    """Where the tensors of batches begin that loaders in use hold back, because an earlier one is still to come."""
+    from pytest_dataloader.probe.internals import torch_private
+
+    early = [batch for iterator in torch_private.live_iterators() for batch in torch_private.early_batches(iterator)]
+    return {address for batch in early for address in _addresses(batch)}
 
 
 @contextlib.contextmanager
@@ -51,6 +56,12 @@ def keep_deliveries() -> Iterator[Deliveries]:
         yield deliveries
     finally:
         end()
+
+
+def _addresses(batch: Any) -> Iterator[int]:
+    for tensor in _tensors(batch):
+        with contextlib.suppress(NotImplementedError, RuntimeError):  # kinds of tensors that have no storage
+            yield tensor.untyped_storage().data_ptr()
 
 
 def _tensors(batch: Any) -> Iterator[Any]:
