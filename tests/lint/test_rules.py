@@ -202,10 +202,10 @@ def test_a_rule_that_has_cases_exists() -> None:
     assert not missing
 
 
-def test_branches_that_fill_one_attribute_are_one_finding_that_names_them_all(tmp_path: Path) -> None:
+def test_places_that_fill_one_attribute_in_turn_are_one_finding_that_names_them_all(tmp_path: Path) -> None:
     text = (CASES / "python_container_in_dataset.py").read_text()
     lines = text.splitlines()
-    first = lines.index("class FilledInEitherBranch(Dataset):") + 6
+    first = lines.index("class FilledTwice(Dataset):") + 5
     files = {"data.py": text}
     [found] = [f for f in check(RULES["DL301"], files, written(files, tmp_path)) if f.place.span[0] == first]
-    assert [one.place.span[0] for one in found.related] == [first + 5, first + 2]
+    assert [one.place.span[0] for one in found.related] == [first + 5, first + 2]  # where it is read, and the other

@@ -82,7 +82,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import containers, direct, heft, indexing, workers
+from dl_lint.project import containers, direct, flow, heft, indexing, workers
 from dl_lint.project.repetition import words
 from dl_lint.rule import Finding, Related, rule
 
@@ -119,7 +119,8 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             if new:
                 told.update(new)
                 size = heft.size(project, cls, attribute, filled, found)
-                yield _finding(project, attribute, sorted(new, key=project.place), read, size)
+                for way in flow.by_way(sorted(new, key=project.place), project.site):
+                    yield _finding(project, attribute, way, read, size)
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -132,7 +133,7 @@ def _classes(project: Project) -> Iterator[Class]:
 
 
 def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed, size: Size) -> Finding:
-    """One finding for an attribute, at the first of the places that fill it."""
+    """One finding for an attribute, at the first of the places that fill it on one way."""
     at = project.place(read.node)
     return Finding(
         project.place(filled[0]),

@@ -797,13 +797,42 @@ class Flat(Dataset):
 
 
 class FilledInEitherBranch(Dataset):
-    """One fault, told at the first place."""
+    """Both are to be mended."""
 
     def __init__(self, path, quick):
         if quick:
             self.rows = open(path).readlines()[:100]  # expect advice
         else:
-            self.rows = open(path).readlines()
+            self.rows = open(path).readlines()  # expect advice
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class FilledInEitherMethod(Dataset):
+    def __init__(self, path, ready):
+        if ready:
+            self.load(path)
+        else:
+            self.make(path)
+
+    def load(self, path):
+        self.rows = open(path).readlines()  # expect advice
+
+    def make(self, path):
+        self.rows = [line.strip() for line in open(path)]  # expect advice
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class FilledTwice(Dataset):
+    """One fault, told at the first place."""
+
+    def __init__(self, path, more):
+        self.rows = open(path).readlines()  # expect advice
+        if more:
+            self.rows = open(more).readlines()
 
     def __getitem__(self, index):
         return self.rows[index]
