@@ -1,4 +1,4 @@
-"""What runs only in every n-th pass of an epoch loop, such as a validation every five epochs."""
+"""What runs only in every n-th pass of a loop, such as a validation every five epochs or a sample every 100 steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
-from dl_lint.project.syntax import children
+from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 DEEPEST = 3
 """Names and functions that a test is followed through."""
+
+COUNTERS = frozenset({"step", "iteration", "iter", "idx", "index", "epoch", "i", "it", "done"})
+"""Last words of the names of what counts passes."""
+
+NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count"})
+"""What numbers the passes of a loop over it."""
 
 
 def only_now_and_then(project: Project, loader: Loader, loop: LoopNode, again: LoopNode) -> bool:
@@ -31,6 +37,59 @@ def only_now_and_then(project: Project, loader: Loader, loop: LoopNode, again: L
     counted = [any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways]
     rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
     return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
+
+
+def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
+    """Whether most passes of ``again`` leave ``node`` out: it runs every n steps, or at steps that a test names."""
+    ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
+    return bool(ways) and all(
+        any(_skips(project, test, outcome) or _is_at_one(project, test, outcome) for test, outcome in guards)
+        for guards in ways
+    )
+
+
+def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
+    """Whether a test holds at one count of a loop: ``step == 100``, ``step in (100, 200)``, ``not step``."""
+    match test:
+        case t.UnaryOp(op="not", operand=inner):
+            return _is_at_one(project, inner, not outcome)
+        case t.BoolOp(op=op, values=parts):
+            held = [_is_at_one(project, one, outcome) for one in parts]
+            return any(held) if (op == "and") is outcome else all(held)
+        case t.Compare(ops=("==" | "in" | "!=" | "not in" as op,), left=left, comparators=(right,)):
+            sides = (left,) if op.endswith("in") else (left, right)
+            return outcome is (op in ("==", "in")) and any(_is_counter(project, one) for one in sides)
+        case t.Name() | t.Attribute():
+            return not outcome and _is_counter(project, test)
+        case _:
+            return False
+
+
+def _is_counter(project: Project, expr: t.Node) -> bool:
+    """Whether a name or an attribute counts: bound by ``range`` or ``enumerate``, added to, or called a step."""
+    if isinstance(expr, t.BinOp):
+        return expr.op in ("+", "-") and any(_is_counter(project, one) for one in (expr.left, expr.right))
+    name = dotted(expr)
+    if name is None or not isinstance(expr, t.Expr):
+        return False
+    bound = project.site(expr).scope.bindings.get(name, ())
+    if any(isinstance(one.node, t.AugAssign) or _is_numbered(one.node, name) for one in bound):
+        return True
+    return COUNTERS & set(words(name)[-1:]) != set()
+
+
+def _is_numbered(loop: t.Node, name: str) -> bool:
+    """Whether a loop numbers its passes with ``name``."""
+    if not isinstance(loop, t.For | t.Generator):
+        return False
+    over, target = loop.iter, loop.target
+    if isinstance(over, t.Call) and dotted(over.func) not in NUMBERING and over.args:
+        over = over.args[0]  # a progress bar around it
+    if not isinstance(over, t.Call) or dotted(over.func) not in NUMBERING:
+        return False
+    if dotted(over.func) == "enumerate" and isinstance(target, t.Sequence):
+        target = target.items[0]
+    return dotted(target) == name
 
 
 def _is_once(test: t.Expr, outcome: bool) -> bool:

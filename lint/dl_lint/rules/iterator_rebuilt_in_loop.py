@@ -11,7 +11,8 @@ each, takes one batch and throws the rest away. That was measured to cost 53 tim
 one iterator (fork; with spawn and forkserver the workers import torch again too). Without `shuffle=True` it is also
 the same first batch every time.
 
-Not flagged: one batch before a loop, one at the start of an epoch, and iterators of lists, dicts or parameters.
+Not flagged: one batch before a loop, at the start of an epoch or every n steps, and iterators of lists, dicts or
+parameters.
 
 ## Example
 
@@ -50,6 +51,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import cadence
 from dl_lint.project.values import ABSENT, Const, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -118,18 +120,18 @@ def _same_loop(project: Project, one: t.Node, other: t.Node) -> bool:
 def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
     """The loop that makes the iterator again for each batch, in this function or around a call of it.
 
-    A loop with a loop over a loader in it is one over epochs; one batch more per epoch is no harm.
+    A loop with a loop over a loader in it is one over epochs; one batch more per epoch is no harm, nor every n steps.
     """
     if project.in_handler(call):
         return None
     epochs = {around for loop in project.loader_loops() for around in project.loops_around(loop.node)}
-    lexical = next(project.loops_around(call), None)
-    if lexical is not None:
-        return None if lexical in epochs else lexical
-    function = project.function_of(call)
-    if any(loop.function is function for loop in project.loader_loops()):
-        return None
-    return next((loop for loop in project.repeating(call) if loop not in epochs), None)
+    loop = next(project.loops_around(call), None)
+    if loop is None:
+        function = project.function_of(call)
+        if any(loop.function is function for loop in project.loader_loops()):
+            return None
+        loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
+    return None if loop is None or loop in epochs or cadence.is_left_out(project, call, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

@@ -1,3 +1,4 @@
+import argparse
 import itertools
 
 import torch
@@ -70,6 +71,99 @@ def parameter(loader, model, steps):
 
 def calls_it(model, dataset):
     parameter(DataLoader(dataset, num_workers=2), model, 10)
+
+
+def most_steps(model, dataset, extra, phase, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    other = DataLoader(extra, num_workers=2)
+    for step in range(steps):
+        if step % 100 != 0:
+            model(next(iter(loader)))  # expect
+        if phase == "train":
+            model(next(iter(other)))  # expect
+        if step >= 10 and step != 50:
+            model(next(iter(other)))  # expect
+        if step % 1 == 0:
+            model(next(iter(other)))  # expect
+
+
+def sampled_every_time(model, loader, step, every):
+    if step % every == 0:
+        model.save(step)
+    model(next(iter(loader)))  # expect
+
+
+def called_now_and_always(model, dataset, extra, steps, every):
+    loader = DataLoader(extra, num_workers=2)
+    for step, batch in enumerate(DataLoader(dataset)):
+        model(batch)
+        if step % every == 0:
+            sampled_every_time(model, loader, step, every)
+        sampled_every_time(model, loader, step, every)
+
+
+# --- every n steps ----------------------------------------------------------------------------------
+
+
+def every_nth(model, dataset, extra, steps, every):
+    loader = DataLoader(dataset, num_workers=2)
+    other = DataLoader(extra, num_workers=2)
+    for step, batch in enumerate(loader):
+        model(batch)
+        if step % every == 0:
+            model(next(iter(other)))
+        if step > 0 and (step + 1) % 100 == 0:
+            shown = iter(other)
+            model(next(shown))
+        if step % 100:
+            continue
+        model(next(iter(other)))
+
+
+def at_one_step(model, dataset, extra):
+    other = DataLoader(extra, num_workers=2)
+    done = 0
+    for number, batch in tqdm(enumerate(DataLoader(dataset))):
+        model(batch)
+        if number == 100 or done in (200, 400):
+            model(next(iter(other)))
+        if not done:
+            model(next(iter(other)))
+        done += 1
+
+
+def sample(model, loader, done):
+    model(next(iter(loader)), done)
+
+
+def show(model, loader, done):
+    sample(model, loader, done)
+
+
+def sampled_every_nth(model, dataset, extra, epochs):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sample_interval", type=int, default=100)
+    opt = parser.parse_args()
+    loader = DataLoader(dataset)
+    other = DataLoader(extra, num_workers=2)
+    for epoch in range(epochs):
+        for number, batch in enumerate(loader):
+            model(batch)
+            done = epoch * len(loader) + number
+            if done % opt.sample_interval == 0:
+                show(model, other, done)
+
+
+def sample_when_due(model, loader, step):
+    if step % 50 != 0:
+        return
+    model(next(iter(loader)))
+
+
+def asked_each_step(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=2)
+    for step in range(steps):
+        sample_when_due(model, loader, step)
 
 
 # --- once -------------------------------------------------------------------------------------------
