@@ -106,8 +106,9 @@ def of_value(ev: Evaluator, callee: Value, expr: t.Call) -> Value:
 def of_function(ev: Evaluator, function: Function, expr: t.Call | None, receiver: Value | None) -> Value:
     """What a function returns to one caller; without a call, to the reader of a property."""
     value = returned(ev, function.scope)
-    if expr is not None:
-        value = ev.enter(value, Frame(function.scope, expr))
+    if expr is not None:  # methods that return what each other's methods return may come round to the same call
+        frame, inside = Frame(function.scope, expr), value
+        value = ev.solver.solve(("entered", frame), lambda: ev.enter(inside, frame))
     if isinstance(receiver, Instance):
         value = attributes.as_built(ev, receiver, value)
     return value

@@ -130,6 +130,28 @@ CALLS = {
     ),
     "recursion": ("def f(n):\n    if n:\n        return f(n - 1)\n    return 7\nprobe(f(3))", "7"),
     "endless recursion": ("def f():\n    return f()\nprobe(f())", "unknown"),
+    "methods of two objects that return each other's": (
+        """
+        class Table:
+            def joined(self, other):
+                return other.sorted(self)
+            def sorted(self, other):
+                return other.joined(self)
+        probe(Table().joined(Table()))
+        """,
+        "unknown",
+    ),
+    "methods that come round to one that ends": (
+        """
+        class Table:
+            def joined(self, other):
+                return other.sorted(self) if other else 7
+            def sorted(self, other):
+                return other.joined(self)
+        probe(Table().joined(Table()))
+        """,
+        "7",
+    ),
     "a function handed over": ("def f(g):\n    return g(1)\ndef h(x):\n    return [x]\nprobe(f(h))", "list(1)"),
     "a generator": ("def f(xs):\n    for x in xs:\n        yield x\nfor x in f([1, 2]):\n    probe(x)", "1 | 2"),
     "a parameter of all callers": ("def f(x):\n    probe(x)\nf(1)\nf(2)", "1 | 2"),
