@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import LOADERS, MAP_DATASETS, SAMPLERS
+from dl_lint.project.renewal import READING
 from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Class, External, Function, alternatives
 
@@ -35,6 +36,8 @@ def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batche
     """
     function = project.function_of(call)
     if function is not project.function_of(batches.node) or any(project.tests_around(call)):
+        return False
+    if _is_changed_below(project, call, loop):
         return False
     needed = _parameters_behind(project, list(_arguments(call)), function)
     frames = [frame for frame in project.callers(function) if loop in project.loops_around(frame.call)]
@@ -99,6 +102,65 @@ def _is_touched(project: Project, name: t.Name, loop: LoopNode) -> bool:
     stores = (one.node for key, found in scope.bindings.items() if key.startswith(prefix) for one in found)
     called = (call for call in scope.calls if (dotted(call.func) or "").startswith(prefix))
     return any(loop in project.loops_around(node) for node in (*stores, *called))
+
+
+def _is_changed_below(project: Project, call: t.Call, loop: LoopNode) -> bool:
+    """Whether an argument is changed in the function of ``call``, or, kept by self, by what ``loop`` calls."""
+    function = project.function_of(call)
+    chains = {name for argument in _arguments(call) for name in _chains(argument)}
+    if any(_changes(project, function, chain) for chain in chains):
+        return True
+    if not function.is_method or not function.params:
+        return False
+    own = function.params[0].name + "."
+    kept = [chain[len(own) :] for chain in chains if chain.startswith(own)]
+    called = (one for one in project.site(loop).scope.function.calls if loop in project.loops_around(one))
+    entered = dict.fromkeys(inner for one in called for inner in project.entered(one))
+    return bool(kept) and any(
+        _changes(project, other, f"{other.params[0].name}.{name}")
+        for other in project.reachable(*entered)
+        if other.parent is function.parent and other.is_method and other.params and other.name != "__init__"
+        for name in kept
+    )
+
+
+def _chains(expr: t.Node) -> Iterator[str]:
+    """The dotted names that an expression reads, as long as they are."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        name = dotted(node)
+        if name is not None:
+            yield name
+        else:
+            waiting.extend(children(node))
+
+
+def _changes(project: Project, scope: Scope, chain: str) -> bool:
+    """Whether a function stores an attribute of ``chain``, binds it anew as one of self, or calls what changes it."""
+    if any(name.startswith(f"{chain}.") or ("." in chain and name == chain) for name in scope.bindings):
+        return True
+    for call in scope.calls:
+        owner, _, method = (dotted(call.func) or "").rpartition(".")
+        if owner == chain:
+            if _stores(project, call) if project.entered(call) else not method.startswith(READING):
+                return True
+        elif any(dotted(one) == chain for one in call.args) and _stores(project, call, first=False):
+            return True
+    return False
+
+
+def _stores(project: Project, call: t.Call, *, first: bool = True) -> bool:
+    """Whether what a call enters stores on objects: on its own, or, not ``first``, on another that it is given."""
+    for function in project.reachable(*project.entered(call)):
+        own = function.params[0].name if function.is_method and function.params else None
+        if function.name == "__init__":
+            continue
+        for name in (*function.bindings, *function.changes):
+            holder, dot, _ = name.partition(".")
+            if dot and (holder == own) is first and any(param.name == holder for param in function.params):
+                return True
+    return False
 
 
 def _bindings_in(project: Project, name: t.Name, loop: LoopNode) -> Iterator[Binding]:

@@ -2,15 +2,19 @@
 
 ## What it does
 
-Finds loaders that are made inside the loop that iterates them (in its body, or in a function that it calls), where no
-argument depends on the loop.
+Finds loaders with workers that are made inside the loop that iterates them (in its body, or in a function that it
+calls), where no argument depends on the loop.
 
 ## Why is this bad?
 
 Each pass starts the workers again and throws them away: about half a second with `fork`, 12 to 25 seconds with
 `forkserver` (the default on Linux from Python 3.14), where every worker imports torch anew. Persistent workers cannot
-help a loader that does not persist. Not flagged: arguments that depend on the loop, that are changed in it, or whose
-origin is not known.
+help a loader that does not persist, and a loader built once starts its workers for each pass unless they persist: only
+both together spare the starts.
+
+Not flagged: loaders without workers, which cost microseconds to build; those that only every n-th pass builds, as
+persistent workers would idle in between; arguments that depend on the loop, that are changed in it (also by a method of
+the dataset), or whose origin is not known.
 
 ## Example
 
@@ -44,7 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import invariance
+from dl_lint.project import cadence, invariance, renewal
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -60,7 +64,7 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if loader.call in seen or loader.prepared:
+            if loader.call in seen or loader.prepared or project.workers(loader) in ("none", "default-none"):
                 continue
             outer = _rebuilt_by(project, loop, loader)
             if outer is not None:
@@ -69,14 +73,11 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                 yield Finding(
                     project.place(loader.call),
                     f"the loop at {place.path}:{place.span[0]} builds this loader again and again, from arguments that "
-                    f"do not depend on it{_cost(project, loader)}",
-                    "build it once, before the loop",
+                    "do not depend on it, and its workers start again each time",
+                    "build it once, before the loop, with `persistent_workers=True`: without that, workers start anew "
+                    "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
                 )
-
-
-def _cost(project: Project, loader: Loader) -> str:
-    return "" if project.workers(loader) == "none" else ", and its workers start again each time"
 
 
 def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
@@ -87,8 +88,17 @@ def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode 
         if isinstance(outer, t.Generator) or (outer is loop.node and not inside):
             continue
         here = inside and (outer in around or outer is loop.node)
-        if here and invariance.is_same_in(project, loader.call, outer):
-            return outer
-        if not here and invariance.is_same_through_calls(project, loader.call, outer, loop):
+        if here:
+            same = invariance.is_same_in(project, loader.call, outer)
+        else:
+            same = invariance.is_same_through_calls(project, loader.call, outer, loop)
+        if same and not _is_due(project, loader, outer, loop):
             return outer
     return None
+
+
+def _is_due(project: Project, loader: Loader, outer: LoopNode, loop: LoaderLoop) -> bool:
+    """Whether the workers have to start anew: most passes do without the loader, or its dataset was changed."""
+    if outer is not loop.node and cadence.only_now_and_then(project, loader, loop.node, outer):
+        return True
+    return renewal.changes(project, loader, outer, loop.node)

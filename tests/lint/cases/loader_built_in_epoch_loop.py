@@ -1,3 +1,4 @@
+import argparse
 import random
 
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, random_split
@@ -23,23 +24,23 @@ def in_the_body(model, dataset, epochs):
 
 def in_the_header(model, dataset, epochs):
     for epoch in range(epochs):
-        for step, batch in enumerate(DataLoader(dataset, batch_size=4)):  # expect
+        for step, batch in enumerate(DataLoader(dataset, batch_size=4, num_workers=2)):  # expect
             model(batch, step)
 
 
 def with_its_dataset(model, root, epochs):
     for epoch in range(epochs):
         dataset = Images(root)
-        loader = DataLoader(dataset, batch_size=4)  # expect
+        loader = DataLoader(dataset, batch_size=4, num_workers=2)  # expect
         for batch in loader:
             model(batch)
 
 
-def at_some_epochs(model, dataset, epochs):
+def from_some_epoch_on(model, dataset, epochs):
     for epoch in range(epochs):
         model.train(epoch)
-        if epoch % 5 == 0:
-            loader = DataLoader(dataset, batch_size=4)  # expect
+        if epoch >= 5:
+            loader = DataLoader(dataset, batch_size=4, num_workers=2)  # expect
             for batch in loader:
                 model(batch)
 
@@ -65,21 +66,53 @@ def by_steps(model, dataset, steps, epoch_size):
 
 
 def until_it_ends(model, dataset, steps):
-    batches = iter(DataLoader(dataset, batch_size=4))
+    batches = iter(DataLoader(dataset, batch_size=4, num_workers=2))
     for _ in range(steps):
         try:
             batch = next(batches)
         except StopIteration:
-            batches = iter(DataLoader(dataset, batch_size=4, shuffle=True))  # expect
+            batches = iter(DataLoader(dataset, batch_size=4, shuffle=True, num_workers=2))  # expect
             batch = batches.__next__()
         model(batch)
+
+
+class Reading:
+    def __init__(self, dataset, images):
+        self.dataset = dataset
+        self.images = images
+
+    def each_epoch(self, model):
+        self.described = self.dataset.get_name()
+        loader = DataLoader(self.dataset, num_workers=2)  # expect
+        for batch in loader:
+            model(batch)
+        for batch in DataLoader(self.images, num_workers=2):  # expect
+            model(batch)
+
+    def fit(self, model, epochs):
+        for _ in range(epochs):
+            self.each_epoch(model)
+            self.done = True
+
+
+def go_over(model, dataset):
+    loader = DataLoader(dataset, num_workers=2)  # expect
+    for batch in loader:
+        model(batch)
+
+
+def sometimes_and_always(model, dataset, epochs):
+    for epoch in range(epochs):
+        if epoch % 5 == 0:
+            go_over(model, dataset)
+        go_over(model, dataset)
 
 
 # --- silent ----------------------------------------------------------------------------
 
 
 def before_the_loop(model, dataset, epochs):
-    loader = DataLoader(dataset, batch_size=4)
+    loader = DataLoader(dataset, batch_size=4, num_workers=2)
     for epoch in range(epochs):
         for batch in loader:
             model(batch)
@@ -87,7 +120,7 @@ def before_the_loop(model, dataset, epochs):
 
 def one_for_each_folder(model, folders):
     for folder in folders:
-        loader = DataLoader(Images(folder), batch_size=4)
+        loader = DataLoader(Images(folder), batch_size=4, num_workers=2)
         for batch in loader:
             model(batch)
 
@@ -95,14 +128,14 @@ def one_for_each_folder(model, folders):
 def through_a_name(model, folders):
     for folder in folders:
         dataset = Images(folder + "/train")
-        loader = DataLoader(dataset, batch_size=4)
+        loader = DataLoader(dataset, batch_size=4, num_workers=2)
         for batch in loader:
             model(batch)
 
 
 def grows_with_the_epoch(model, dataset, epochs):
     for epoch in range(epochs):
-        loader = DataLoader(dataset, batch_size=4 * (epoch + 1))
+        loader = DataLoader(dataset, batch_size=4 * (epoch + 1), num_workers=2)
         for batch in loader:
             model(batch)
 
@@ -110,45 +143,45 @@ def grows_with_the_epoch(model, dataset, epochs):
 def a_subset_drawn_each_epoch(model, dataset, epochs):
     for epoch in range(epochs):
         indices = random.sample(range(len(dataset)), 100)
-        for batch in DataLoader(Subset(dataset, indices)):
+        for batch in DataLoader(Subset(dataset, indices), num_workers=2):
             model(batch)
 
 
 def a_split_drawn_each_epoch(model, dataset, epochs):
     for epoch in range(epochs):
         train_part, _ = random_split(dataset, [6, 2])
-        for batch in DataLoader(train_part):
+        for batch in DataLoader(train_part, num_workers=2):
             model(batch)
 
 
 def changed_in_the_loop(model, dataset, epochs):
     for epoch in range(epochs):
         dataset.resample(epoch)
-        for batch in DataLoader(dataset):
+        for batch in DataLoader(dataset, num_workers=2):
             model(batch)
 
 
 def an_attribute_changed_in_the_loop(model, dataset, epochs):
     for epoch in range(epochs):
         dataset.stage = epoch // 10
-        for batch in DataLoader(dataset):
+        for batch in DataLoader(dataset, num_workers=2):
             model(batch)
 
 
 def built_by_who_knows_what(model, make_dataset, epochs):
     for epoch in range(epochs):
-        for batch in DataLoader(make_dataset()):
+        for batch in DataLoader(make_dataset(), num_workers=2):
             model(batch)
 
 
 def once(model, dataset):
-    for batch in DataLoader(dataset, batch_size=4):
+    for batch in DataLoader(dataset, batch_size=4, num_workers=2):
         model(batch)
 
 
 def remainder(model, dataset, world_size):
     if world_size > 1:
-        rest = DataLoader(Subset(dataset, range(len(dataset) - world_size)))
+        rest = DataLoader(Subset(dataset, range(len(dataset) - world_size)), num_workers=2)
         for batch in rest:
             model(batch)
 
@@ -163,13 +196,129 @@ def another_sampler_by_steps(model, dataset, steps, epoch_size):
     for step in range(steps):
         if step % epoch_size == 0:
             sampler = DistributedSampler(dataset, seed=step)
-            batches = iter(DataLoader(dataset, batch_size=4, sampler=sampler))
+            batches = iter(DataLoader(dataset, batch_size=4, sampler=sampler, num_workers=2))
         model(next(batches))
 
 
 def begun_by_steps(model, dataset, steps, epoch_size):
-    loader = DataLoader(dataset, batch_size=4)
+    loader = DataLoader(dataset, batch_size=4, num_workers=2)
     for step in range(steps):
         if step % epoch_size == 0:
             batches = iter(loader)
         model(next(batches))
+
+
+def without_workers(model, dataset, epochs):
+    for epoch in range(epochs):
+        for batch in DataLoader(dataset, batch_size=4):
+            model(batch)
+        loader = DataLoader(dataset, shuffle=True, num_workers=0)
+        for batch in loader:
+            model(batch)
+
+
+def none_unless_asked_for(model, dataset, epochs):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=0)
+    args = parser.parse_args()
+    for epoch in range(epochs):
+        for batch in DataLoader(dataset, num_workers=args.workers):
+            model(batch)
+
+
+def every_fifth_epoch(model, dataset, epochs):
+    for epoch in range(epochs):
+        model.train(epoch)
+        if epoch % 5 == 0:
+            loader = DataLoader(dataset, batch_size=4, num_workers=2)
+            for batch in loader:
+                model(batch)
+
+
+def check(model, dataset):
+    loader = DataLoader(dataset, batch_size=4, num_workers=2)
+    for batch in loader:
+        model(batch)
+
+
+def check_every_n_steps(model, train_set, dataset, every):
+    loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
+    while True:
+        for step, batch in enumerate(loader):
+            model(batch)
+            if every is not None and step % every == 1:
+                check(model, dataset)
+
+
+def through_the_loader(model, dataset, epochs):
+    for epoch in range(epochs):
+        loader = DataLoader(dataset, num_workers=2)
+        loader.dataset.resample(epoch)
+        for batch in loader:
+            model(batch)
+
+
+class Chunks(Dataset):
+    def __init__(self, files):
+        self.files = files
+        self.rows = []
+        self.load(0)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+    def load(self, number):
+        self.rows = list(open(self.files[number]))
+
+    def update(self):
+        self.load(1)
+
+
+class Swapping:
+    def __init__(self, train_set, val_set, files):
+        self.train_set = train_set
+        self.val_set = val_set
+        self.chunks = Chunks(files)
+        self.loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
+
+    def one_epoch(self, model):
+        for batch in self.loader:
+            model(batch)
+        self.train_set.update()
+        self.loader = DataLoader(self.train_set, num_workers=2)
+
+    def validate(self, model):
+        for batch in DataLoader(self.val_set, num_workers=2):
+            model(batch)
+
+    def chunk(self, model):
+        loader = DataLoader(self.chunks, num_workers=2)
+        for batch in loader:
+            model(batch)
+        self.chunks.update()
+
+    def fit(self, model, epochs):
+        for epoch in range(epochs):
+            self.one_epoch(model)
+            self.validate(model)
+            self.chunk(model)
+            self.after(epoch)
+
+    def after(self, epoch):
+        self.val_set.advance(epoch)
+
+
+def swap_rows(dataset, rows):
+    dataset.rows = rows
+
+
+def change_and_go_over(model, dataset, rows):
+    swap_rows(dataset, rows)
+    loader = DataLoader(dataset, num_workers=2)
+    for batch in loader:
+        model(batch)
+
+
+def changed_by_a_function(model, dataset, rows, epochs):
+    for _ in range(epochs):
+        change_and_go_over(model, dataset, rows)
