@@ -11,7 +11,8 @@ At the end of an epoch the workers exit; at the start of the next they are start
 fill their queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the
 default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they were started
 with: where the dataset is changed between epochs, also through the loader's iterator, they would not see it, so nothing
-is flagged there. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory.
+is flagged there. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a
+loop ends after so many steps, which may be few epochs, the finding is advice.
 
 ## Example
 
@@ -50,7 +51,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, cadence, hooks, renewal
+from dl_lint.project import alternatives, cadence, hooks, renewal, steps
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Made
@@ -67,7 +68,11 @@ if TYPE_CHECKING:
 @rule("DL204", severity="slow")
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
-    for loader, again, loop in (*_repeated(project), *_given_to_trainers(project)):
+    repeated = [
+        (*one, steps.are_counted(project, one[1], one[2]))
+        for one in (*_repeated(project), *_given_to_trainers(project))
+    ]
+    for loader, again, loop, few in sorted(repeated, key=lambda one: one[3]):
         if loader.call in seen or not _starts_workers_again(project, loader):
             continue
         if renewal.changes(project, loader, again, loop) or _is_rare(project, loader, again, loop):
@@ -77,10 +82,12 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {place.path}:{place.span[0]}"
         yield Finding(
             project.place(loader.call),
-            f"{by} iterates this loader again and again, and its workers are started anew for every pass",
+            f"{by} iterates this loader again and again, and its workers are started anew for every pass"
+            + (" (it counts steps: how many passes they make is not known)" if few else ""),
             "pass `persistent_workers=True`, so that the workers stay between epochs",
             (Related(place, "iterated again by this"),),
             _fix(project, loader),
+            advice=few,
         )
 
 

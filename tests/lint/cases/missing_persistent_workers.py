@@ -84,7 +84,7 @@ def endless(model, dataset):
 
 
 def until_the_end(model, dataset, steps):
-    loader = DataLoader(dataset, num_workers=3)  # expect
+    loader = DataLoader(dataset, num_workers=3)  # expect advice
     feed = iter(loader)
     for _ in range(steps):
         try:
@@ -93,6 +93,151 @@ def until_the_end(model, dataset, steps):
             feed = iter(loader)
             images, labels = next(feed)
         model(images, labels)
+
+
+def until_a_step(model, dataset, max_iterations):
+    loader = DataLoader(dataset, num_workers=3)  # expect advice
+    i = 0
+    while True:
+        for batch in tqdm(loader):
+            model(batch)
+            i += 1
+            if i % 10 == 0 and model.failed:
+                break
+            if i >= max_iterations:
+                return
+
+
+def while_steps_are_left(model, dataset, options):
+    loader = DataLoader(dataset, num_workers=3)  # expect advice
+    done = 0
+    while done < options.num_steps:
+        for batch in loader:
+            model(batch)
+            done += 1
+
+
+class Iterations:
+    def __init__(self, dataset, options):
+        self.loader = DataLoader(dataset, num_workers=3)  # expect advice
+        self.other = DataLoader(dataset, num_workers=3)  # expect
+        self.num_iters = options.iters
+        self.total = options.epochs * 1000
+
+    def train(self, model):
+        batches = iter(self.loader)
+        for i in tqdm(range(0, self.num_iters)):
+            try:
+                batch = next(batches)
+            except StopIteration:
+                batches = iter(self.loader)
+                batch = next(batches)
+            model(batch, i)
+
+    def train_other(self, model):
+        batches = iter(self.other)
+        for i in range(self.total):
+            try:
+                batch = next(batches)
+            except StopIteration:
+                batches = iter(self.other)
+                batch = next(batches)
+            model(batch, i)
+
+
+def one_of_each_at_every_step(model, labelled, unlabelled, steps):
+    first = DataLoader(labelled, num_workers=3)  # expect advice
+    second = DataLoader(unlabelled, num_workers=3)  # expect advice
+    first_batches, second_batches = iter(first), iter(second)
+    for step in range(steps):
+        for kind in ["first", "second"]:
+            batches = first_batches if kind == "first" else second_batches
+            try:
+                batch = next(batches)
+            except StopIteration:
+                if kind == "first":
+                    first_batches = iter(first)
+                    batch = next(first_batches)
+                else:
+                    second_batches = iter(second)
+                    batch = next(second_batches)
+            model(batch, step)
+
+
+def a_hundred_steps_each(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    for epoch in range(epochs):
+        batches = iter(loader)
+        for step in range(100):
+            model(next(batches), step)
+
+
+def steps_of_epochs(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    batches = iter(loader)
+    steps = len(loader) * epochs
+    for _ in range(steps):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch)
+
+
+def until_an_epoch(model, dataset, max_epochs, max_steps):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    epoch = steps = 0
+    while True:
+        for batch in loader:
+            model(batch)
+            steps += 1
+            if steps > max_steps:
+                return
+        epoch += 1
+        if epoch > max_epochs:
+            return
+
+
+def until_it_is_good(model, dataset):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    while True:
+        for step, batch in enumerate(loader):
+            if model(batch) < 0.1:
+                return
+
+
+def beside_the_other_loader(model, dataset, extra):
+    loader = DataLoader(extra, num_workers=3)  # expect
+    batches = iter(loader)
+    for batch in DataLoader(dataset, num_workers=3):
+        try:
+            second = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            second = next(batches)
+        model(batch, second)
+
+
+def by_steps_and_by_epochs(model, dataset, steps, epochs):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    batches = iter(loader)
+    for step in range(steps):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch, step)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def handed_on(dataset, count):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    for _ in range(count):
+        yield from loader
 
 
 def endlessly(loader):
