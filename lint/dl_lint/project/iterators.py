@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes, reach
 from dl_lint.project.syntax import are_alike, dotted
-from dl_lint.project.values import External, Generated, Made, Wrapped, alternatives
+from dl_lint.project.values import External, Function, Generated, Instance, Made, Wrapped, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Value
+    from dl_lint.project.values import Class, Value
 
 CATCHING = frozenset({"StopIteration", "Exception", "BaseException"})
 ENDLESS = frozenset({"itertools.count", "itertools.repeat"})
+ADVANCING = frozenset({"next", "__next__", "send"})
 
 
 def ending(project: Project, function: Scope) -> Iterator[t.Call]:
@@ -52,7 +54,7 @@ def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
         return False
     if _is_fresh(project, source, function) and not any(project.loops_around(source)):
         return False
-    return not any(_is_endless(one) for one in alternatives(project.value(source)))
+    return not any(_is_endless(project, one) for one in alternatives(project.value(source)))
 
 
 def _is_looked_for(project: Project, search: t.Comprehension) -> bool:
@@ -78,15 +80,32 @@ def _is_fresh(project: Project, source: t.Expr, function: Scope) -> bool:
     )
 
 
-def _is_endless(value: Value) -> bool:
+def _is_endless(project: Project, value: Value) -> bool:
     """Whether an iterator never ends; what a generator of the project does is its own affair."""
     match value:
         case Wrapped(kind="cycle") | Generated():
             return True
         case Made():
             return value.name in ENDLESS
+        case Instance(cls=cls):
+            method = attributes.of_class(project.evaluator, cls, "__next__")
+            return isinstance(method, Function) and not _may_run_out(project, method.scope, cls)
         case _:
             return False
+
+
+def _may_run_out(project: Project, advance: Scope, cls: Class) -> bool:
+    """Whether ``__next__`` raises StopIteration, or advances another iterator, itself or in what it calls."""
+    for function in reach.reachable(project.evaluator, (advance,), cls):
+        for scope in reach.with_inner(function):
+            loaded = {name for name in ("StopIteration", "next") if scope.loads.get(name)}
+            if loaded or any(
+                isinstance(call.func, t.Attribute) and call.func.attr in ADVANCING for call in scope.calls
+            ):
+                return True
+            if any(dotted(call.func) == "super" for call in scope.calls):
+                return True
+    return False
 
 
 def is_guarded(project: Project, call: t.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:

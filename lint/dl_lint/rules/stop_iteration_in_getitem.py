@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `next(iterator)` without a default in what `__getitem__` of a map-style dataset or a collate function runs, where
-no `try` catches `StopIteration`. Endless iterators, and the first item of something made on the spot, are left alone.
+no `try` catches `StopIteration`. Endless iterators, also those of classes whose `__next__` neither raises it nor
+advances another iterator, and the first item of something made on the spot, are left alone.
 
 ## Why is this bad?
 The loader takes a `StopIteration` out of the dataset for its own end. The epoch stops early, without an error: of 8

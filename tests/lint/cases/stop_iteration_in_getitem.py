@@ -36,6 +36,84 @@ class Dunder(Dataset):
         return self.stream.__next__()  # expect
 
 
+class Refilling:
+    """Never ends: goes through its items again and again."""
+
+    def __init__(self, items):
+        self.items = list(items)
+        self.left = []
+
+    def __next__(self):
+        return self.take(1)[0]
+
+    def take(self, count):
+        if not self.left:
+            self.left = [item for item in self.items]
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken
+
+
+class Reopening(Refilling):
+    """Inherits what never ends."""
+
+    def open(self):
+        raise StopIteration
+
+
+class Limited(Refilling):
+    def __next__(self):
+        self.check()
+        return self.take(1)[0]
+
+    def check(self):
+        if not self.items:
+            raise StopIteration
+
+
+class Handing:
+    def __init__(self, items):
+        self.source = iter(items)
+
+    def __next__(self):
+        return self.advance()
+
+    def advance(self):
+        return next(self.source)
+
+
+class Reader:
+    def __init__(self, reader):
+        self.reader = reader
+
+    def __next__(self):
+        return self.reader.next()
+
+
+class Deferring(Handing):
+    def __next__(self):
+        return super().__next__()
+
+
+class Own(Dataset):
+    def __init__(self, rows):
+        self.refilled = Refilling(rows)
+        self.reopened = Reopening(rows)
+        self.limited = Limited(rows)
+        self.handed = Handing(rows)
+        self.read = Reader(rows)
+        self.deferred = Deferring(rows)
+
+    def __getitem__(self, index):
+        found = next(self.refilled), next(self.reopened)
+        return (
+            found,
+            next(self.limited),  # expect
+            next(self.handed),  # expect
+            next(self.read),  # expect
+            next(self.deferred),  # expect
+        )
+
+
 class Matching(Dataset):
     def __init__(self, datasets, ends):
         self.datasets = datasets
