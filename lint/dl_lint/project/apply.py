@@ -25,6 +25,7 @@ from dl_lint.project.values import (
     OneOf,
     Option,
     Parameter,
+    Picked,
     Sampler,
     Table,
     Tensor,
@@ -48,7 +49,7 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
     if kind == "item":
         return item(ev, base, key if isinstance(key, Value) else UNKNOWN)
     if kind == "slice":
-        return sliced(ev, base)
+        return sliced(ev, base, key if isinstance(key, Value) else UNKNOWN)
     if kind == "position":
         return position(base, key if isinstance(key, Value) else UNKNOWN)
     if kind == "otherwise":
@@ -95,6 +96,8 @@ def item(ev: Evaluator, base: Value, key: Value) -> Value:
         case Batch() | Tensor():
             if isinstance(key, Batch | Tensor):  # a mask or indices: what they choose is copied
                 return tensors.computed(base, key.node if isinstance(key, Tensor) else key.loader.call)
+            if isinstance(key, Picked) and (key.apart or isinstance(base, Tensor) or not base.whole):
+                return tensors.scattered(base, key.node)
             return Batch(base.loader, whole=False) if isinstance(base, Batch) else base
         case Generated() | Wrapped() | Nothing():
             return iterate(ev, base)
@@ -108,19 +111,19 @@ def item(ev: Evaluator, base: Value, key: Value) -> Value:
             return UNKNOWN
 
 
-def sliced(ev: Evaluator, base: Value) -> Value:
-    """``base[a:b]``: of a container, one of the same kind with some of its elements."""
+def sliced(ev: Evaluator, base: Value, key: Value = UNKNOWN) -> Value:
+    """``base[a:b]``: of a container, one of the same kind with some of its elements; ``key`` is for a tensor."""
     match base:
         case OneOf():
-            return union(sliced(ev, one) for one in base.members)
+            return union(sliced(ev, one, key) for one in base.members)
         case Collection(items=None):
             return base
         case Collection(items=tuple() as items):
             return Collection(base.kind, None, union(items), base.node, base.grown)
         case Parameter() | Derived():
-            return derived(base, "slice")
+            return derived(base, "slice", None if key is UNKNOWN else key)
         case _:
-            return item(ev, base, UNKNOWN)
+            return item(ev, base, key)
 
 
 def _from_collection(base: Collection, key: Value) -> Value:

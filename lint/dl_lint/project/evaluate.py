@@ -42,6 +42,7 @@ from dl_lint.project.values import (
     Package,
     Parameter,
     Partial,
+    Picked,
     Sampler,
     Table,
     Tensor,
@@ -63,7 +64,21 @@ DEEPEST_VALUE = 10
 """Steps taken from one parameter before its value counts as unknown."""
 
 _PLAIN = frozenset(
-    {Absent, Class, Const, CpuCount, External, Function, Module, Nothing, Number, Package, Unknown, WhenAccelerated}
+    {
+        Absent,
+        Class,
+        Const,
+        CpuCount,
+        External,
+        Function,
+        Module,
+        Nothing,
+        Number,
+        Package,
+        Picked,
+        Unknown,
+        WhenAccelerated,
+    }
 )
 """What holds no other value, so that nothing in it can be bound."""
 
@@ -212,7 +227,7 @@ class Evaluator:
             return made if made == value else self._again(made, bind, frame)
         found = self.rewrite(base, bind, frame)
         key = value.key
-        if value.step == "otherwise" and isinstance(key, Value):
+        if value.step in ("otherwise", "item") and isinstance(key, Value):
             key = self.rewrite(key, bind, frame)
         if found == base and key == value.key:
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, attributes, calls, names, tensors
+from dl_lint.project import apply, attributes, calls, names, subscripts, tensors
 from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import compare, truth
 from dl_lint.project.values import (
@@ -19,6 +19,7 @@ from dl_lint.project.values import (
     Literal,
     Made,
     Option,
+    Picked,
     Table,
     Tensor,
     Unknown,
@@ -59,8 +60,8 @@ def _attribute(ev: Evaluator, expr: t.Attribute) -> Value:
 def _subscript(ev: Evaluator, expr: t.Subscript) -> Value:
     base = ev.symbolic(expr.value)
     if not isinstance(expr.index, t.Slice):
-        return apply.item(ev, base, ev.symbolic(expr.index))
-    found = apply.sliced(ev, base)
+        return apply.item(ev, base, subscripts.key(ev, expr))
+    found = apply.sliced(ev, base, Picked(expr, apart=True) if subscripts.is_scattered(expr.index) else UNKNOWN)
     if isinstance(found, Collection) and isinstance(found.element, Derived | Made | Unknown) and _takes_few(expr.index):
         return Collection(found.kind, None, UNKNOWN, None)  # as short as the code says, whatever it was taken from
     return found

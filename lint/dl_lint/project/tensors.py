@@ -67,6 +67,11 @@ def computed(operand: Batch | Tensor, node: t.Node) -> Tensor:
     return Tensor(operand, "pageable" if where in ("batch", "pinned", "pageable", "cpu") else where, node)
 
 
+def scattered(operand: Batch | Tensor, node: t.Node) -> Tensor:
+    """What may not lie in one piece of the memory of ``operand``, or be new: of the host, no one knows if pinned."""
+    return Tensor(operand, "device" if placement_of(operand) == "device" else "unknown", node)
+
+
 def placement_of(value: Batch | Tensor) -> str:
     """Where a tensor lives: batch (wherever its loader put it), or as ``Tensor.placement``."""
     return "batch" if isinstance(value, Batch) else value.placement

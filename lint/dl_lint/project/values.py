@@ -210,6 +210,17 @@ class Tensor(Value):
 
 
 @_value
+class Picked(Value):
+    """Indices at ``node`` whose result need not lie in the memory of what they index as one piece.
+
+    ``apart`` where it certainly does not, as with ``[:, :n]``; otherwise ``node`` may be a mask, or the key of a dict.
+    """
+
+    node: Node
+    apart: bool
+
+
+@_value
 class Wrapped(Value):
     """An iterable around others; ``kind`` is iter, enumerate, zip, cycle, chain, islice or progress."""
 

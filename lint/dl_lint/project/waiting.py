@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import context
+from dl_lint.project import beside, context
 from dl_lint.project.values import Batch, Loader, Value, Wrapped, alternatives
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def delays(project: Project, transfer: Transfer) -> bool:
         if loop in begun_anew:
             continue
         if not _is_over_one_batch(project, loop) and not _copies_one_batch(project, transfer, loop):
-            return not _is_waited_for(project, transfer.call)
+            return not beside.is_waited_for(project, transfer.call)
     return False
 
 
@@ -78,19 +78,3 @@ def _copies_one_batch(project: Project, transfer: Transfer, loop: LoopNode) -> b
 
 def _is_in(project: Project, node: t.Node, loop: LoopNode) -> bool:
     return node is loop or loop in project.loops_around(node)
-
-
-def _is_waited_for(project: Project, call: t.Call) -> bool:
-    """Whether nothing but further assignments, other copies as a rule, comes between a copy and a synchronise."""
-    stmt: t.Node | None = project.statement_of(call)
-    while isinstance(stmt, t.Stmt):
-        above = project.parent(stmt)
-        body: tuple[t.Node, ...] = getattr(above, "body", ())
-        for following in body[body.index(stmt) + 1 :] if stmt in body else ():
-            if isinstance(following, t.ExprStmt):
-                func = following.value.func if isinstance(following.value, t.Call) else None
-                return isinstance(func, t.Attribute) and func.attr == "synchronize"
-            if not isinstance(following, t.Assign):
-                return False
-        stmt = above if isinstance(above, t.If | t.With) else None
-    return False

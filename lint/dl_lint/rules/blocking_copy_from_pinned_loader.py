@@ -13,8 +13,10 @@ kernels of the step meanwhile, and the pinning was for nothing. Kernels queued l
 themselves, so nothing else has to change.
 
 Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
-`float()` or a mask returns (new, pageable memory), batches of a loader prepared by accelerate, which are on the device
-already, copies right before a synchronise, and loops that always end with the first batch.
+`float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such,
+batches of a loader prepared by accelerate, which are on the device already, copies right before the host waits anyway
+(a synchronise, a pageable copy, a look at the result), and loops that always end with the first batch. In a
+statement that waits for a pageable copy first it is **advice**.
 
 ## Example
 
@@ -55,7 +57,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import edits
+from dl_lint.project import beside, edits
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, External, Loader, alternatives
 from dl_lint.project.waiting import delays
@@ -74,9 +76,8 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        if loader is None or _is_of_another_kind(project, transfer) or _is_for_old_torch(project, transfer):
-            continue
-        if not delays(project, transfer):
+        excused = _is_of_another_kind(project, transfer) or _is_for_old_torch(project, transfer)
+        if loader is None or excused or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
         yield Finding(
@@ -86,6 +87,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
             f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
             (Related(pinning, "the loader pins its batches here"),),
             _fix(project, transfer),
+            advice=beside.follows_wait(project, transfer.call),
         )
 
 
@@ -110,8 +112,6 @@ def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
             case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
                 kinds = alternatives(project.value(kind))
                 return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
-            case _:
-                continue
     return False
 
 
@@ -132,9 +132,9 @@ def _is_for_old_torch(project: Project, transfer: Transfer) -> bool:
 
 def _pinning(project: Project, loader: Loader) -> t.Node:
     """Where it says so: the keyword, or the call that is handed it in a dict or through a subclass."""
-    for keyword in loader.call.keywords:
-        if keyword.name == "pin_memory":
-            return keyword
+    keyword = next((one for one in loader.call.keywords if one.name == "pin_memory"), None)
+    if keyword is not None:
+        return keyword
     said = project.argument(loader, "pin_memory").node
     return said if isinstance(said, t.Keyword) and said.name is not None else loader.call
 

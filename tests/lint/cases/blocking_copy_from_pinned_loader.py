@@ -74,6 +74,18 @@ def views_are_still_pinned(model, dataset):
         model(images, first)
 
 
+def parts_in_one_piece(model, dataset, order):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for step, (clips, labels, tables) in enumerate(loader):
+        first = clips[0].cuda()  # expect
+        last = clips[-1, 2:4].cuda()  # expect
+        wide = clips[:, None].cuda()  # expect
+        third = clips[:8, :, ...].cuda()  # expect
+        for at in range(len(labels)):
+            model(labels[at].cuda(), labels[at + 1, :, :].cuda(), tables["x"][at].cuda())  # expect
+        model(first, last, wide, third, clips[step % 2].cuda())  # expect
+
+
 def cast_on_the_way(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, masks in loader:
@@ -205,6 +217,80 @@ def synchronised_after_the_model(model, dataset):
         torch.cuda.synchronize()
 
 
+def beside_a_copy_that_waits(model, dataset):
+    for left, right, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = torch.cat([left, right])
+        images, labels = images.to(device), labels.to(device)  # expect advice
+        weights = weights.to(device)  # expect
+        model(images, labels, weights)
+
+
+def before_a_copy_that_waits(model, optimizer, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        labels = labels.float().unsqueeze(1).to(device)
+        model(images, labels)
+        images, labels = images.to(device), (labels * 2).to(device)
+
+
+def before_a_copy_that_waits_in_one_line(model, optimizer, dataset):
+    for left, right, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels, images = labels.to(device), torch.cat([left, right]).to(device)
+        model(images, labels)
+
+
+def joined(model, batches):
+    for left, right, labels in batches:
+        images = torch.cat([left, right], dim=0)
+        images, labels = images.to(device), labels.to(device)  # expect advice
+        model(images, labels)
+
+
+def train_joined(model, dataset):
+    joined(model, DataLoader(dataset, num_workers=4, pin_memory=True))
+
+
+def work_before_the_copy_that_waits(model, dataset, tokenize):
+    for images, texts, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        tokens = tokenize(texts)
+        labels = labels.float().to(device)
+        model(images, tokens, labels)
+
+
+def beside_copies_that_need_not_wait(model, dataset, more):
+    for images, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        labels = labels.long().to(device, non_blocking=True)
+        weights = weights.to(device)  # expect
+        extra = more.extra.to(device)
+        if more.noise is not None:
+            extra = torch.randn(4).to(device)
+        model(images, labels, weights, extra)
+
+
+def read_at_once(model, dataset, score, limit):
+    for images, labels, lengths, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        lengths = lengths.to(device)
+        longest = lengths.max().item()
+        masks = masks.to(device)
+        if masks[0, 1] >= limit:
+            continue
+        images = images.to(device)  # expect
+        if images.shape[0] < limit:
+            continue
+        labels = labels.to(device)  # expect
+        if score is not None:
+            score(model(images[:, :longest], labels))
+
+
+def read_after_the_model(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        loss = model(images, labels).item()
+        print(loss)
+
+
 def already_overlapped(model, dataset, wait):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels in loader:
@@ -262,6 +348,36 @@ def computed_on_the_host(model, dataset):
         scaled = (images / 255.0).to(device)
         round_trip = torch.from_numpy(images.numpy() * 2).to(device)
         model(both, wide, chosen, scaled, round_trip)
+
+
+def chosen_by_a_mask(model, dataset, order):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels, mask in loader:
+        images, mask = images.cuda(non_blocking=True), mask.cuda(non_blocking=True)
+        kept = valid(labels)
+        model(images, labels[mask].cuda(), labels[kept].cuda(), labels[order == 2].cuda(), labels[[0, 2]].cuda())
+        model(labels[mask, 0].cuda(), labels[valid(mask)].cuda())
+
+
+def distill(model, batches):
+    for batch in batches:
+        (images, labels, mask) = batch
+        images, mask = images.cuda(non_blocking=True), mask.cuda(non_blocking=True)
+        labels = labels[mask].cuda()
+        model(images, labels)
+
+
+def distilled(model, dataset):
+    distill(model, DataLoader(dataset, num_workers=4, pin_memory=True))
+
+
+def parts_in_many_pieces(model, dataset, length):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for batch in loader:
+        short = batch["tokens"][:, :length].cuda()
+        first = batch["tokens"][:, 0].cuda()
+        last = batch["tokens"][..., -1].cuda()
+        model(short, first, last, batch["tokens"][::2].cuda(), batch["clips"][0][:, 1:].cuda())
 
 
 def already_there(model, dataset):

@@ -1,0 +1,161 @@
+"""What stands beside a copy to the device that makes the host wait whether or not that copy does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import tensors, transfers
+from dl_lint.project.syntax import children, dotted
+from dl_lint.project.values import Batch, Tensor, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+
+READS = frozenset({"item", "tolist", "cpu", "numpy"})
+"""Methods that hand the host what a tensor of the device holds."""
+
+_CHEAP = frozenset({"size", "dim", "numel", "len", "zero_grad"})
+"""Calls that are done before a copy has got anywhere."""
+
+_MOVES = frozenset({"to", "cuda"})
+
+_COMPUTED = tensors.VIEWS | tensors.COPIES
+
+
+def is_waited_for(project: Project, call: t.Call) -> bool:
+    """Whether the host waits soon after a copy in any case.
+
+    That is for a synchronise with nothing but assignments before it, or, with only what is done at once before it, for
+    a copy of pageable memory or for a value that was copied.
+    """
+    stmt: t.Node | None = project.statement_of(call)
+    if any(_blocks(project, other) for other in _moves(stmt) if other.at > call.at):
+        return True
+    names, at_once = _assigned(stmt), True
+    for following in _following(project, stmt):
+        if _synchronises(following):
+            return True
+        if at_once and (_looks(following, names) or any(_blocks(project, other) for other in _moves(following))):
+            return True
+        at_once = at_once and _is_cheap(following)
+        if not at_once and not isinstance(following, t.Assign):
+            return False
+    return False
+
+
+def follows_wait(project: Project, call: t.Call) -> bool:
+    """Whether the statement of a copy has waited for pageable memory before: ``a, b = cat(a).to(d), b.to(d)``."""
+    return any(_blocks(project, other) for other in _moves(project.statement_of(call)) if other.at < call.at)
+
+
+def _following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
+    """The statements that come next, out of the tests and contexts around but not round a loop."""
+    while isinstance(stmt, t.Stmt):
+        above = project.parent(stmt)
+        for body in (getattr(above, "body", ()), getattr(above, "orelse", ())):
+            if isinstance(body, tuple) and stmt in body:
+                yield from body[body.index(stmt) + 1 :]
+        stmt = above if isinstance(above, t.If | t.With) else None
+
+
+def _synchronises(stmt: t.Stmt) -> bool:
+    func = stmt.value.func if isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Call) else None
+    return isinstance(func, t.Attribute) and func.attr == "synchronize"
+
+
+def _moves(stmt: t.Node | None) -> Iterator[t.Call]:
+    """The copies to the device that a simple statement is certain to make."""
+    if isinstance(stmt, t.Assign | t.ExprStmt):
+        for node in _inside(stmt):
+            if isinstance(node, t.Call) and isinstance(node.func, t.Attribute) and node.func.attr in _MOVES:
+                yield node
+
+
+def _inside(node: t.Node) -> Iterator[t.Node]:
+    """The parts of a simple statement or expression that are evaluated whenever it is, and once."""
+    waiting = [node]
+    if isinstance(node, t.Assign):
+        waiting = [*node.targets, node.value] if node.value is not None else []
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, t.Lambda | t.Comprehension | t.Conditional | t.BoolOp):
+            continue
+        yield one
+        waiting.extend(children(one))
+
+
+def _blocks(project: Project, call: t.Call) -> bool:
+    """Whether a copy takes pageable memory to the device, for which the host waits."""
+    if not isinstance(call.func, t.Attribute):
+        return False
+    move = transfers.transfer(project.evaluator, call, call.func)
+    found = alternatives(move.receiver)
+    return (
+        move.destination == "device"
+        and move.asynchronous is False
+        and bool(found)
+        and all(isinstance(one, Tensor) and _is_pageable(project, one) for one in found)
+    )
+
+
+def _is_pageable(project: Project, tensor: Tensor) -> bool:
+    """Whether a tensor is of pageable memory, also one joined of batches that only the callers know."""
+    if tensor.placement == "unknown":
+        match tensor.node:
+            case t.Call(args=(t.Sequence(items=parts), *_)) if parts:
+                return all(isinstance(one, Batch) for part in parts for one in alternatives(project.value(part)))
+    return tensor.placement == "pageable"
+
+
+def _assigned(stmt: t.Node | None) -> frozenset[str]:
+    targets = stmt.targets if isinstance(stmt, t.Assign) else ()
+    parts = [part for one in targets for part in (one.items if isinstance(one, t.Sequence) else (one,))]
+    return frozenset(name for one in parts if (name := dotted(one)) is not None)
+
+
+def _looks(stmt: t.Stmt, names: frozenset[str]) -> bool:
+    """Whether the host reads, before anything else, a value of one of ``names``."""
+    if isinstance(stmt, t.If | t.While):
+        test = stmt.test
+        if isinstance(test, t.Compare) and not {"is", "is not", "in", "not in"} & set(test.ops):
+            return any(_root(one) in names for one in (test.left, *test.comparators))
+        return _reads(test, names)
+    return isinstance(stmt, t.Assign | t.ExprStmt) and _is_cheap(stmt, READS) and _reads(stmt, names)
+
+
+def _reads(node: t.Node, names: frozenset[str]) -> bool:
+    return any(
+        isinstance(one, t.Call)
+        and isinstance(one.func, t.Attribute)
+        and one.func.attr in READS
+        and _root(one.func.value, through=_COMPUTED) in names
+        for one in _inside(node)
+    )
+
+
+def _root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
+    """The name that is indexed, or looked at as it is; not that of another attribute, such as a shape."""
+    while True:
+        if isinstance(expr, t.Subscript):
+            expr = expr.value
+        elif isinstance(expr, t.Call) and isinstance(expr.func, t.Attribute) and expr.func.attr in through:
+            expr = expr.func.value
+        else:
+            return dotted(expr)
+
+
+def _is_cheap(stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
+    """Whether a statement only assigns, copies to the device, or computes a little with tensors."""
+    if not isinstance(stmt, t.Assign | t.ExprStmt):
+        return False
+    calls = [node for node in _inside(stmt) if isinstance(node, t.Call)]
+    allowed = _CHEAP | _MOVES | _COMPUTED | besides
+    return all(_called(call) in allowed for call in calls)
+
+
+def _called(call: t.Call) -> str:
+    func = call.func
+    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
