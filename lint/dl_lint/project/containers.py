@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, indexing, reach, shared
+from dl_lint.project import attributes, indexing, overwriting, reach, shared
 from dl_lint.project.changes import GROWING
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
@@ -288,12 +288,22 @@ def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
 
 
 def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
-    """What each method of the class and of its bases last assigns, other than its own content sorted or filtered."""
+    """What each method of the class and of its bases last assigns and no later call overwrites, other than its own
+    content sorted or filtered, be it what a base's method has filled it with."""
+    own: list[Binding] = []
+    found: list[Binding] = []
     for method, key in methods(project, cls, attribute):
-        last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
+        last = [
+            binding
+            for binding in visible_at_end(method, key).bindings
+            if binding.kind == "assign" and not overwriting.is_overwritten(project, cls, method, attribute, binding)
+        ]
         filling = [binding for binding in last if not _reads(project, method, attribute, binding)]
-        if filling or method.name == "__init__" or _is_filled_before(method, key, last):
-            yield from filling or last
+        if filling or _is_filled_before(method, key, last):
+            found += filling or last
+        elif method.name == "__init__":
+            own += last
+    yield from found or own
 
 
 def _is_filled_before(method: Scope, key: str, last: list[Binding]) -> bool:

@@ -6,13 +6,16 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes
 from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Class, Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
 
 FARTHEST = 64
 """Uses that are looked at."""
@@ -36,8 +39,8 @@ class Handling(Enum):
     """By names, or by going over it: it holds as much as it likes."""
 
 
-def handling(project: Project, reads: Iterable[Indexed]) -> Handling:
-    """What is done with what ``reads`` give."""
+def handling(project: Project, cls: Class, reads: Iterable[Indexed]) -> Handling:
+    """What is done with what ``reads`` give, in an object of ``cls``."""
     waiting: list[t.Node] = [read.node for read in reads]
     seen: set[t.Node] = set()
     most = Handling.WHOLE
@@ -48,7 +51,7 @@ def handling(project: Project, reads: Iterable[Indexed]) -> Handling:
         seen.add(node)
         found = _of(project, node)
         most = max(most, found, key=lambda one: one.value)
-        waiting.extend(_onwards(project, node))
+        waiting.extend(_onwards(project, cls, node))
     return most
 
 
@@ -75,7 +78,7 @@ def _is_place(index: t.Expr) -> bool:
     return isinstance(index, t.Constant) and index.kind == "int"
 
 
-def _onwards(project: Project, node: t.Node) -> Iterator[t.Node]:
+def _onwards(project: Project, cls: Class, node: t.Node) -> Iterator[t.Node]:
     """Where the same thing is met again: under a name, as a copy, in a function that it is handed to."""
     above = project.parent(node)
     match above:
@@ -86,10 +89,21 @@ def _onwards(project: Project, node: t.Node) -> Iterator[t.Node]:
         case t.Call(func=func, args=args) if func is not node:
             if (dotted(func) or "").rpartition(".")[2] in _COPIES:
                 yield above
-            for function in project.entered(above):
+            for function in _entered(project, cls, above):
                 names = [param.name for param in function.params][1 if function.is_method else 0 :]
                 for name, argument in zip(names, args, strict=False):
                     if argument is node:
                         yield from function.loads.get(name, ())
         case _:
             return
+
+
+def _entered(project: Project, cls: Class, call: t.Call) -> tuple[Scope, ...]:
+    """The functions that a call enters: of a method of self, the one that ``cls`` has."""
+    caller, func = project.function_of(call), call.func
+    if isinstance(func, t.Attribute) and caller.is_method and caller.params and caller.parent is not None:
+        lineage = attributes.lineage(project.evaluator, cls)
+        if dotted(func.value) == caller.params[0].name and Class(caller.parent) in lineage:
+            own = attributes.of_class(project.evaluator, cls, func.attr)
+            return (own.scope,) if isinstance(own, Function) else ()
+    return project.entered(call)

@@ -97,7 +97,7 @@ def _rounded(number: float) -> int:
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
     return Size(
-        _heft(project, cls, attribute, filled, handling(project, reads)), _count(project, cls, attribute, filled)
+        _heft(project, cls, attribute, filled, handling(project, cls, reads)), _count(project, cls, attribute, filled)
     )
 
 

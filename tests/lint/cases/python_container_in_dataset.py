@@ -971,3 +971,120 @@ class TriedOut(Dataset):
 if __name__ == "__main__":
     for row in TriedOut("rows.txt"):
         print(row)
+
+
+# --- assigned again ---------------------------------------------------------------------------
+
+
+class Overwritten(Dataset):
+    def __init__(self, path, paragraphs):
+        self.raw = json.load(open(path))
+        if paragraphs:
+            self.entries = joined(self.raw)
+        self.build()
+
+    def build(self):
+        self.entries = [dict(image=one["image"]) for one in self.raw]  # expect advice
+
+    def __getitem__(self, index):
+        return self.entries[index]
+
+
+class OverwrittenOfItself(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+        self.build()
+
+    def build(self):
+        self.entries = [one for one in self.entries if one["boxes"]]
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class OverwrittenNowAndThen(Dataset):
+    def __init__(self, path, small):
+        self.entries = json.load(open(path))  # expect
+        if small:
+            self.build()
+
+    def build(self):
+        self.entries = []
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class OverwrittenBefore(Dataset):
+    def __init__(self, path):
+        self.build()
+        self.entries = json.load(open(path))  # expect
+
+    def build(self):
+        self.entries = []
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+def joined(entries):
+    found = []
+    for entry in entries:
+        entry["caption"] = " ".join(entry.pop("caption"))
+        found.append(entry)
+    return found
+
+
+class Captions(Dataset):
+    def __init__(self, path):
+        self.captions = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.captions[index]["caption"]
+
+
+class Paragraphs(Captions):
+    def __init__(self, path, paragraphs):
+        super().__init__(path)
+        if paragraphs:
+            self.captions = joined(self.captions)
+
+
+class OtherCaptions(Captions):
+    def __init__(self, path, more):
+        super().__init__(path)
+        self.captions = json.load(open(more))  # expect
+
+
+# --- lines of columns -------------------------------------------------------------------------
+
+
+class Videos(Dataset):
+    def __init__(self, path):
+        self.rows = read_rows(path)
+
+    def where(self, row):
+        return row["path"]
+
+    def label(self, row):
+        return int(row[2])
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        return Image.open(self.where(row)), self.label(row)
+
+
+class SplitLines(Videos):
+    def __init__(self, path):
+        self.rows = [line.strip().split(" ") for line in open(path)]  # expect advice
+
+    def where(self, row):
+        return row[0].split("/")[-1]
+
+
+class SplitWords(Videos):
+    def __init__(self, path):
+        self.rows = [line.strip().split(" ") for line in open(path)]  # expect
+
+    def where(self, row):
+        return "".join(word for word in row)
