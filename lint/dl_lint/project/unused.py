@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project.values import Class, Module, Package, Unknown, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +18,36 @@ def is_unused(project: Project, node: t.Node) -> bool:
     """Whether ``node`` stands in a function that nothing calls, itself or through others, while the project around it
     has scripts and cannot be installed, so that nobody else calls it either."""
     file = project.site(node).scope.file
-    if not any(_is_script(project, other) and other is not file for other in project.files):
+    if not _has_scripts(project, file):
         return False
     return _is_unused(project, project.function_of(node), frozenset()) and not project.is_installable(node)
+
+
+def is_unused_class(project: Project, cls: Class) -> bool:
+    """Whether nothing reads the name of a class, in a project as above that looks no class up by its name."""
+    node = cls.scope.node
+    if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
+        return False
+    if next(loads(project, node.name), None) is not None or _is_named_otherwise(project, node.name):
+        return False
+    looks_up = project.evaluator.once("looks up", lambda: any(_looks_up(project, name) for name in _BY_NAME))
+    return not looks_up and not project.mentions_unlinted(node, node.name) and not project.is_installable(node)
+
+
+_BY_NAME = ("getattr", "globals", "vars", "locals", "eval", "import_module", "__import__", "locate")
+
+
+def _looks_up(project: Project, function: str) -> bool:
+    """Whether what ``function`` is called for may be a class by its name."""
+    for call in project.evaluator.files.calls.get(function, ()):
+        first = alternatives(project.value(call.args[0])) if function == "getattr" and call.args else ()
+        if not first or any(isinstance(one, Module | Package | Unknown) for one in first):
+            return True
+    return False
+
+
+def _has_scripts(project: Project, file: FileIndex) -> bool:
+    return any(_is_script(project, other) and other is not file for other in project.files)
 
 
 def _is_script(project: Project, file: FileIndex) -> bool:
@@ -40,7 +68,7 @@ def _is_unused(project: Project, inner: Scope, above: frozenset[Scope]) -> bool:
     name = node.name
     if project.evaluator.callers.of(function) is None or _is_named_otherwise(project, name):
         return False
-    callers = [project.function_of(load) for load in _loads(project, name)]
+    callers = [project.function_of(load) for load in loads(project, name)]
     return all(_is_unused(project, one, above | {function}) for one in callers)
 
 
@@ -51,7 +79,8 @@ def _outermost(scope: Scope) -> Scope:
     return scope
 
 
-def _loads(project: Project, name: str) -> Iterator[t.Name]:
+def loads(project: Project, name: str) -> Iterator[t.Name]:
+    """Where any file of the project reads ``name``."""
     for file in project.files:
         for scope in file.scopes:
             yield from scope.loads.get(name, ())

@@ -23,7 +23,8 @@ A flat list of 10,000 paths costs a worker 1 MB, which is not worth a change; 1,
 workers. Where the code does not tell how many samples there are, lists of such small things are **advice**: shown only
 with `--pedantic` or where DL301 is selected, and the message says how many make 100 MB. **Slow** are those that are
 dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
-records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`.
+records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Those of a class that is
+for evaluation only, or of which nobody makes an object, are advice as well.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, and classes whose objects the linted code only iterates and
@@ -82,7 +83,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import containers, direct, flow, heft, indexing, workers
+from dl_lint.project import containers, direct, flow, heft, indexing, roles, workers
 from dl_lint.project.repetition import words
 from dl_lint.rule import Finding, Related, rule
 
@@ -120,19 +121,19 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
                 told.update(new)
                 size = heft.size(project, cls, attribute, filled, found)
                 for way in flow.by_way(sorted(new, key=project.place), project.site):
-                    yield _finding(project, attribute, way, read, size)
+                    yield _finding(project, attribute, way, read, size, roles.is_minor(project, cls))
 
 
 def _classes(project: Project) -> Iterator[Class]:
-    """The map-style datasets, and the classes of the objects that they keep and index in turn."""
+    """The map-style datasets, and the classes of the objects that they keep and index in turn; minor ones last."""
     found: dict[Class, None] = {}
     for dataset in project.dataset_classes():
         if dataset.kind == "map" and not direct.is_read_directly(project, dataset.cls):
             found.update(dict.fromkeys(workers.held(project, dataset.cls)))
-    yield from found
+    yield from sorted(found, key=lambda one: roles.is_minor(project, one))
 
 
-def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed, size: Size) -> Finding:
+def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed, size: Size, minor: bool) -> Finding:
     """One finding for an attribute, at the first of the places that fill it on one way."""
     at = project.place(read.node)
     return Finding(
@@ -145,5 +146,5 @@ def _finding(project: Project, attribute: str, filled: list[t.Node], read: Index
             Related(at, "read here for each sample"),
             *(Related(project.place(other), "or filled here") for other in filled[1:]),
         ),
-        advice=not size.is_large,
+        advice=minor or not size.is_large,
     )

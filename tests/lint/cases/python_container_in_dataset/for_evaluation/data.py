@@ -1,0 +1,65 @@
+import json
+
+from torch.utils.data import Dataset
+
+
+class Base(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class Ranking(Dataset):
+    def __init__(self, path, split):
+        self.entries = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class RetrievalEval(Dataset):
+    """Made by who knows whom, but named for what it does."""
+
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class EvalTwice(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class Either(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class Shared(Dataset):
+    """Fills what both kinds read."""
+
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+
+class SharedVal(Shared):
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class SharedFit(Shared):
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"][0]
+
+
+KINDS = {"retrieval": RetrievalEval}
