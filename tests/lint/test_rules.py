@@ -209,3 +209,36 @@ def test_places_that_fill_one_attribute_in_turn_are_one_finding_that_names_them_
     files = {"data.py": text}
     [found] = [f for f in check(RULES["DL301"], files, written(files, tmp_path)) if f.place.span[0] == first]
     assert [one.place.span[0] for one in found.related] == [first + 5, first + 2]  # where it is read, and the other
+
+
+CACHE = """
+from torch.utils.data import DataLoader, Dataset
+
+class Photos(Dataset):
+    def __init__(self, paths):
+        self.paths, self.cache = paths, {}
+
+    def __getitem__(self, index):
+        if index not in self.cache:
+            self.cache[index] = read(self.paths[index])
+        return self.cache[index]
+
+def loaders(paths):
+    return [DataLoader(Photos(paths), num_workers=4, persistent_workers=%s), DataLoader(Photos(paths), %s)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "thrown_away"),
+    [
+        ("True", "num_workers=2, persistent_workers=True", False),
+        ("True", "num_workers=2", True),
+        ("paths.stay", "num_workers=2, persistent_workers=True", True),
+    ],
+)
+def test_a_cache_in_workers_that_stay_is_not_said_to_be_thrown_away(
+    first: str, second: str, thrown_away: bool, tmp_path: Path
+) -> None:
+    rule = RULES[NAMES["growing-cache-in-dataset"]]
+    [found] = check(rule, {"data.py": CACHE % (first, second)}, tmp_path)
+    assert ("thrown away" in found.message) is thrown_away

@@ -68,6 +68,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.project import caches, workers
+from dl_lint.project.values import Const
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project
     from dl_lint.project.caches import Growth
+    from dl_lint.project.values import Class
 
 REMEDY = {
     "store": "drop the cache, fill it in `__init__` before there are workers, or keep it in a tensor made with "
@@ -92,15 +94,24 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
         for growth in caches.growing(project, dataset.cls):
             if growth.node not in seen:
                 seen.add(growth.node)
-                yield _finding(project, dataset.name, growth)
+                yield _finding(project, dataset.name, growth, _stay(project, dataset.cls))
 
 
-def _finding(project: Project, dataset: str, growth: Growth) -> Finding:
+def _stay(project: Project, cls: Class) -> bool:
+    """Whether the workers of all loaders of a class are known to live on from epoch to epoch."""
+    found = [project.argument(loader, "persistent_workers").value for loader in workers.users(project, cls)]
+    return bool(found) and all(one == Const(True, "bool") for one in found)
+
+
+def _finding(project: Project, dataset: str, growth: Growth, stay: bool) -> Finding:
     place = project.place(growth.node)
-    message = (
-        f"{growth.what} grows with every sample that a worker fetches from `{dataset}`: each worker fills its own, "
-        "none sees another's, and without persistent_workers it is thrown away after each epoch before it is ever hit"
+    cost = (
+        "each worker fills its own, and none sees another's"
+        if stay
+        else "each worker fills its own, none sees another's, and without persistent_workers it is thrown away after "
+        "each epoch before it is ever hit"
     )
+    message = f"{growth.what} grows with every sample that a worker fetches from `{dataset}`: {cost}"
     related = []
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
