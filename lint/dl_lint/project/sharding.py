@@ -50,6 +50,12 @@ LISTED = frozenset(
 )  # fmt: skip
 """Last words of the names of things that were listed before the workers started, or of a file."""
 
+CONTENT = frozenset(
+    {"lines", "rows", "items", "sentences", "texts", "images", "samples", "records", "examples", "docs", "documents",
+     "corpus"}
+)  # fmt: skip
+"""Those of them that name the data itself, which may be a stream that asks for its share."""
+
 LISTING = frozenset(
     {"readlines", "splitlines", "iterrows", "itertuples", "glob", "rglob", "iterdir", "tolist", "items", "keys"}
 )
@@ -175,7 +181,7 @@ def _counts(loop: t.For | t.While | t.Generator) -> bool:
 
 
 def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[t.Expr]:
-    """The expressions that iteration goes through: loops around its yields, what it yields from and returns."""
+    """What iteration goes through: loops around its yields, what it yields from, draws from and returns."""
     for function in functions:
         for one in function.yields:
             if one.is_from and one.value is not None:
@@ -185,7 +191,7 @@ def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[t.Expr]
                     yield loop.iter
         if function.name == "__iter__" and not function.yields:
             yield from (one.value for one in function.returns if one.value is not None and not _is_self(function, one))
-        if function.name == "__next__":
+        if function.name == "__next__" or function.yields:
             yield from (call.args[0] for call in function.calls if _is_next(call))
 
 
@@ -197,6 +203,11 @@ def _is_next(call: t.Call) -> bool:
     return isinstance(call.func, t.Name) and call.func.id == "next" and bool(call.args)
 
 
+def _is_drawn_from(project: Project, source: t.Expr) -> bool:
+    above = project.parent(source)
+    return isinstance(above, t.Call) and _is_next(above)
+
+
 def _is_same(project: Project, source: t.Expr, seen: frozenset[Class]) -> bool:
     """Whether ``source`` is sure to go through the same in every worker."""
     match source:
@@ -204,6 +215,8 @@ def _is_same(project: Project, source: t.Expr, seen: frozenset[Class]) -> bool:
             args = source.args[1:] if isinstance(source.func, t.Name) and source.func.id == "map" else source.args
             numbers = isinstance(source.func, t.Name) and source.func.id == "range"
             return numbers or all(_is_same(project, arg, seen) for arg in args)
+        case t.Subscript() if _is_drawn_from(project, source):
+            pass  # one of several iterators, not a part of something listed
         case t.Subscript(value=inner) | t.Comprehension(generators=(t.Generator(iter=inner),)):
             return _is_same(project, inner, seen)
     found = alternatives(project.value(source))
@@ -228,15 +241,37 @@ def _is_known(project: Project, value: Value, source: t.Expr, seen: frozenset[Cl
         case Option(default=default):
             return all(_is_known(project, one, source, seen) for one in alternatives(default))
         case _:
-            return _is_listed(source)
+            return _is_listed(project, source)
 
 
-def _is_listed(source: t.Expr) -> bool:
+def _is_listed(project: Project, source: t.Expr) -> bool:
     """Whether something of which nothing is known has the name of what was listed before, or of a file."""
     match source:
         case t.Call(func=t.Attribute(attr=method)):
             return method in LISTING
         case t.Name(id=name) | t.Attribute(attr=name):
-            return not LISTED.isdisjoint(words(name)[-1:])
+            last = set(words(name)[-1:])
+            return not LISTED.isdisjoint(last) and (CONTENT.isdisjoint(last) or not _may_be_a_stream(project, source))
         case _:
             return False
+
+
+def _may_be_a_stream(project: Project, source: t.Expr) -> bool:
+    """Whether something is a parameter, what a method of something made, or an attribute of self that keeps one."""
+    function = project.function_of(source)
+    if isinstance(source, t.Name):
+        return any(one.kind == "param" or _is_chained(one.value) for one in function.bindings.get(source.id, ()))
+    if not isinstance(source, t.Attribute) or not function.is_method or function.parent is None:
+        return False
+    for one in attributes.lineage(project.evaluator, Class(function.parent)):
+        stored = attributes.storing(one).get(source.attr, ()) if isinstance(one, Class) else ()
+        for method, key in stored:
+            values = [binding.value for binding in method.bindings[key]]
+            if any(_is_chained(one) or (isinstance(one, t.Name) and _may_be_a_stream(project, one)) for one in values):
+                return True
+    return False
+
+
+def _is_chained(value: t.Expr | None) -> bool:
+    """Whether a value is what a method made of something else, as ``stream.map(…)``, and no list."""
+    return isinstance(value, t.Call) and isinstance(value.func, t.Attribute) and value.func.attr not in LISTING

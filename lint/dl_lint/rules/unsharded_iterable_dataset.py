@@ -5,7 +5,7 @@
 Finds classes derived from `IterableDataset` whose objects a `DataLoader` with workers iterates, while nothing that
 runs in the workers asks which worker it is: neither the iteration nor a helper, a dataset inside or `worker_init_fn`.
 Datasets that draw their samples at random, and those that go through something of which nothing is known, are left
-alone.
+alone: such as data that the constructor is given, and streams of Hugging Face's datasets, which ask themselves.
 
 ## Why is this bad?
 

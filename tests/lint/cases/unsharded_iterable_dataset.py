@@ -6,9 +6,11 @@ import glob
 import random
 from itertools import cycle, islice
 
+import datasets
 import numpy as np
 import torch
 import unknown_library
+from datasets import load_dataset
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 
@@ -75,6 +77,39 @@ class Outer(IterableDataset):  # expect
                 yield words[0]
 
 
+class Headed(IterableDataset):  # expect
+    def __init__(self, path):
+        self.path = path
+
+    def __iter__(self):
+        reader = csv.reader(open(self.path))
+        names = next(reader)
+        while True:
+            try:
+                yield dict(zip(names, next(reader)))
+            except StopIteration:
+                return
+
+
+class Loaded(IterableDataset):  # expect
+    def __init__(self, path):
+        self.rows = open(path).readlines()
+        self.files = path
+
+    def __iter__(self):
+        for row in self.rows:
+            yield row.split()
+
+
+class Named(IterableDataset):  # expect
+    def __init__(self, files):
+        self.files = files
+
+    def __iter__(self):
+        for name in self.files:
+            yield from open(name)
+
+
 def seed_only(number):
     np.random.seed(torch.initial_seed() % 2**32)
 
@@ -88,6 +123,9 @@ def loaders(path, config):
     yield DataLoader(Numbers(0, 10), num_workers=config.workers)
     yield DataLoader(Streamed(path), num_workers=2)
     yield DataLoader(Outer(path), num_workers=2)
+    yield DataLoader(Headed(path), num_workers=2)
+    yield DataLoader(Loaded(path), num_workers=2)
+    yield DataLoader(Named(config.files), num_workers=2)
 
 
 # --- silent -------------------------------------------------------------------------------
@@ -197,6 +235,66 @@ class Library(IterableDataset):
             yield row["text"]
 
 
+class Hub(IterableDataset):
+    """A stream of the library asks which worker it runs in."""
+
+    def __init__(self, name):
+        self.samples = load_dataset(name, split="train", streaming=True).shuffle(buffer_size=1000, seed=1)
+
+    def __iter__(self):
+        for row in self.samples:
+            yield row["text"]
+
+
+class Chained(IterableDataset):
+    def __init__(self, name, skipped):
+        stream = datasets.load_dataset(name, streaming=True)["train"]
+        stream = stream.shuffle(seed=1).skip(skipped).take(1000)
+        self.rows = stream.map(lambda row: row["text"]).filter(bool).batch(4)
+
+    def __iter__(self):
+        yield from enumerate(self.rows)
+
+
+class Packed(IterableDataset):
+    """Made of what it is given, which is not known."""
+
+    def __init__(self, dataset, length):
+        self.dataset = dataset if isinstance(dataset, list) else [dataset]
+        self.length = length
+
+    def pieces(self):
+        streams = [iter(one) for one in self.dataset]
+        at, rest = 0, []
+        while streams:
+            try:
+                rest += next(streams[at])["text"]
+                while len(rest) >= self.length:
+                    piece, rest = rest[: self.length], rest[self.length :]
+                    yield piece
+            except StopIteration:
+                streams.pop(at)
+            at = (at + 1) % max(1, len(streams))
+
+    def __iter__(self):
+        return cycle(self.pieces())
+
+
+class Given(IterableDataset):
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __iter__(self):
+        for sample in self.samples:
+            yield sample["text"]
+
+
+class GivenBelow(Given):
+    def __iter__(self):
+        for number, sample in enumerate(self.samples):
+            yield number, sample
+
+
 class Derived(unknown_library.Streaming):
     def __iter__(self):
         yield from range(10)
@@ -226,4 +324,6 @@ def silent_loaders(path, files, stream):
     for dataset in (Endless(path, 1), Wrapping(stream), Library(path), Derived(), Mixed(), cycle(path)):
         yield DataLoader(dataset, num_workers=2)
     yield DataLoader(Abstract(), num_workers=2)
+    for dataset in (Hub(path), Chained(path, 5), Packed(stream, 8), Given(stream), GivenBelow(stream)):
+        yield DataLoader(dataset, num_workers=2)
     yield DataLoader(Stored(files), num_workers=2)
