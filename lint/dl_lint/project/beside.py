@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import tensors, transfers
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Batch, Tensor, alternatives
+from dl_lint.project.values import Batch, Collection, External, Tensor, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that hand the host what a tensor of the device holds."""
 
-_CHEAP = frozenset({"size", "dim", "numel", "len", "zero_grad"})
+_CHEAP = frozenset({"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter"})
 """Calls that are done before a copy has got anywhere."""
 
 _MOVES = frozenset({"to", "cuda"})
+
+_FROM_DATA = frozenset(f"torch.{name}" for name in tensors.FROM_DATA)
+
+_HOST = frozenset({"cpu", "pageable", "pinned"})
 
 _COMPUTED = tensors.VIEWS | tensors.COPIES
 
@@ -32,13 +36,13 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     a copy of pageable memory or for a value that was copied.
     """
     stmt: t.Node | None = project.statement_of(call)
-    if any(_blocks(project, other) for other in _moves(stmt) if other.at > call.at):
+    if any(_blocks(project, other) for other in _simple(stmt) if other.at > call.at):
         return True
-    names, at_once = _assigned(stmt), True
+    names, at_once = _assigned(stmt), isinstance(stmt, t.Stmt) and _is_cheap(stmt)
     for following in _following(project, stmt):
         if _synchronises(following):
             return True
-        if at_once and (_looks(following, names) or any(_blocks(project, other) for other in _moves(following))):
+        if at_once and (_looks(following, names) or any(_blocks(project, other) for other in _simple(following))):
             return True
         at_once = at_once and _is_cheap(following)
         if not at_once and not isinstance(following, t.Assign):
@@ -48,7 +52,7 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
 
 def follows_wait(project: Project, call: t.Call) -> bool:
     """Whether the statement of a copy has waited for pageable memory before: ``a, b = cat(a).to(d), b.to(d)``."""
-    return any(_blocks(project, other) for other in _moves(project.statement_of(call)) if other.at < call.at)
+    return any(_blocks(project, other) for other in _simple(project.statement_of(call)) if other.at < call.at)
 
 
 def _following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
@@ -66,12 +70,10 @@ def _synchronises(stmt: t.Stmt) -> bool:
     return isinstance(func, t.Attribute) and func.attr == "synchronize"
 
 
-def _moves(stmt: t.Node | None) -> Iterator[t.Call]:
-    """The copies to the device that a simple statement is certain to make."""
+def _simple(stmt: t.Node | None) -> Iterator[t.Node]:
+    """What a simple statement is certain to evaluate, once."""
     if isinstance(stmt, t.Assign | t.ExprStmt):
-        for node in _inside(stmt):
-            if isinstance(node, t.Call) and isinstance(node.func, t.Attribute) and node.func.attr in _MOVES:
-                yield node
+        yield from _inside(stmt)
 
 
 def _inside(node: t.Node) -> Iterator[t.Node]:
@@ -87,8 +89,23 @@ def _inside(node: t.Node) -> Iterator[t.Node]:
         waiting.extend(children(one))
 
 
-def _blocks(project: Project, call: t.Call) -> bool:
-    """Whether a copy takes pageable memory to the device, for which the host waits."""
+def _blocks(project: Project, node: t.Node) -> bool:
+    """Whether an expression takes pageable memory to the device, for which the host waits."""
+    match node:
+        case t.Call(func=t.Attribute(attr=name)) if name in _MOVES:
+            return _copies(project, node)
+        case t.Call(args=(data, *_)) if any(keyword.name == "device" for keyword in node.keywords):
+            return _makes_from_data(project, node, data)
+        case t.Subscript(value=base, index=index):
+            where = [index] if not isinstance(index, t.Sequence) or index.kind == "list" else index.items
+            return project.placement(project.value(base)) == "device" and any(
+                _is_of_host(project, one) for one in where
+            )
+        case _:
+            return False
+
+
+def _copies(project: Project, call: t.Call) -> bool:
     if not isinstance(call.func, t.Attribute):
         return False
     move = transfers.transfer(project.evaluator, call, call.func)
@@ -98,6 +115,22 @@ def _blocks(project: Project, call: t.Call) -> bool:
         and move.asynchronous is False
         and bool(found)
         and all(isinstance(one, Tensor) and _is_pageable(project, one) for one in found)
+    )
+
+
+def _makes_from_data(project: Project, call: t.Call, data: t.Expr) -> bool:
+    """Whether ``torch.tensor([…], device=device)`` makes a tensor on the host first, to copy it to the device."""
+    found = alternatives(project.value(call.func))
+    named = bool(found) and all(isinstance(one, External) and one.name in _FROM_DATA for one in found)
+    on_device = project.placement(project.value(call)) == "device"
+    return named and on_device and tensors.is_data(project.evaluator, data)
+
+
+def _is_of_host(project: Project, index: t.Expr) -> bool:
+    """Whether an index is a list or a tensor of the host, which is copied to the device that what it indexes is on."""
+    found = alternatives(project.value(index))
+    return bool(found) and all(
+        (isinstance(one, Collection) and one.kind == "list") or project.placement(one) in _HOST for one in found
     )
 
 

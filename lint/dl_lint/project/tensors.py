@@ -17,6 +17,7 @@ from dl_lint.project.values import (
     Derived,
     External,
     Made,
+    Number,
     Tensor,
     Value,
     WhenAccelerated,
@@ -157,12 +158,20 @@ def function(ev: Evaluator, name: str, expr: t.Call) -> Value | None:
         return None
     where = arguments.given(ev, expr, (), "device")
     if where.node is not expr:
-        found = {_kind(one) for one in alternatives(where.symbolic)}
-        return Tensor(UNKNOWN, found.pop() if found in ({"cpu"}, {"device"}) else "unknown", expr)
+        return Tensor(UNKNOWN, _given_device(ev, where), expr)
     pinned = arguments.given(ev, expr, (), "pin_memory")
     if pinned.node is not expr and pinned.symbolic != Const(False, "bool"):
         return Tensor(UNKNOWN, "pinned", expr)
-    return Tensor(UNKNOWN, "pageable", expr) if last in _OF_THE_HOST else _from_operands(ev, expr)
+    return Tensor(UNKNOWN, "pageable", expr) if last in _OF_THE_HOST else _from_operands(ev, expr, last)
+
+
+def _given_device(ev: Evaluator, where: arguments.Given) -> str:
+    """What ``device=`` says: cpu, unknown, or device, also where that is used if there is one."""
+    found = {_kind(one) for one in alternatives(where.symbolic)}
+    if found <= {"device", "cpu"} and found:
+        return "device" if "device" in found else "cpu"
+    named = _named(ev, where.node.value if isinstance(where.node, t.Keyword) else where.node)
+    return "device" if named == "device" else "unknown"
 
 
 _OF_THE_HOST = frozenset(
@@ -171,7 +180,23 @@ _OF_THE_HOST = frozenset(
 """Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
 
 
-def _from_operands(ev: Evaluator, expr: t.Call) -> Value:
+FROM_DATA = frozenset({"tensor", "as_tensor"})
+"""Functions that are given numbers, lists of such, or arrays: of these the result is made on the host."""
+
+
+def is_data(ev: Evaluator, expr: t.Expr) -> bool:
+    """Whether an expression is a number or a list, ``[label] * count``, of which torch makes a tensor on the host."""
+    match expr:
+        case t.Sequence() | t.Comprehension():
+            return True
+        case t.BinOp(left=left, op="*" | "+", right=right):
+            return isinstance(left, t.Sequence | t.Comprehension) or isinstance(right, t.Sequence | t.Comprehension)
+        case _:
+            found = alternatives(ev.symbolic(expr))
+            return bool(found) and all(isinstance(one, Collection | Const | Number) for one in found)
+
+
+def _from_operands(ev: Evaluator, expr: t.Call, last: str) -> Value:
     """New memory where the operands live."""
     operands: list[Value] = []
     for arg in expr.args[:1]:
@@ -181,7 +206,8 @@ def _from_operands(ev: Evaluator, expr: t.Call) -> Value:
         )
     tensors = [one for one in operands if isinstance(one, Batch | Tensor)]
     if not tensors:
-        return Tensor(UNKNOWN, "unknown" if operands and not _plain(operands) else "pageable", expr)
+        plain = not operands or _plain(operands) or (last in FROM_DATA and is_data(ev, expr.args[0]))
+        return Tensor(UNKNOWN, "pageable" if plain else "unknown", expr)
     placements = {placement_of(one) for one in tensors}
     if placements <= {"batch", "pinned", "pageable", "cpu"}:
         return Tensor(union(_source(one) for one in tensors), "pageable", expr)

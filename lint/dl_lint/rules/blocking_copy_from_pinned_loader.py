@@ -15,8 +15,10 @@ themselves, so nothing else has to change.
 Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
 `float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such,
 batches of a loader prepared by accelerate, which are on the device already, copies right before the host waits anyway
-(a synchronise, a pageable copy, a look at the result), and loops that always end with the first batch. In a
-statement that waits for a pageable copy first it is **advice**.
+(a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a tensor of the device indexed by a list, a
+look at the result), and loops that always end with the first batch. In a statement that waits for a pageable copy first
+it is **advice**, and so it is where the loader has no workers: then the batch is pinned on the thread that trains, of
+which DL210 tells, and the copy matters once that is mended.
 
 ## Example
 
@@ -57,9 +59,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, edits
+from dl_lint.project import beside, edits, guarding
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, External, Loader, alternatives
+from dl_lint.project.values import Batch, Loader, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -76,18 +78,20 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        excused = _is_of_another_kind(project, transfer) or _is_for_old_torch(project, transfer)
+        excused = guarding.is_of_another_kind(project, transfer) or guarding.is_for_old_torch(project, transfer)
         if loader is None or excused or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
+        alone = project.workers(loader) == "none"
+        write = f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
         yield Finding(
             project.place(transfer.call),
             f"{_named(transfer)} comes from a loader that pins its batches ({pinning.path}:{pinning.span[0]}), but the "
             "host waits here until the device holds it",
-            f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
+            f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),
             _fix(project, transfer),
-            advice=beside.follows_wait(project, transfer.call),
+            advice=alone or beside.follows_wait(project, transfer.call),
         )
 
 
@@ -97,37 +101,13 @@ def _says_so(transfer: Transfer) -> bool:
 
 
 def _pinned(project: Project, transfer: Transfer) -> Loader | None:
-    """A loader that pins and whose batch may be what is copied; None where one that does not pin may have it too."""
+    """A loader that pins and whose batch may be what is copied, one with workers if any; None where one that does not
+    pin may have it too."""
     loaders = [one.loader for one in alternatives(transfer.receiver) if isinstance(one, Batch)]
     if any(project.pins(loader) == "no" for loader in loaders):
         return None
-    return next((one for one in loaders if not one.prepared and project.pins(one) == "yes"), None)
-
-
-def _is_of_another_kind(project: Project, transfer: Transfer) -> bool:
-    """Whether a test says that this is no tensor but, say, a graph, whose ``to`` need not take ``non_blocking``."""
-    name = dotted(transfer.receiver_expr)
-    for test, outcome in project.tests_around(transfer.call):
-        match test:
-            case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
-                kinds = alternatives(project.value(kind))
-                return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
-    return False
-
-
-def _is_for_old_torch(project: Project, transfer: Transfer) -> bool:
-    """Whether a test keeps the copy to torch 0.x, in ``if torch_ver == "0.3"``: ``non_blocking`` came with 0.4."""
-    for test, outcome in project.tests_around(transfer.call):
-        match test:
-            case t.Compare(left=left, ops=("==",), comparators=(t.Constant(value=str() as version),)) if outcome:
-                if version.startswith("0.") and "ver" in (dotted(left) or "").lower():
-                    return True
-            case t.Call(func=t.Attribute(value=tested, attr="startswith"), args=(t.Constant(value=str() as version),)):
-                if outcome and version.startswith("0.") and "ver" in (dotted(tested) or "").lower():
-                    return True
-            case _:
-                continue
-    return False
+    pinning = [one for one in loaders if not one.prepared and project.pins(one) == "yes"]
+    return min(pinning, key=lambda one: project.workers(one) == "none", default=None)
 
 
 def _pinning(project: Project, loader: Loader) -> t.Node:

@@ -269,6 +269,62 @@ def beside_copies_that_need_not_wait(model, dataset, more):
         model(images, labels, weights, extra)
 
 
+def before_a_tensor_of_a_list(model, dataset, domain, order):
+    for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
+        count = images.size(0)
+        images = images.to(device)
+        domains = torch.tensor([domain] * count).to(device)
+        labels = labels.to(device)
+        weights = torch.tensor([1.0, 2.0], device=device)
+        masks = masks.to(device)
+        places = torch.as_tensor([at for at in order], device="cuda:1")
+        lengths = lengths.to(device)
+        kinds = torch.tensor(domain + [count]).cuda()
+        model(images, domains, labels, weights, masks, places, lengths, kinds)
+
+
+def before_a_tensor_made_on_the_device(model, dataset, domain, known):
+    for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        noise = torch.zeros([4, 4], device=device)
+        labels = labels.to(device)  # expect
+        like = torch.as_tensor(known, device=device)
+        masks = masks.to(device)  # expect
+        copied = torch.tensor([domain] * 4).to(device, non_blocking=True)
+        lengths = lengths.to(device)  # expect
+        kept = torch.tensor([domain] * 4)
+        model(images, noise, labels, like, masks, copied, lengths, kept)
+
+
+PLACES = [4, 2, 0]
+
+
+def before_a_look_up_by_a_list(model, dataset, limit, names):
+    for images, joints, masks, hosts in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        joints = joints.to(device)
+        root = joints[:, names.index("root"), :3]
+        joints = joints[:, PLACES, :]
+        masks = masks.to(device)
+        masks = masks[[0, 2]]
+        images[:, [at for at in range(3)]] = 0
+        first = images.to(device)
+        first = first[hosts]
+        model(images, joints, root, masks, first)
+
+
+def before_a_look_up_on_the_device(model, dataset, limit, at):
+    for images, joints, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        images = images[:, 1:4, None]
+        joints = joints.to(device)  # expect
+        joints = joints[at, (1, 2), ...]
+        masks = masks.to(device)  # expect
+        masks = masks[:, torch.arange(3, device=device)]
+        model(images, joints, masks, PLACES[0])
+        PLACES[0] = joints[:, PLACES]
+
+
 def read_at_once(model, dataset, score, limit):
     for images, labels, lengths, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
         lengths = lengths.to(device)
@@ -289,6 +345,15 @@ def read_after_the_model(model, dataset):
         images = images.to(device)  # expect
         loss = model(images, labels).item()
         print(loss)
+
+
+def read_right_after_the_model(model, dataset):
+    losses = []
+    for images, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
+        loss = model(images.to(device), labels.to(device))  # expect
+        losses.append(loss.item())
+        weights = weights.to(device).sum()
+        losses.append(weights.item())
 
 
 def already_overlapped(model, dataset, wait):
@@ -579,3 +644,30 @@ def by_version(model, dataset):
         else:
             images, labels = images.cuda(non_blocking=True), labels.to(device)  # expect
         model(images, labels)
+
+
+# --- without workers ------------------------------------------------------------------------
+
+
+def pinned_on_this_thread(model, train, test):
+    for images, labels in DataLoader(train, num_workers=0, pin_memory=True):
+        model(images.to(device), labels.to(device, non_blocking=True))  # expect advice
+    loader = DataLoader(test, pin_memory=True)
+    for images, _ in loader:
+        images = images.to(device)  # expect advice
+        model(images)
+
+
+def pinned_here_or_there(model, dataset, count):
+    loader = DataLoader(dataset, num_workers=count, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))  # expect
+
+
+def with_workers_in_some_runs(model, dataset, parallel):
+    if parallel:
+        loader = DataLoader(dataset, pin_memory=True)
+    else:
+        loader = DataLoader(dataset, num_workers=8, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))  # expect
