@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint import files, suppress, unused_suppression
+from dl_lint.around import Around
 from dl_lint.catalogue import UNUSED_SUPPRESSION, load
 from dl_lint.extraction import Extraction
 from dl_lint.facts import FileFacts
@@ -70,7 +71,8 @@ class Analysis:
         found: dict[str, list[Reported]] = {}
         ran: set[Entry] = set()
         try:
-            project = Project.load(names, self._root, self._read, self._content, self._question.config.hints)
+            hints = self._question.config.hints
+            project = Project.load(names, self._root, self._read, self._content, hints, self._around())
         except Exception as error:  # rather no findings than a traceback
             self._broke_down("linking the files", error, names)
             return found, ran
@@ -110,6 +112,10 @@ class Analysis:
             return None
         facts = self._extraction.of(file.path)
         return facts if isinstance(facts, FileFacts) else None
+
+    def _around(self) -> Around:
+        code = {file.absolute: self._tree.data[file.path] for file in self._tree.files}
+        return Around(self.outside, code)
 
     def _content(self, absolute: str) -> bytes | None:
         file = self._by_absolute.get(absolute)

@@ -24,10 +24,6 @@ class Hints:
     target_torch: tuple[int, int] | None = None
     """The oldest torch that the project runs with."""
 
-    def supports_before(self, major: int, minor: int) -> bool:
-        """Whether the project runs with a torch older than this, where another behaviour holds."""
-        return self.target_torch is not None and self.target_torch < (major, minor)
-
     @property
     def spawns(self) -> bool:
         """Whether workers are new processes where the code does not say."""

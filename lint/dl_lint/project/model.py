@@ -16,6 +16,7 @@ from dl_lint.project import (
     loops,
     names,
     reach,
+    target,
     tensors,
     transfers,
 )
@@ -28,10 +29,12 @@ from dl_lint.rule import Edit, Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dl_lint.around import Around
     from dl_lint.project.context import LoopNode
     from dl_lint.project.loaders import Argument, Pins, Workers
     from dl_lint.project.loops import LoaderLoop
     from dl_lint.project.scopes import Binding, FileIndex, Scope, Site, Store
+    from dl_lint.project.target import Target
     from dl_lint.project.transfers import Transfer
     from dl_lint.project.values import Class, Frame
 
@@ -53,14 +56,16 @@ class Project:
         read: Read,
         content: Content = lambda _: None,
         hints: Hints = NO_HINTS,
+        around: Around | None = None,
     ) -> Project:
         """Index the files to lint, by their paths as the user named them (absolute, or relative to ``root``).
 
         ``read`` gives a file's facts, or None where there are none. It is also asked for files that are only
         imported and therefore never linted, by path relative to ``root`` if inside it, else absolute. ``content`` gives
-        a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes.
+        a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes;
+        ``around`` the files that are no code.
         """
-        found = Files(root, read, content)
+        found = Files(root, read, content, around)
         return cls(found, found.add(files), hints)
 
     # --- values ------------------------------------------------------------------------
@@ -80,6 +85,10 @@ class Project:
     def passed(self, call: t.Call, name: str, *positions: str) -> Argument:
         """An argument of any call whose callee takes ``positions`` in order."""
         return loaders.passed(self.evaluator, call, name, positions)
+
+    def target(self, near: t.Node) -> Target:
+        """Which torch the code of ``near`` is for: as configured, else as its project says."""
+        return target.target(self, near)
 
     # --- calls and stores ---------------------------------------------------------------
 

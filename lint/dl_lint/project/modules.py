@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from dl_lint.around import Around
 from dl_lint.facts import FileFacts
 from dl_lint.facts import tree as t
 from dl_lint.facts.tokens import is_opaque
@@ -35,10 +36,11 @@ FARTHEST = 8
 class Files:
     """The indexed files, by normalised absolute path."""
 
-    def __init__(self, root: str, read: Read, content: Content = lambda _: None) -> None:
+    def __init__(self, root: str, read: Read, content: Content = lambda _: None, around: Around | None = None) -> None:
         self.root = os.path.abspath(root)
         self.read = read
         self.content = content
+        self.around = around or Around()
         self.sites: Sites = {}
         self.parents: Parents = {}
         self.by_path: dict[str, FileIndex | None] = {}

@@ -16,7 +16,7 @@ MARKS = frozenset(
 )
 """Files that stand at the top of a project inside a repository."""
 
-INSTALLABLE = ("setup.py", "setup.cfg", "pyproject.toml")
+INSTALLABLE = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
 
 MOST_FILES = 5_000
 
@@ -46,7 +46,7 @@ class Tokens:
     def is_installable(self, file: FileIndex) -> bool:
         """Whether a folder above ``file`` says how to install it."""
         folder = os.path.dirname(self.files.keys[file])
-        while not any(os.path.exists(os.path.join(folder, name)) for name in INSTALLABLE):
+        while not INSTALLABLE.intersection(self.files.around.names(folder)):
             if folder == self.files.root or not folder.startswith(self.files.root):
                 return False
             folder = os.path.dirname(folder)
@@ -61,7 +61,7 @@ class Tokens:
         """The nearest folder above ``path`` that looks like the top of a project, else the root."""
         folder = os.path.dirname(path)
         while folder.startswith(self.files.root) and folder != self.files.root:
-            if _is_top(folder):
+            if _is_top(self.files.around.names(folder)):
                 return folder
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
@@ -91,9 +91,5 @@ class Tokens:
             return True
 
 
-def _is_top(folder: str) -> bool:
-    try:
-        names = set(os.listdir(folder))
-    except OSError:
-        return False
+def _is_top(names: tuple[str, ...]) -> bool:
     return not MARKS.isdisjoint(names) or any(name.lower().startswith("readme") for name in names)

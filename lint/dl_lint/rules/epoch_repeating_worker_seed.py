@@ -15,7 +15,8 @@ the word of numpy's state so does every run and every rank, whatever the user's 
 torch itself in each worker, differently by worker and epoch.
 
 Where all loaders whose workers run it are for evaluation this is **advice**: draws that are the same each time cost no
-augmentation there, and may be meant.
+augmentation there, and may be meant. So is the word of numpy's state where requirements or a README say that the
+project is for a torch before 1.9; where `target-torch` says so, it is not reported.
 
 ## Example
 
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
     from dl_lint.project.seeding import Seeding
     from dl_lint.project.values import Loader
 
+SEEDS_NUMPY = (1, 9)
+"""The first torch that seeds numpy in each worker."""
+
 _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by worker and epoch, or leave it to torch"
 
 
@@ -73,15 +77,15 @@ _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
     found: dict[t.Call, Finding] = {}
     for seeded, loader, drawing in (*_at_start(project), *_at_first_sample(project)):
-        known = found.get(seeded.call)
+        known, target, older = found.get(seeded.call), project.target(seeded.call), False
         if (known is not None and not known.advice) or project.workers(loader) == "none":
             continue
         if "state" in seeded.origins and "base" not in seeded.origins:
-            if project.hints.supports_before(1, 9):
+            older = target.lacks(SEEDS_NUMPY)
+            if older and not target.told:
                 continue
-            message = (
-                "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
-            )
+            since = f"torch 1.9 and newer; {target.told}" if older else "torch 1.9 and newer"
+            message = f"the first word of numpy's state is 2147483648 in every worker ({since}), so this seed is "
             message += "the same in every epoch, on every rank and in every run"
         elif drawing is not None and _repeats(project, seeded, loader):
             place = project.place(drawing)
@@ -89,7 +93,7 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
             message += f"random numbers of the first (drawn at {place.path}:{place.span[0]})"
         else:
             continue
-        evaluates = purpose(project, loader) == "evaluation"
+        evaluates = older or purpose(project, loader) == "evaluation"
         if known is None or not evaluates:
             related = Related(project.place(loader.call), "the workers of this loader run it")
             place = project.place(seeded.call)

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds `pin_memory_device=` in the construction of a DataLoader, also through a dict, a partial or a subclass, unless
-it is the default `""`.
+it is the default `""`. Where its requirements or README say that a project is for a torch before
+2.8, which still heeds the argument, this is advice; where `target-torch` says so, nothing is reported.
 
 ## Why is this bad?
 
@@ -51,31 +52,37 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Argument, Project
 
+IGNORES = (2, 8)
+"""The first torch that ignores it."""
+
 OTHERS = ("torchdata.", "dgl.")
 """Libraries whose loaders have iterators of their own."""
 
 
 @rule("DL209", severity="slow")
 def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
-    if project.hints.supports_before(2, 8):  # where it still chose the device
-        return
     seen: set[t.Node] = set()
     for loader in project.loaders():
         argument = project.argument(loader, "pin_memory_device")
         if argument.node in seen or loader.name.startswith(OTHERS) or not _names_device(argument):
             continue
         seen.add(argument.node)
+        target = project.target(loader.call)
+        heeds = target.lacks(IGNORES)  # it still chooses the device there
+        if heeds and not target.told:
+            continue
         pins = project.pins(loader)
         made = project.place(loader.call)
         yield Finding(
             project.place(argument.node),
-            "`pin_memory_device` is deprecated and ignored"
+            f"`pin_memory_device` is deprecated and ignored{f' from torch 2.8 on ({target.told})' if heeds else ''}"
             + ("" if pins != "no" else ", and without `pin_memory=True` this loader pins nothing"),
             "leave it out: batches are pinned for the accelerator there is"
             if pins != "no"
             else "write `pin_memory=True` instead",
             (Related(made, "the loader is built here"),),
-            _fix(project, argument.node),
+            None if heeds else _fix(project, argument.node),
+            advice=heeds,
         )
 
 

@@ -14,6 +14,11 @@ with: where the dataset is changed between epochs, also through the loader's ite
 is flagged there. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a
 loop ends after so many steps, which may be few epochs, the finding is advice.
 
+The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
+older torch, the finding is advice and says by which file that was told: the nearest requirements or README that name a
+version, unless the code uses what only a newer torch has. `target-torch` in `[tool.dl-lint]` overrules them, and what
+is too old for it is not reported at all.
+
 ## Example
 
 ```python
@@ -51,8 +56,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, cadence, hooks, renewal, steps
-from dl_lint.project.frameworks import TORCH_LOADERS
+from dl_lint.project import alternatives, cadence, hooks, persistence, renewal, steps
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Made
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -62,6 +66,8 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project
     from dl_lint.project.context import LoopNode
+    from dl_lint.project.declarations import Version
+    from dl_lint.project.target import Target
     from dl_lint.project.values import Loader
 
 
@@ -73,21 +79,26 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         for one in (*_repeated(project), *_given_to_trainers(project))
     ]
     for loader, again, loop, few in sorted(repeated, key=lambda one: one[3]):
-        if loader.call in seen or not _starts_workers_again(project, loader):
+        if loader.call in seen or not persistence.starts_workers_again(project, loader):
             continue
         if renewal.changes(project, loader, again, loop) or _is_rare(project, loader, again, loop):
             continue
         seen.add(loader.call)
+        target, since = project.target(loader.call), persistence.first_torch(project, loader)
+        lacking = target.lacks(since)
+        if lacking and not target.told:
+            continue
         place = project.place(again)
         by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {place.path}:{place.span[0]}"
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again, and its workers are started anew for every pass"
-            + (" (it counts steps: how many passes they make is not known)" if few else ""),
-            "pass `persistent_workers=True`, so that the workers stay between epochs",
+            + (" (it counts steps: how many passes they make is not known)" if few else "")
+            + (f"; {target.told}, {persistence.lack(target)}" if lacking else ""),
+            _remedy(target, since),
             (Related(place, "iterated again by this"),),
-            _fix(project, loader),
-            advice=few,
+            None if lacking else _fix(project, loader),
+            advice=few or lacking,
         )
 
 
@@ -109,21 +120,9 @@ def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, LoopN
                     yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
 
 
-def _starts_workers_again(project: Project, loader: Loader) -> bool:
-    """Whether a loader has workers that nobody asked to persist."""
-    if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
-        return False
-    if project.in_handler(loader.call) or project.hints.supports_before(1, 7):
-        return False  # for a torch that knows no persistent workers
-    persistent = project.argument(loader, "persistent_workers")
-    return not persistent.given and project.may_have_workers(loader) and not _left_to_callers(project, loader)
-
-
-def _left_to_callers(project: Project, loader: Loader) -> bool:
-    """Whether the workers come through ``**kwargs`` of the function, whose callers decide on all of it."""
-    node = project.argument(loader, "num_workers").node
-    name = node.value.id if isinstance(node, t.Keyword) and isinstance(node.value, t.Name) else None
-    return any(param.name == name and param.kind == "kwargs" for param in project.function_of(node).params)
+def _remedy(target: Target, since: Version) -> str:
+    first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
+    return f"pass `persistent_workers=True`{first}, so that the workers stay between epochs"
 
 
 def _is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:

@@ -1,0 +1,93 @@
+"""Which torch a project is for, where its configuration does not say: what the nearest folder that speaks of it says.
+
+The requirements of a folder come before its README. What the code uses overrules them: a pin below the torch that first
+had it is stale, and says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dl_lint.project import declarations, needs
+
+if TYPE_CHECKING:
+    from dl_lint.around import Around
+    from dl_lint.facts import tree as t
+    from dl_lint.project.declarations import Said, Version
+    from dl_lint.project.model import Project
+    from dl_lint.project.modules import Files
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
+    it is written, empty for the configuration."""
+
+    oldest: Version | None = None
+    newest: Version | None = None
+    told: str = ""
+
+    def lacks(self, since: Version) -> bool:
+        """Whether the project is for a torch older than ``since`` only."""
+        return self.newest is not None and self.newest < since
+
+    def is_known_to_have(self, since: Version) -> bool:
+        return self.oldest is not None and self.oldest >= since
+
+
+UNKNOWN = Target()
+
+
+def target(project: Project, near: t.Node) -> Target:
+    """The torch that the code of ``near`` is for."""
+    given = project.hints.target_torch
+    if given is not None:
+        return Target(given, given)
+    files = project.evaluator.files
+    folder = os.path.dirname(files.keys[project.site(near).scope.file])
+    return project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
+
+
+def _inferred(project: Project, files: Files, folder: str) -> Target:
+    while True:
+        found = _known(project, files.around, folder)
+        if found is not None:
+            break
+        if folder == files.root or not folder.startswith(files.root.rstrip("/") + "/"):
+            return UNKNOWN
+        folder = os.path.dirname(folder)
+    if found.newest is not None and needs.newer(project, folder, found.newest):
+        return UNKNOWN
+    where = os.path.relpath(found.path, files.root)
+    return Target(found.oldest, found.newest, f"{where}:{found.line} says `{found.text}`" if found.path else "")
+
+
+def _known(project: Project, around: Around, folder: str) -> Said | None:
+    return project.evaluator.once(("declared", folder), lambda: _declared(around, folder))
+
+
+def _declared(around: Around, folder: str) -> Said | None:
+    """What a folder says: its requirements, its README where those leave open what is too new; None for nothing."""
+    required: list[Said] = []
+    mentioned: list[Said] = []
+    for name in around.names(folder):
+        path = os.path.join(folder, name)
+        read = declarations.reader(name)
+        found = [replace(one, path=path) for one in read(around.text(path))]
+        (mentioned if read is declarations.readme else required).extend(found)
+    wanted, named = _together(required), _together(mentioned)
+    if wanted is None or wanted.newest is not None or named is None or named.newest is None:
+        return wanted or named
+    contradicts = wanted.oldest is not None and named.newest < wanted.oldest
+    return wanted if contradicts else named
+
+
+def _together(several: list[Said]) -> Said | None:
+    """What several statements allow between them, said by the one that allows the newest."""
+    if not several:
+        return None
+    last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0)))
+    oldest = [one.oldest for one in several if one.oldest is not None]
+    return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None)

@@ -1,0 +1,342 @@
+"""Which torch a project is for: what requirements and READMEs say, what code says against it, what rules make of it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+from dl_lint.project import declarations
+
+if TYPE_CHECKING:
+    from tests.lint.conftest import Project
+
+TRAIN = """\
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+"""
+PINNED = TRAIN.replace("num_workers=4", "num_workers=4, pin_memory=True")
+
+UNKNOWN = "pass `persistent_workers=True` (torch 1.7 or newer), so that the workers stay between epochs"
+OPEN = (None, None)
+
+Bounds = tuple[tuple[int, int] | None, tuple[int, int] | None]
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [
+        ("torch==1.4.0", ((1, 4), (1, 4))),
+        ("pytorch=1.4.0", ((1, 4), (1, 4))),
+        ("torch==1.4.0+cu101", ((1, 4), (1, 4))),
+        ("torch (==1.4)", ((1, 4), (1, 4))),
+        ("torch[opt]==1.4  # as on the cluster", ((1, 4), (1, 4))),
+        ("torch~=1.4.2", ((1, 4), (1, 4))),
+        ("torch~=1.4", ((1, 4), (1, 99))),
+        ("torch==1.*", ((1, 0), (1, 99))),
+        ("torch<1.8", (None, (1, 7))),
+        ("torch<1.7.1", (None, (1, 7))),
+        ("torch<2.0.0", (None, (1, 99))),
+        ("torch<=1.7.1", (None, (1, 7))),
+        ("torch>=1.4,<2", ((1, 4), (1, 99))),
+        ("  - pytorch=1.4.0=py3.7_cuda10_0", ((1, 4), (1, 4))),
+        ("  - pytorch::pytorch=1.4", ((1, 4), (1, 4))),
+        ("  - pytorch 1.4.*", ((1, 4), (1, 4))),
+        ('  - "torch==1.4.0"', ((1, 4), (1, 4))),
+        ("https://download.example/cu100/torch-1.0.0-cp36-cp36m-linux_x86_64.whl", ((1, 0), (1, 0))),
+        ("torch @ https://download.example/torch-1.4.0%2Bcu92-cp36-cp36m-linux_x86_64.whl", ((1, 4), (1, 4))),
+        ("install_requires = torch==1.2", ((1, 2), (1, 2))),
+        ("torch", OPEN),
+        ("torch>=1.3", ((1, 3), None)),
+        ("torch>1.3  # not 1.2", ((1, 3), None)),
+        ("torch!=1.5", OPEN),
+        ("torch==1.4; python_version < '3.8'", OPEN),
+    ],
+)
+def test_a_requirement_allows(line: str, allowed: Bounds) -> None:
+    [said] = declarations.lines(line)
+    assert (said.oldest, said.newest) == allowed
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["torchvision==0.5", "pytorch-lightning==1.0", "torch-scatter==2.0", "# torch==1.4", "mytorch==1.0", "torch.py"],
+)
+def test_what_is_no_requirement_of_torch_says_nothing(line: str) -> None:
+    assert list(declarations.lines(line)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "newest"),
+    [
+        ('[project]\ndependencies = ["numpy", "torch==1.4"]', [(1, 4)]),
+        ('[project]\ndependencies = ["torch>=1.4"]', [None]),
+        ('[project.optional-dependencies]\ngpu = ["torch<1.8"]', [(1, 7)]),
+        ('[tool.poetry.dependencies]\ntorch = "^1.4"', [(1, 99)]),
+        ('[tool.poetry.dependencies]\ntorch = "^0.4"', [(0, 4)]),
+        ('[tool.poetry.dependencies]\ntorch = "1.4.0"', [(1, 4)]),
+        ('[tool.poetry.dependencies]\ntorch = {version = "~1.4", source = "cu"}', [(1, 4)]),
+        ('[tool.poetry.dependencies]\ntorch = {version = "1.4", markers = "x"}', [None]),
+        ('[tool.poetry.dependencies]\ntorch = "*"', [None]),
+        ('[packages]\ntorch = "==1.4.0"', [(1, 4)]),
+        ('[dependency-groups]\ndev = ["torch==1.4"]', []),
+        ('[project]\ndependencies = "torch==1.4"', []),
+        ("[project", []),
+    ],
+)
+def test_a_toml_file_allows(text: str, newest: list[tuple[int, int] | None]) -> None:
+    assert [said.newest for said in declarations.toml(text)] == newest
+
+
+def test_a_setup_py_allows_what_its_texts_say() -> None:
+    text = 'setup(\n    name="torch-tools",\n    install_requires=["torchvision==0.5", "torch==1.4"],\n)\n'
+    assert [(said.newest, said.line) for said in declarations.setup_py(text)] == [((1, 4), 3)]
+
+
+@pytest.mark.parametrize(
+    ("line", "newest"),
+    [
+        ("Pytorch 1.2.0", (1, 2)),
+        ("- Platform: Pytorch 0.4", (0, 4)),
+        ("`conda install pytorch=1.4.0 torchvision -c pytorch`", (1, 4)),
+        ("pip install torch==1.7.1+cu110 torchvision==0.8.2", (1, 7)),
+        ("Python 3.6, PyTorch 1.2, CUDA 10.0", (1, 2)),
+        ("| PyTorch | 1.2.0 |", (1, 2)),
+        ("[PyTorch](https://pytorch.org) 1.4 is needed", (1, 4)),
+        ("<b>PyTorch</b> 1.4", (1, 4)),
+        ("PyTorch (tested with v1.4)", (1, 4)),
+        ("FROM pytorch/pytorch:1.6.0-cuda10.1", (1, 6)),
+        ("PyTorch 1.4, 1.5 and 1.7", (1, 7)),
+        ("PyTorch 1.4-1.7", (1, 7)),
+        ("PyTorch <= 1.4", (1, 4)),
+        ("PyTorch 1.0+", None),
+        ("PyTorch >= 1.3", None),
+        ("PyTorch ≥1.3", None),
+        ("PyTorch 1.4 or newer", None),
+        ("PyTorch 1.4 (or later)", None),
+        ("PyTorch 1.4, 1.5 and above", None),
+        ("at least PyTorch 1.4", None),
+        ("PyTorch from 1.4", "nothing"),
+        ("PyTorch, Python 3.6", "nothing"),
+        ("torchvision 0.8.1", "nothing"),
+        ("PyTorch Lightning 1.5", "nothing"),
+        ("pytorch3d 0.7", "nothing"),
+        ("nvcr.io/nvidia/pytorch:20.12-py3", "nothing"),
+        ("see the branch for PyTorch 0.3", "nothing"),
+        ("does not work with PyTorch before 1.4: PyTorch 1.3 lacks it", "nothing"),
+        ("train torch on 2.5k images", "nothing"),
+    ],
+)
+def test_a_readme_names(line: str, newest: tuple[int, int] | str | None) -> None:
+    assert [said.newest for said in declarations.readme(line)] == ([] if newest == "nothing" else [newest])
+
+
+# --- what rules make of it -------------------------------------------------------------
+
+
+def found(project: Project, *options: str) -> list[tuple[str, str, str, str]]:
+    """Severity, message behind its first clause, remedy and whether there is a fix, of each finding of DL204."""
+    return [
+        (one["severity"], one["message"].partition("every pass")[2], one["remedy"], "fix" if one["fix"] else "")
+        for one in project.lint_json(*options).records
+        if one["code"] == "DL204"
+    ]
+
+
+def test_where_nothing_is_said_the_remedy_says_from_which_torch_on(project: Project) -> None:
+    project.write({"train.py": TRAIN})
+    assert found(project) == [("slow", "", UNKNOWN, "fix")]
+    project.write({"train.py": PINNED})
+    assert found(project) == [("slow", "", UNKNOWN.replace("1.7", "1.8"), "fix")]
+
+
+def test_where_the_torch_is_known_to_be_new_it_does_not(project: Project) -> None:
+    project.write({"train.py": TRAIN, "requirements.txt": "torch>=1.10\n"})
+    assert found(project) == [("slow", "", UNKNOWN.replace(" (torch 1.7 or newer)", ""), "fix")]
+
+
+OLD = [
+    ("requirements.txt", "numpy\ntorch==1.4.0\n", "requirements.txt:2 says `torch==1.4.0`"),
+    ("requirements-train.txt", "pytorch=1.4.0\n", "requirements-train.txt:1 says `pytorch=1.4.0`"),
+    ("environment.yml", "dependencies:\n  - pytorch=1.4\n", "environment.yml:2 says `pytorch=1.4`"),
+    ("Pipfile", '[packages]\ntorch = "==1.4.0"\n', "Pipfile:2 says `torch==1.4.0`"),
+    ("setup.py", 'setup(install_requires=["torch<1.7"])\n', "setup.py:1 says `torch<1.7`"),
+    ("setup.cfg", "[options]\ninstall_requires =\n    torch<1.7\n", "setup.cfg:3 says `torch<1.7`"),
+    ("pyproject.toml", '[project]\ndependencies = ["torch~=1.4.0"]\n', "pyproject.toml:2 says `torch~=1.4.0`"),
+    ("README.md", "# Faces\n\nPytorch 1.2.0\n", "README.md:3 says `PyTorch 1.2.0`"),
+    ("readme.rst", "conda install pytorch==1.4\n", "readme.rst:1 says `PyTorch 1.4`"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "told"), OLD)
+def test_for_an_older_torch_it_is_advice_without_a_fix(project: Project, name: str, text: str, told: str) -> None:
+    project.write({"src/train.py": TRAIN, name: text})
+    assert found(project) == []
+    assert found(project, "--pedantic") == [("advice", f"; {told}, which has no persistent workers", UNKNOWN, "")]
+
+
+@pytest.mark.parametrize(("name", "text"), [one[:2] for one in OLD])
+def test_the_configuration_overrules_what_is_found(project: Project, name: str, text: str) -> None:
+    project.write({"src/train.py": TRAIN, name: text})
+    [one] = found(project, "--config", "target-torch = '1.9'")
+    assert (one[0], one[3]) == ("slow", "fix")
+    assert found(project, "--pedantic", "--config", "target-torch = '1.4'") == []
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "torch>=1.3\n"},
+        {"requirements.txt": "torch==1.4; sys_platform == 'darwin'\ntorch\n"},
+        {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
+        {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
+        {"requirements.txt": "torchvision==0.5\n"},
+        {"README.md": "PyTorch 1.0+ is needed\n"},
+        {"README.md": "tested with PyTorch 1.4 and PyTorch 2.1\n"},
+        {"README.md": "Pytorch 1.4\n", "src/README.md": "Pytorch 2.0\n"},
+        {"requirements.txt": "torch==1.4\n", "src/requirements.txt": "torch\n"},
+        {"other/requirements.txt": "torch==1.4\n"},
+        {"src/data/requirements.txt": "torch==1.4\n"},
+        {"../requirements.txt": "torch==1.4\n"},
+        {"requirements.in": "torch==1.4\n"},
+        {"requirements.txt": "torch==1.4\n", "amp.py": "from torch.cuda.amp import autocast\n"},
+        {"requirements.txt": "torch==1.4\n", "amp.py": "from torch.cuda import amp\n"},
+        {"requirements.txt": "torch==1.4\n", "src/amp.py": "import torch\n\nstep = torch.compile(print)\n"},
+        {"README.md": "Pytorch 1.4\n", "eval.py": "import torch\n\n@torch.inference_mode()\ndef run():\n    pass\n"},
+        {"README.md": "Pytorch 1.4\n", "more.py": TRAIN.replace("=4", "=4, persistent_workers=True")},
+    ],
+    ids=str,
+)
+def test_it_stands_where_the_torch_may_be_new_enough(project: Project, files: dict[str, str]) -> None:
+    project.write({"src/train.py": TRAIN, **files})
+    assert [one[0] for one in found(project)] == ["slow"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    from torch.cuda.amp import autocast\nexcept ImportError:\n    autocast = None\n",
+        "import torch\n\nif hasattr(torch, 'compile'):\n    print(torch.compile)\n",
+        "import torch\n\nstep = torch.compile(print) if torch.__version__ >= '2' else print\n",
+        "import torch\n\nprint(torch.cuda.amplitude, torch.export_all)\n",
+        "from mine.torch.cuda.amp import autocast\n",
+        "import torch\n\n# torch.compile(model)\n",
+        "def make(Loader, dataset):\n    return Loader(dataset, persistent_workers=True)\n",
+        "",
+    ],
+)
+def test_code_for_either_torch_does_not_make_a_pin_stale(project: Project, code: str) -> None:
+    project.write({"src/train.py": TRAIN, "requirements.txt": "torch==1.4\n", "more.py": code})
+    assert [one[0] for one in found(project, "--pedantic")] == ["advice"]
+
+
+def test_code_beside_the_folder_of_a_pin_says_nothing_of_it(project: Project) -> None:
+    amp = "from torch.cuda.amp import autocast\n"
+    project.write({"a/train.py": TRAIN, "a/requirements.txt": "torch==1.4\n", "b/amp.py": amp})
+    assert [one[0] for one in found(project, "--pedantic")] == ["advice"]
+
+
+def test_pinned_batches_need_one_version_more(project: Project) -> None:
+    project.write({"train.py": PINNED, "requirements.txt": "torch==1.7.1\n"})
+    said = "; requirements.txt:1 says `torch==1.7.1`, where persistent workers fail with pinned batches"
+    assert found(project, "--pedantic") == [("advice", said, UNKNOWN.replace("1.7", "1.8"), "")]
+    assert found(project, "--pedantic", "--config", "target-torch = '1.7'") == []
+    project.write({"train.py": TRAIN})
+    assert [one[0] for one in found(project)] == ["slow"]
+    project.write({"train.py": PINNED, "requirements.txt": "torch==1.8\n"})
+    assert [one[0] for one in found(project)] == ["slow"]
+
+
+OTHERS = [
+    (
+        "DL209",
+        "2.7",
+        "2.8",
+        """\
+        from torch.utils.data import DataLoader
+
+        def make(dataset):
+            return DataLoader(dataset, pin_memory=True, pin_memory_device="cuda")
+        """,
+    ),
+    (
+        "DL404",
+        "1.8",
+        "1.9",
+        """\
+        import numpy as np
+        from torch.utils.data import DataLoader
+
+        def seed(worker_id):
+            np.random.seed(np.random.get_state()[1][0] + worker_id)
+
+        def make(dataset):
+            return DataLoader(dataset, num_workers=2, worker_init_fn=seed)
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "old", "new", "text"), OTHERS)
+def test_other_rules_about_newer_torch_ask_the_same(project: Project, code: str, old: str, new: str, text: str) -> None:
+    project.write({"train.py": textwrap.dedent(text), "requirements.txt": f"torch=={old}\n"})
+    assert project.lint_json("--ignore", "DL204").records == []
+    [one] = project.lint_json("--select", code, "--pedantic").records
+    assert (one["severity"], one["fix"], f"requirements.txt:1 says `torch=={old}`" in one["message"]) == (
+        "advice",
+        None,
+        True,
+    )
+    project.write({"requirements.txt": f"torch=={new}\n"})
+    [one] = project.lint_json("--select", code).records
+    assert (one["severity"] == "advice", "requirements.txt" in one["message"]) == (False, False)
+
+
+# --- the cache -------------------------------------------------------------------------
+
+
+def test_a_change_in_what_is_said_of_torch_renews_a_warm_answer(project: Project) -> None:
+    project.write({"src/train.py": TRAIN})
+    for files, severities in (
+        ({"x.txt": "torch==1.4\n"}, ["slow"]),
+        ({"requirements.txt": "torch==1.4\n"}, []),
+        ({"requirements.txt": "torch==1.4.0\n"}, []),
+        ({"requirements.txt": "torch==2.4\n"}, ["slow"]),
+        ({"src/README.md": "PyTorch 1.4\n"}, []),
+        ({"src/README.md": "PyTorch 1.4+\n"}, ["slow"]),
+        ({"src/setup.cfg": "install_requires =\n  torch==1.4\n"}, []),
+    ):
+        project.write(files)
+        for _ in range(2):
+            assert [one[0] for one in found(project)] == severities
+    (project.root / "src" / "setup.cfg").unlink()
+    assert [one[0] for one in found(project)] == ["slow"]
+
+
+def test_a_run_that_finds_nothing_to_ask_about_looks_for_no_requirements(project: Project) -> None:
+    project.write({"train.py": TRAIN.replace("=4", "=0"), "requirements.txt": "torch==1.4\n"})
+    project.lint_json()
+    project.write({"requirements.txt": "torch==2.4\n"})
+    kept = len(list((project.root / ".dl_lint_cache" / "runs").iterdir()))
+    project.lint_json()
+    [run] = (project.root / ".dl_lint_cache" / "runs").iterdir()
+    assert (kept, "requirements" in run.read_text()) == (1, False)
+
+
+def test_a_setup_py_put_beside_renews_what_rests_on_its_absence(project: Project) -> None:
+    left_over = "from torch.utils.data import DataLoader\n\n\ndef spare(dataset):\n"
+    left_over += "    return DataLoader(dataset, num_workers=2, collate_fn=lambda samples: samples)\n"
+    script = "from torch.utils.data import DataLoader\n\nif __name__ == '__main__':\n    print(DataLoader([1]))\n"
+    (project.root / "pyproject.toml").unlink()
+    (project.root / ".git").mkdir()
+    project.write({"data.py": left_over, "train.py": script})
+    for _ in range(2):
+        assert project.lint_json().records == []
+    project.write({"setup.cfg": "[metadata]\nname = sample\n"})
+    assert [one["code"] for one in project.lint_json().records] == ["DL306"]
