@@ -242,3 +242,36 @@ def test_a_cache_in_workers_that_stay_is_not_said_to_be_thrown_away(
     rule = RULES[NAMES["growing-cache-in-dataset"]]
     [found] = check(rule, {"data.py": CACHE % (first, second)}, tmp_path)
     assert ("thrown away" in found.message) is thrown_away
+
+
+UNCLAIMED = """
+from torch.utils.data import DataLoader
+from data import Photos
+from registry import build
+
+class Captions:
+    def __getitem__(self, index):
+        return index
+
+def loaders(name, paths):
+    dataset = build(name, paths)
+    return [DataLoader(dataset, num_workers=4, persistent_workers=%s), DataLoader(Captions(), num_workers=4), %s]
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "thrown_away"),
+    [
+        ("True", "None", False),
+        ("True", "DataLoader(dataset, num_workers=2)", True),
+        ("True", "DataLoader(Photos(paths), num_workers=2)", True),
+        ("False", "DataLoader(Photos(paths), num_workers=2, persistent_workers=True)", False),
+    ],
+)
+def test_the_loaders_of_nobody_knows_what_say_whether_a_cache_is_thrown_away(
+    said: str, other: str, thrown_away: bool, tmp_path: Path
+) -> None:
+    rule = RULES[NAMES["growing-cache-in-dataset"]]
+    files = {"data.py": CACHE.partition("def loaders")[0], "train.py": UNCLAIMED % (said, other)}
+    [found] = check(rule, files, written(files, tmp_path))
+    assert ("thrown away" in found.message) is thrown_away

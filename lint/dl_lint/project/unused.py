@@ -47,10 +47,10 @@ def _looks_up(project: Project, function: str) -> bool:
 
 
 def _has_scripts(project: Project, file: FileIndex) -> bool:
-    return any(_is_script(project, other) and other is not file for other in project.files)
+    return any(is_script(project, other) and other is not file for other in project.files)
 
 
-def _is_script(project: Project, file: FileIndex) -> bool:
+def is_script(project: Project, file: FileIndex) -> bool:
     """Whether running a file does something with loaders."""
     if file.module.loads.get("__name__"):
         return True

@@ -83,6 +83,14 @@ def users(project: Project, cls: Class) -> tuple[Loader, ...]:
     return tuple(found)
 
 
+def unclaimed(project: Project, cls: Class) -> tuple[Loader, ...]:
+    """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
+    known = {loader.call for loader, classes in project.evaluator.once("given", lambda: _all_given(project)) if classes}
+    node = cls.scope.node
+    near = (loader for loader in project.loaders() if node is not None and project.are_near(node, loader.call))
+    return tuple(loader for loader in near if loader.call not in known)
+
+
 def _all_given(project: Project) -> tuple[tuple[Loader, tuple[Class, ...]], ...]:
     """Every loader by call chain, with the classes of its datasets."""
     return tuple(

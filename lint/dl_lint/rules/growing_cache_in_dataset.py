@@ -98,8 +98,9 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
 
 
 def _stay(project: Project, cls: Class) -> bool:
-    """Whether the workers of all loaders of a class are known to live on from epoch to epoch."""
-    found = [project.argument(loader, "persistent_workers").value for loader in workers.users(project, cls)]
+    """Whether the workers of all loaders of a class, or of those that may be its, live on from epoch to epoch."""
+    loaders = workers.users(project, cls) or workers.unclaimed(project, cls)
+    found = [project.argument(loader, "persistent_workers").value for loader in loaders]
     return bool(found) and all(one == Const(True, "bool") for one in found)
 
 

@@ -10,7 +10,9 @@ Under fork workers inherit the dataset. Under spawn (macOS, Windows) and forkser
 pickled, and starting them fails with `Can't pickle local object`. A `torch.Generator` does pickle, and then the worker
 dies with `unable to resize file`.
 
-In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**.
+In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**, and so it
+is where every script that comes to it needs Linux and a Python older than 3.14 by what it imports and calls: a package
+that is gone, `iterator.next()`, a folder of one machine on `sys.path`.
 
 ## Example
 ```python
@@ -43,7 +45,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, pickling, scripts, unused, workers
+from dl_lint.project import alternatives, machines, pickling, scripts, unused, workers
 from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
@@ -77,8 +79,14 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
                             "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
                         )
                         related = (Related(project.place(variant.call), "this loader"),)
-                        place, idle = project.place(obstacle.node), unused.is_unused(project, variant.call)
-                        yield Finding(place, message, REMEDY, related, advice=idle)
+                        yield Finding(
+                            project.place(obstacle.node), message, REMEDY, related, advice=not _is_met(project, variant)
+                        )
+
+
+def _is_met(project: Project, loader: Loader) -> bool:
+    """Whether somebody may come to where workers are started by pickling."""
+    return not unused.is_unused(project, loader.call) and not machines.always_fork(project, loader.call)
 
 
 def _pickles(project: Project, loader: Loader) -> bool:

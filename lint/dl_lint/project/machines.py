@@ -1,0 +1,122 @@
+"""Where the scripts around a piece of code can run: on what system, and with how new a Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import scripts, unused
+from dl_lint.project.frameworks import LINUX_ONLY, OUTGROWN
+from dl_lint.project.values import Const, External, Instance, Module, Wrapped, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import FileIndex
+
+HOMES = ("/home/", "/mnt/", "/root/", "/data/", "/opt/")
+"""Folders of Linux machines, with which a path to import from starts."""
+
+
+def always_fork(project: Project, node: t.Node) -> bool:
+    """Whether every script that comes to ``node`` can run on Linux only, and only with a Python that forks there.
+
+    That is one older than 3.14, and so one that has packages or methods which newer ones have not.
+    """
+    found = project.evaluator.once("always fork", dict)
+    file = project.site(node).scope.file
+    if file not in found:
+        found[file] = all(_is_bound(project, frozenset(_needed(project, one))) for one in _scripts(project, file))
+    return bool(found[file])
+
+
+def _is_bound(project: Project, files: frozenset[FileIndex]) -> bool:
+    return any(_is_for_linux(project, one) for one in files) and any(_is_outgrown(project, one) for one in files)
+
+
+def _is_for_linux(project: Project, file: FileIndex) -> bool:
+    return not LINUX_ONLY.isdisjoint(_packages(project, file)) or _imports_from_home(project, file)
+
+
+def _is_outgrown(project: Project, file: FileIndex) -> bool:
+    return not OUTGROWN.isdisjoint(_packages(project, file)) or _advances_as_of_old(project, file)
+
+
+def _packages(project: Project, file: FileIndex) -> frozenset[str]:
+    """The outside modules that importing a file imports, with the packages that they are in."""
+    return project.evaluator.once(("packages", file), lambda: frozenset(_imported(project, file)))
+
+
+def _imported(project: Project, file: FileIndex) -> Iterator[str]:
+    for value in scripts.imported(project, file):
+        if isinstance(value, External):
+            parts = value.name.split(".")
+            yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def _imports_from_home(project: Project, file: FileIndex) -> bool:
+    """Whether a file imports from a folder that it names in full: ``sys.path.insert(0, "/home/ann/code")``."""
+    for name in ("insert", "append"):
+        for call in file.methods.get(name, ()):
+            owner = call.func.value if isinstance(call.func, t.Attribute) else None
+            if project.function_of(call).kind != "module" or project.value(owner) != External("sys.path"):
+                continue
+            folder = project.value(call.args[-1]) if call.args else None
+            if isinstance(folder, Const) and isinstance(folder.value, str) and folder.value.startswith(HOMES):
+                return True
+    return False
+
+
+def _advances_as_of_old(project: Project, file: FileIndex) -> bool:
+    """Whether ``iter(loader).next()`` is called, as only the iterators of torch up to 1.12 have it."""
+    for call in file.methods.get("next", ()):
+        if isinstance(call.func, t.Attribute) and not call.args:
+            found = alternatives(project.value(call.func.value))
+            if found and all(_is_plain(one) for one in found):
+                return True
+    return False
+
+
+def _is_plain(value: object) -> bool:
+    """Whether something is what ``iter`` gives, not of a class of the project, which may have any method."""
+    return (
+        isinstance(value, Wrapped)
+        and value.kind == "iter"
+        and not any(isinstance(one, Instance) for one in value.inner)
+    )
+
+
+# --- which files ---------------------------------------------------------------------------
+
+
+def _needed(project: Project, file: FileIndex) -> set[FileIndex]:
+    """A file and those that importing it imports."""
+    found, waiting = {file}, [file]
+    while waiting:
+        for one in _modules(project, waiting.pop()) - found:
+            found.add(one)
+            waiting.append(one)
+    return found
+
+
+def _modules(project: Project, file: FileIndex) -> frozenset[FileIndex]:
+    return project.evaluator.once(
+        ("modules", file),
+        lambda: frozenset(one.file for one in scripts.imported(project, file) if isinstance(one, Module)),
+    )
+
+
+def _scripts(project: Project, file: FileIndex) -> set[FileIndex]:
+    """The files that come to import one and that no other imports, itself if it is such: the scripts among them."""
+    importers: dict[FileIndex, set[FileIndex]] = {}
+    for other in project.files:
+        for one in _modules(project, other) - {other}:
+            importers.setdefault(one, set()).add(other)
+    found, waiting = {file}, [file]
+    while waiting:
+        for one in importers.get(waiting.pop(), set()) - found:
+            found.add(one)
+            waiting.append(one)
+    first = {one for one in found if one not in importers} or {file}
+    return {one for one in first if unused.is_script(project, one)} or first
