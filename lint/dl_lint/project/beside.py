@@ -38,7 +38,8 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     stmt: t.Node | None = project.statement_of(call)
     if any(_blocks(project, other) for other in _simple(stmt) if other.at > call.at):
         return True
-    names, at_once = _assigned(stmt), isinstance(stmt, t.Stmt) and _is_cheap(stmt)
+    names = _assigned(stmt) if isinstance(stmt, t.Stmt) and _is_cheap(stmt) else frozenset()
+    at_once = True
     for following in _following(project, stmt):
         if _synchronises(following):
             return True

@@ -104,11 +104,11 @@ def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], rea
 def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], handled: Handling) -> Heft:
     """What one sample takes, at the most of the ways in which it is filled. What is not known is taken for a text."""
     scale = _Scale(project, handled)
-    found = [scale.sample(one) for value in _filling(project, cls, attribute, filled) for one in alternatives(value)]
+    found = [scale.sample(one) for value in filling(project, cls, attribute, filled) for one in alternatives(value)]
     return Heft(max((one.bytes for one in found), default=TEXT), any(one.unbounded for one in found))
 
 
-def _filling(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
+def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
     """What one sample of the container can be."""
     for method, key in containers.methods(project, cls, attribute):
         for binding in method.bindings.get(key, ()):

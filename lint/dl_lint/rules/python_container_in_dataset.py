@@ -27,8 +27,8 @@ records of more than 1 kB; and those whose number the code names, such as `range
 for evaluation only, or of which nobody makes an object, are advice as well.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
-iterable datasets, datasets whose loaders have no workers, and classes whose objects the linted code only iterates and
-indexes where it makes them.
+iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
+indexes where it makes them, and containers of the same objects as one filled before, such as its rows by class.
 
 ## Example
 
@@ -83,7 +83,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import containers, direct, flow, heft, indexing, roles, workers
+from dl_lint.project import direct, flow, heft, indexing, records, roles, workers
 from dl_lint.project.repetition import words
 from dl_lint.rule import Finding, Related, rule
 
@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from dl_lint.project import Project
     from dl_lint.project.heft import Size
     from dl_lint.project.indexing import Indexed
+    from dl_lint.project.records import Container
     from dl_lint.project.values import Class
 
 FEW = frozenset(
@@ -113,15 +114,12 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
         for read in indexing.indexed(project, project.fetching(cls)):
             if read.direct or not FEW.intersection(words(read.attribute)):
                 reads.setdefault(read.attribute, []).append(read)
-        for attribute, found in reads.items():
-            read = next((one for one in found if indexing.leads_to_file(project, one)), found[0])
-            filled = containers.python_objects_in(project, cls, attribute, read)
-            new = [node for node in filled if node not in told and project.site(node).scope.file.linted]
-            if new:
-                told.update(new)
-                size = heft.size(project, cls, attribute, filled, found)
-                for way in flow.by_way(sorted(new, key=project.place), project.site):
-                    yield _finding(project, attribute, way, read, size, roles.is_minor(project, cls))
+        for one in records.of_python_objects(project, cls, reads):
+            new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
+            told.update(new)
+            size = heft.size(project, cls, one.attribute, one.filled, one.reads)
+            for way in flow.by_way(sorted(new, key=project.place), project.site):
+                yield _finding(project, one, way, size, roles.is_minor(project, cls))
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -133,13 +131,14 @@ def _classes(project: Project) -> Iterator[Class]:
     yield from sorted(found, key=lambda one: roles.is_minor(project, one))
 
 
-def _finding(project: Project, attribute: str, filled: list[t.Node], read: Indexed, size: Size, minor: bool) -> Finding:
+def _finding(project: Project, one: Container, filled: list[t.Node], size: Size, minor: bool) -> Finding:
     """One finding for an attribute, at the first of the places that fill it on one way."""
-    at = project.place(read.node)
+    at = project.place(records.telling(project, one.reads).node)
     return Finding(
         project.place(filled[0]),
-        f"`self.{attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of {at.path}) "
-        f"reads it: every worker comes to own a copy of all of them, as each read writes to a reference count{size}",
+        f"`self.{one.attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of "
+        f"{at.path}) reads it: every worker comes to own a copy of all of them, as each read writes to a reference "
+        f"count{size}",
         "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
         "byte array with an array of offsets",
         (

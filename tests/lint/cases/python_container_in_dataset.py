@@ -1088,3 +1088,47 @@ class SplitWords(Videos):
 
     def where(self, row):
         return "".join(word for word in row)
+
+
+# --- the same objects once more ---------------------------------------------------------------
+
+
+class ByLabel(Dataset):
+    def __init__(self, path, balanced):
+        self.records = json.load(open(path))  # expect
+        if balanced:
+            self.by_label = self.grouped()
+        self.longest = sorted(self.records, key=len)
+        self.chosen = [record for record in self.records if record["chosen"]]
+
+    def grouped(self):
+        groups = defaultdict(list)
+        for record in self.records:
+            groups[record["label"]].append(record)
+        return groups
+
+    def __getitem__(self, index):
+        record = self.by_label[index % 10][index // 10]
+        return record["name"], self.records[index]["name"], self.longest[index]["name"], self.chosen[index]["name"]
+
+
+class PartsOfThem(Dataset):
+    def __init__(self, path, more):
+        self.records = json.load(open(path))  # expect
+        self.boxes = [record["boxes"] for record in self.records]
+        self.words = [record["text"].split() for record in self.records]  # expect
+        self.others = json.load(open(more))  # expect
+
+    def __getitem__(self, index):
+        words = [word for word in self.words[index]]
+        return self.records[index]["name"], [box for box in self.boxes[index]], words, self.others[index]["name"]
+
+
+class WholesOfThem(Dataset):
+    def __init__(self, path):
+        records = json.load(open(path))
+        self.boxes = [record["boxes"] for record in records]
+        self.records = records  # expect
+
+    def __getitem__(self, index):
+        return self.records[index]["name"], [box for box in self.boxes[index]]
