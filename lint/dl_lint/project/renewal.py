@@ -1,4 +1,5 @@
-"""Datasets that the main process changes between passes, which persistent workers would not see."""
+"""What the main process changes between passes, in a dataset, a collate_fn or a wrapper around a loader, and persistent
+workers would not see."""
 
 from __future__ import annotations
 
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Loader
 
-NAMES = ("dataset", "_dataset")
-"""Where a loader and its iterator keep the dataset."""
+NAMES = ("dataset", "_dataset", "collate_fn")
+"""Where a loader and its iterator keep what their workers have a copy of."""
+
+OWN = frozenset({"sampler", "batch_sampler", "generator"})
+"""What a loader uses in the main process only."""
 
 HINTS = ("loader", "iter", "fetcher", "batches", "_dl")
 """What the names of loaders and of their iterators hold."""
@@ -34,14 +38,18 @@ READING = (
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """``node`` may change the dataset that ``holder``, a loader or an iterator of one, keeps."""
+    """``node`` may change the dataset or collate_fn that ``holder``, a loader or an iterator of one, keeps.
+
+    ``bare`` where it stores an attribute on the loader itself, or on a wrapper that may hand it on.
+    """
 
     node: t.Node
     holder: t.Attribute
+    bare: bool = False
 
 
 def changes(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
-    """Whether the dataset is changed between epochs, by a method or an assignment, in ``again`` or elsewhere."""
+    """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
     touches = (*_all(project), *_imported(project, again, loop))
     if any(
         _may_hold(project, one.holder, loader, again) and _is_between(project, one, loader, again) for one in touches
@@ -49,13 +57,16 @@ def changes(project: Project, loader: Loader, again: t.Node, loop: LoopNode | No
         return True
     if loop is None or not isinstance(again, t.For | t.While | t.Generator):
         return False
-    datasets = {
-        one.call for one in alternatives(project.argument(loader, "dataset").value) if isinstance(one, Instance | Made)
+    held = {
+        one.call
+        for name in ("dataset", "collate_fn")
+        for one in alternatives(project.argument(loader, name).value)
+        if isinstance(one, Instance | Made)
     }
     for owner in hooks.touched_in(project, again, loop):
-        if isinstance(owner, t.Attribute) and owner.attr == "dataset" and _is_of(project, owner, loader):
+        if isinstance(owner, t.Attribute) and owner.attr in NAMES and _is_of(project, owner, loader):
             return True
-        if any(isinstance(one, Instance | Made) and one.call in datasets for one in alternatives(project.value(owner))):
+        if any(isinstance(one, Instance | Made) and one.call in held for one in alternatives(project.value(owner))):
             return True
     return False
 
@@ -81,16 +92,36 @@ def _imported(project: Project, *nodes: t.Node | None) -> Iterator[Touch]:
 
 
 def _touches(project: Project, scope: Scope) -> Iterator[Touch]:
+    if _is_setter(scope):  # runs where somebody stores the property
+        return
     for store in scope.stores:
         inner = store.target if isinstance(store.target, t.Attribute) and store.target.attr == "_dataset" else None
         holder = inner or _held(scope, store.target.value)
         if holder is not None:
             yield Touch(store.node, holder)
+        elif isinstance(store.target, t.Attribute) and _is_loader(project, scope, store.target):
+            yield Touch(store.node, store.target, bare=True)
     for call in scope.calls:
         for owner in _changed_by(project, call):
             holder = _held(scope, owner)
             if holder is not None:
                 yield Touch(call, holder)
+
+
+def _is_setter(scope: Scope) -> bool:
+    return isinstance(scope.node, t.FunctionDef) and any(
+        isinstance(one, t.Attribute) and one.attr == "setter" for one in scope.node.decorators
+    )
+
+
+def _is_loader(project: Project, scope: Scope, target: t.Attribute) -> bool:
+    """Whether an attribute is stored on what may be a loader or a wrapper of one, but for an object's own methods."""
+    name = dotted(target.value)
+    function = scope.function
+    if target.attr in OWN or (function.is_method and function.params and name == function.params[0].name):
+        return False
+    loaders, certain = project.iterated_loaders(target.value)
+    return bool(loaders) or (not certain and "loader" in (name or "").rpartition(".")[2].lower())
 
 
 def _changed_by(project: Project, call: t.Call) -> Iterator[t.Expr]:
@@ -147,6 +178,8 @@ def _is_between(project: Project, touch: Touch, loader: Loader, again: t.Node) -
     if any(project.repeating(touch.node)):
         return True
     function = project.function_of(touch.node)
+    if touch.bare and function.name == "__init__":
+        return False
     if function is project.function_of(again):
         return project.site(touch.node).order > project.site(again).order
     return function is not project.function_of(loader.call)

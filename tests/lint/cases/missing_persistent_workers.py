@@ -647,3 +647,150 @@ def rare_and_always(model, train_set, val_set, epochs):
         if epoch % 5 == 0:
             try_out(model, train_loader)
             try_out(model, val_loader)
+
+
+# --- what the workers hold is changed between epochs -----------------------------------
+
+
+class Mixing:
+    def __init__(self):
+        self.mixing = True
+
+    def __call__(self, samples):
+        return samples if self.mixing else samples[0]
+
+    def stop(self):
+        self.mixing = False
+
+
+class Prefetching:
+    def __init__(self, loader):
+        self.loader = loader
+        self.count = 0
+
+    def __iter__(self):
+        for batch in self.loader:
+            self.count += 1
+            yield batch
+
+    @property
+    def mixing(self):
+        return self.loader.collate_fn.mixing
+
+    @mixing.setter
+    def mixing(self, value):
+        self.loader.collate_fn.mixing = value
+
+
+def wrapper_changes(model, dataset, epochs):
+    batches = Prefetching(DataLoader(dataset, num_workers=4, collate_fn=Mixing()))
+    for epoch in range(epochs):
+        if epoch > 100:
+            batches.mixing = False
+        for batch in batches:
+            model(batch)
+
+
+def wrapper_is_set_up(model, dataset, epochs):
+    batches = Prefetching(DataLoader(dataset, num_workers=4, collate_fn=Mixing()))  # expect
+    batches.mixing = False
+    for epoch in range(epochs):
+        for batch in batches:
+            model(batch, epoch)
+
+
+def one_epoch_with_mixing(model, loader, epoch):
+    if epoch > 100 and loader.mixing:
+        loader.mixing = False
+    for batch in loader:
+        model(batch)
+
+
+def wrapper_changes_in_the_pass(model, dataset, epochs):
+    batches = Prefetching(DataLoader(dataset, num_workers=4))
+    for epoch in range(epochs):
+        one_epoch_with_mixing(model, batches, epoch)
+
+
+def wrapped(dataset, prefetching):
+    loader = DataLoader(dataset, num_workers=4)
+    if prefetching:
+        loader = Prefetching(loader)
+    return loader
+
+
+def wrapper_of_a_builder_changes(model, dataset, epochs, prefetching):
+    batches = wrapped(dataset, prefetching)
+    for epoch in range(epochs):
+        one_epoch_with_mixing(model, batches, epoch)
+
+
+def collate_changes(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4, collate_fn=Mixing())
+    for epoch in range(epochs):
+        loader.collate_fn.mixing = epoch < 100
+        for batch in loader:
+            model(batch)
+
+
+def collate_changes_by_a_method(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4, collate_fn=Mixing())
+    for epoch in range(epochs):
+        if epoch == 100:
+            loader.collate_fn.stop()
+        for batch in loader:
+            model(batch)
+
+
+def collate_changes_by_its_own_name(model, dataset, epochs):
+    mixing = Mixing()
+    loader = DataLoader(dataset, num_workers=4, collate_fn=mixing)
+    for epoch in range(epochs):
+        mixing.mixing = epoch < 100
+        for batch in loader:
+            model(batch)
+
+
+def another_collate(model, dataset, epochs, plain):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(epochs):
+        if epoch == 100:
+            loader.collate_fn = plain
+        for batch in loader:
+            model(batch)
+
+
+def collate_is_used(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4, collate_fn=Mixing())  # expect
+    for epoch in range(epochs):
+        print(loader.collate_fn([epoch]), loader.collate_fn.mixing)
+        for batch in loader:
+            model(batch)
+
+
+def sampler_changes(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        loader.sampler.epoch = epoch
+        loader.batch_sampler.sampler.generator = None
+        for batch in loader:
+            model(batch)
+
+
+def model_changes(model, dataset, epochs, criterion):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        model.epoch = criterion.epoch = epoch
+        for batch in loader:
+            model(batch)
+
+
+def another_wrapper_changes(model, dataset, epochs):
+    first = Prefetching(DataLoader(dataset, num_workers=4))
+    second = Prefetching(DataLoader(dataset, num_workers=4))  # expect
+    for epoch in range(epochs):
+        first.mixing = epoch < 100
+        for batch in first:
+            model(batch)
+        for batch in second:
+            model(batch)
