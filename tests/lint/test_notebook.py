@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +62,34 @@ def test_services_that_show_the_file_get_the_line_of_its_json(project: Project) 
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": line, "endLine": line}
     assert result["locations"][0]["logicalLocations"] == [{"name": "cell 3, line 2", "kind": "member"}]
     assert "fixes" not in result
+
+
+def test_a_message_names_cell_and_line_of_the_other_place(project: Project) -> None:
+    loop = "for epoch in range(9):\n    for batch in loader:\n        print(batch)\n"
+    text = document(f"{IMPORT}\nloader = DataLoader([1], num_workers=2)", MARKDOWN, f"# train\n{loop}")
+    project.write({"train.ipynb": text})
+    for _ in range(2):
+        [record] = [one for one in project.lint_json().records if one["code"] == "DL204"]
+        assert record["message"].startswith("the loop at cell 3, line 2 of train.ipynb iterates this loader")
+        [related] = record["related"]
+        assert (related["cell"], related["location"]["row"]) == (3, 2)
+    for output_format in ("concise", "sarif", "github", "gitlab"):
+        out = project.lint("--output-format", output_format).out
+        assert "the loop at cell 3, line 2 of train.ipynb iterates" in out
+        assert "ipynb:4" not in out
+    project.write({"train.ipynb": text.replace("# train", "# then\\n# train")})
+    assert "the loop at cell 3, line 3 of train.ipynb iterates" in project.lint("--output-format", "concise").out
+
+
+def test_no_rule_names_a_line_of_a_notebook_counted_through_its_cells(project: Project) -> None:
+    shown = 0
+    for path in sorted((Path(__file__).parent / "cases").glob("*.py")):
+        project.write({"case.ipynb": document("import os", path.read_text())})
+        for record in project.lint_json("--select", "ALL", "--pedantic").records:
+            said = f"{record['message']} {record['remedy']}"
+            assert not re.search(r"ipynb:\d|\blines? \d+\b(?! of case.ipynb)", said), said
+            shown += "line" in said and "cell 2, line" in said
+    assert shown > 100
 
 
 def test_a_fix_changes_its_line_and_no_other_byte(project: Project) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import LIGHTNING_MODULES, LOADER_HOOKS
-from dl_lint.project.values import Bound, Class, Function, alternatives
+from dl_lint.project.values import Bound, Class, Function, Made, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Loader
 
 
 def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
@@ -32,6 +33,15 @@ def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
             if isinstance(function, Function) and _is_hook_owner(project, function.scope.parent):
                 found[function.scope] = None
     yield from (scope for scope in found if isinstance(scope.node, t.FunctionDef))
+
+
+def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]:
+    """The loaders that a Lightning hook returns, which its Trainer iterates once an epoch."""
+    for hook in epoch_loader_hooks(project):
+        for statement in hook.returns:
+            for one in alternatives(project.value(statement.value)):
+                if isinstance(one, Made) and hook.node is not None:
+                    yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
 
 
 def _is_hook_owner(project: Project, scope: Scope | None) -> bool:

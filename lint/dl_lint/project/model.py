@@ -17,6 +17,7 @@ from dl_lint.project import (
     names,
     reach,
     target,
+    telling,
     tensors,
     transfers,
 )
@@ -233,6 +234,10 @@ class Project:
 
     def place(self, node: t.Node) -> Place:
         return Place(self.path(node), node.at)
+
+    def told(self, place: Place) -> str:
+        """A place in words, for messages: path and line, of a notebook cell and line."""
+        return telling.told(self.evaluator, place)
 
     def path(self, node: t.Node) -> str:
         return self.evaluator.sites[node].scope.file.path

@@ -86,7 +86,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         write = f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
         yield Finding(
             project.place(transfer.call),
-            f"{_named(transfer)} comes from a loader that pins its batches ({pinning.path}:{pinning.span[0]}), but the "
+            f"{_named(transfer)} comes from a loader that pins its batches ({project.told(pinning)}), but the "
             "host waits here until the device holds it",
             f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),

@@ -82,7 +82,7 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
         loop = project.place(found.loop)
         yield Finding(
             project.place(call),
-            f"this runs for every batch, sample or step ({loop.path}:{loop.span[0]}): it waits for the device each "
+            f"this runs for every batch, sample or step ({project.told(loop)}): it waits for the device each "
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
             (Related(loop, "repeated here"),),

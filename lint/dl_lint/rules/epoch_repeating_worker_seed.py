@@ -90,7 +90,7 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
         elif drawing is not None and _repeats(project, seeded, loader):
             place = project.place(drawing)
             message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
-            message += f"random numbers of the first (drawn at {place.path}:{place.span[0]})"
+            message += f"random numbers of the first (drawn at {project.told(place)})"
         else:
             continue
         evaluates = older or purpose(project, loader) == "evaluation"

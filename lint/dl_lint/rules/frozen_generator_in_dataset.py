@@ -80,9 +80,9 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
             place = project.place(drawn)
             yield Finding(
                 project.place(made.call),
-                f"`{name}` is made once, in the main process, and drawn from for every sample ({place.path}:"
-                f"{place.span[0]}): each worker has a copy in the same state, so they draw the same numbers, and draw "
-                "them again whenever workers start",
+                f"`{name}` is made once, in the main process, and drawn from for every sample ("
+                f"{project.told(place)}): each worker has a copy in the same state, so they draw the same numbers, and "
+                "draw them again whenever workers start",
                 "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
                 "the generator in the worker, from `torch.initial_seed()`",
                 (Related(place, "drawn from here, in every worker"),),

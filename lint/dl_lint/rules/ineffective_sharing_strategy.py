@@ -122,7 +122,7 @@ def _leaking(project: Project, call: t.Call) -> Finding | None:
             if loader.call in beside and _restarts(project, loader) and _is_left_early(project, loop, loader):
                 place = project.place(loop.node)
                 message = (
-                    f"with `file_system`, batches that were prefetched when the loop at {place.path}:{place.span[0]} "
+                    f"with `file_system`, batches that were prefetched when the loop at {project.told(place)} "
                     "is left early stay in /dev/shm until the process exits"
                 )
                 remedy = "give the loader `persistent_workers=True`, or raise the limit of open files instead"

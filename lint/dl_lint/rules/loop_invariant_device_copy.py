@@ -76,7 +76,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
                 if built
                 else f"`{dotted(source)}` stays the same but is"
             )
-            + f" copied to the device for every batch ({place.path}:{place.span[0]})",
+            + f" copied to the device for every batch ({project.told(place)})",
             "make it on the device: give the function that builds it `device=`"
             if built and _last(source) in ON_DEVICE
             else "copy it once, before the loop",

@@ -11,8 +11,10 @@ At the end of an epoch the workers exit; at the start of the next they are start
 fill their queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the
 default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they were started
 with: where the dataset is changed between epochs, also through the loader's iterator, they would not see it, so nothing
-is flagged there. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a
-loop ends after so many steps, which may be few epochs, the finding is advice.
+is flagged there; nor where the collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it
+on. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after
+so many steps, which may be few epochs, the finding is advice. Where a function builds loaders for several callers, the
+finding names those whose loader is iterated again, and has no fix.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, the finding is advice and says by which file that was told: the nearest requirements or README that name a
@@ -56,9 +58,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, cadence, hooks, persistence, renewal, steps
+from dl_lint.project import builders, cadence, hooks, persistence, renewal, steps
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Made
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
@@ -75,29 +76,34 @@ if TYPE_CHECKING:
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     repeated = [
-        (*one, steps.are_counted(project, one[1], one[2]))
-        for one in (*_repeated(project), *_given_to_trainers(project))
+        (loader, again, steps.are_counted(project, again, loop))
+        for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
+        if persistence.starts_workers_again(project, loader)
+        and not renewal.changes(project, loader, again, loop)
+        and not _is_rare(project, loader, again, loop)
     ]
-    for loader, again, loop, few in sorted(repeated, key=lambda one: one[3]):
-        if loader.call in seen or not persistence.starts_workers_again(project, loader):
-            continue
-        if renewal.changes(project, loader, again, loop) or _is_rare(project, loader, again, loop):
+    for loader, again, few in sorted(repeated, key=lambda one: one[2]):
+        if loader.call in seen:
             continue
         seen.add(loader.call)
+        only = builders.only_from(project, [one for one, _, _ in repeated if one.call is loader.call])
         target, since = project.target(loader.call), persistence.first_torch(project, loader)
         lacking = target.lacks(since)
         if lacking and not target.told:
             continue
         place = project.place(again)
-        by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {place.path}:{place.span[0]}"
+        by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {project.told(place)}"
+        asked = [
+            Related(project.place(call), "iterated again, of those built here: the loader of this") for call in only
+        ]
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again, and its workers are started anew for every pass"
             + (" (it counts steps: how many passes they make is not known)" if few else "")
             + (f"; {target.told}, {persistence.lack(target)}" if lacking else ""),
-            _remedy(target, since),
-            (Related(place, "iterated again by this"),),
-            None if lacking else _fix(project, loader),
+            _remedy(project, loader, target, since, only),
+            (Related(place, "iterated again by this"), *asked),
+            None if lacking or only else _fix(project, loader),
             advice=few or lacking,
         )
 
@@ -111,18 +117,13 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
     yield from ((loader, again, again) for loader, again in project.drained_again())
 
 
-def _given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | None]]:
-    """The loaders that a Lightning hook returns, which its Trainer iterates once an epoch."""
-    for hook in hooks.epoch_loader_hooks(project):
-        for statement in hook.returns:
-            for one in alternatives(project.value(statement.value)):
-                if isinstance(one, Made) and hook.node is not None:
-                    yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
-
-
-def _remedy(target: Target, since: Version) -> str:
+def _remedy(project: Project, loader: Loader, target: Target, since: Version, only: tuple[t.Call, ...]) -> str:
     first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
-    return f"pass `persistent_workers=True`{first}, so that the workers stay between epochs"
+    if not only:
+        return f"pass `persistent_workers=True`{first}, so that the workers stay between epochs"
+    from_here = " and ".join(project.told(project.place(call)) for call in only)
+    name = project.function_of(loader.call).name
+    return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
 
 
 def _is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:

@@ -98,7 +98,7 @@ def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader,
     return Finding(
         project.place(sampler.call),
         f"this sampler shuffles by epoch, but no `set_epoch` reaches it: every epoch of the loop at "
-        f"{around.path}:{around.span[0]} has the same order",
+        f"{project.told(around)} has the same order",
         "call `set_epoch(epoch)` on the sampler at the start of each epoch",
         (Related(around, "the loop over epochs"), Related(project.place(loop.node), "the loader is iterated here")),
         _fix(project, loop, loader, epochs),

@@ -115,7 +115,7 @@ def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
     given = "workers and `pin_memory=True`" if unattended else "`pin_memory=True`"
     return Finding(
         project.place(transfer.call),
-        f"{_named(transfer)} is in pageable memory, as its loader does not pin ({made.path}:{made.span[0]}): the host "
+        f"{_named(transfer)} is in pageable memory, as its loader does not pin ({project.told(made)}): the host "
         "waits for this copy in spite of `non_blocking=True`",
         f"give the loader {given}, or leave `non_blocking` out",
         (Related(made, "this loader does not pin its batches"),),
@@ -127,7 +127,7 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node) -> Finding:
     made = project.place(copy)
     return Finding(
         project.place(transfer.call),
-        f"{_named(transfer)} was computed on the host ({made.path}:{made.span[0]}), so it is in pageable memory "
+        f"{_named(transfer)} was computed on the host ({project.told(made)}), so it is in pageable memory "
         "whether its loader pins or not: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),

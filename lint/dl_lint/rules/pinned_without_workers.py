@@ -69,7 +69,7 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(loader.call),
             f"{count}, so there is no thread to pin batches beside training: each batch is pinned on the thread that "
-            f"trains before it is copied to the device ({place.path}:{place.span[0]})",
+            f"trains before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
         )

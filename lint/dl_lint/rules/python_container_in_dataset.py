@@ -136,9 +136,8 @@ def _finding(project: Project, one: Container, filled: list[t.Node], size: Size,
     at = project.place(records.telling(project, one.reads).node)
     return Finding(
         project.place(filled[0]),
-        f"`self.{one.attribute}` holds a Python object for each sample, and fetching one (line {at.span[0]} of "
-        f"{at.path}) reads it: every worker comes to own a copy of all of them, as each read writes to a reference "
-        f"count{size}",
+        f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) "
+        f"reads it: every worker comes to own a copy of all of them, as each read writes to a reference count{size}",
         "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
         "byte array with an array of offsets",
         (

@@ -87,7 +87,7 @@ def unsharded_iterable_dataset(project: Project) -> Iterator[Finding]:
             yield Finding(
                 project.place(cls.scope.node),
                 f"nothing in `{cls.scope.name}` asks which worker it runs in, so each worker of the loader at "
-                f"{place.path}:{place.span[0]} hands out all samples: they come num_workers times an epoch",
+                f"{project.told(place)} hands out all samples: they come num_workers times an epoch",
                 "let `__iter__` go through the share of its worker only: `islice(source, info.id, None, "
                 "info.num_workers)` with `info = torch.utils.data.get_worker_info()`, which is None without workers",
                 (Related(place, "the loader whose workers iterate it"),),

@@ -99,7 +99,7 @@ def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: t.Cal
     )
     return Finding(
         project.place(loader.call),
-        f"every process (several run this loop: {place.path}:{place.span[0]}) goes over the whole dataset, as this "
+        f"every process (several run this loop: {project.told(place)}) goes over the whole dataset, as this "
         "loader shuffles without a distributed sampler; processes seeded alike even get the same batches",
         remedy,
         (Related(place, "several processes train this"), Related(project.place(loop.node), "the training loop")),

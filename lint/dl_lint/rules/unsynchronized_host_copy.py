@@ -61,8 +61,8 @@ def unsynchronized_host_copy(project: Project) -> Iterator[Finding]:
         read = project.place(early.read)
         yield Finding(
             project.place(early.copy),
-            f"this copy may still be under way when the host reads it on line {read.span[0]}: what it sees is whatever "
-            "was in that memory before",
+            f"this copy may still be under way when the host reads it at {project.told(read)}: what it sees is "
+            "whatever was in that memory before",
             "leave `non_blocking=True` out, or call `torch.cuda.synchronize()` before the first read",
             (Related(read, "read here, and nothing has waited for the copy"),),
             _fix(project, early.copy),

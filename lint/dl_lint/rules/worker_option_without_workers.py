@@ -79,7 +79,7 @@ def _finding(project: Project, loader: Loader, name: str, outcome: str, count: A
     related = tuple(Related(project.place(one.node), "0 unless the user says otherwise") for one in options[:1])
     if options:
         declared = related[0].place
-        state = f"`num_workers` is 0 by default ({declared.path}:{declared.span[0]})"
+        state = f"`num_workers` is 0 by default ({project.told(declared)})"
     else:
         state = "`num_workers` is 0" if count.given else "`num_workers` is not given, and so 0"
     return Finding(

@@ -87,7 +87,7 @@ def zero_workers(project: Project) -> Iterator[Finding]:
             place = project.place(loop.node)
             yield Finding(
                 project.place(loader.call),
-                f"no workers: the loop at {place.path}:{place.span[0]} waits while each sample is read and decoded "
+                f"no workers: the loop at {project.told(place)} waits while each sample is read and decoded "
                 f"({reading})",
                 "try `num_workers=4`, and measure it with `dataloader_throughput`",
                 (Related(place, "the training loop that waits"),),
