@@ -66,12 +66,17 @@ class Cache:
             return None
 
     def write(self, kind: str, key: str, record: Any) -> None:
-        """Keep a record of JSON values. A cache that cannot be written to is no reason to stop."""
+        """Keep a record of JSON values."""
         if self._folder is None:
             return
         import json
 
-        body = json.dumps(record, separators=(",", ":")).encode("ascii")
+        self.write_body(kind, key, json.dumps(record, separators=(",", ":")).encode("ascii"))
+
+    def write_body(self, kind: str, key: str, body: bytes) -> None:
+        """Keep a record that is JSON already. A cache that cannot be written to is no reason to stop."""
+        if self._folder is None:
+            return
         path = self._path(kind, key)
         temporary = f"{path}.{os.getpid()}.tmp"
         try:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # to start. Two processes break even at 200 kB with a cache, at 400 kB without one, and spare 0.2 of 0.85 s at 760 kB.
 WORTH_PROCESSES_BYTES = 400_000
 
+# Time that it takes to take in what a process found in a file, over that to read the file.
+TAKING_IN = 0.3
+
 # libcst takes about 100 times a file's size in memory. torch's largest module has 1 MB.
 LARGEST_BYTES = 8_000_000
 
@@ -64,18 +67,34 @@ class Extraction:
     def gather(self, paths: Iterable[str], jobs: int) -> None:
         """Have the facts of many files ready."""
         missing = [path for path in paths if path not in self._known and not self._recall(path)]
-        apart = missing
-        if jobs < 2 or sum(len(self._data[path]) for path in missing) < WORTH_PROCESSES_BYTES:
-            apart = [path for path in missing if monstrous(_python(path, self._data[path]))]
-        for path in set(missing).difference(apart):
-            self._keep(path, *_extract(path, self._data[path], stored=self._cache.keeps))
+        here = self._for_this_process(missing, jobs)
+        apart = [path for path in missing if path not in here]
         if apart:
             import_module("dl_lint.facts.lower")  # once, not in every process
         sizes = [len(self._data[path]) for path in apart]
-        for number, answer in spread(lambda number: self._answer(apart[number]), sizes, jobs):
+        others = max(1, jobs - 1 if here else jobs)
+        for number, answer in spread(
+            lambda number: self._answer(apart[number]), sizes, others, meanwhile=map(self._read, here)
+        ):
             path = apart[number]
-            record = _obituary(answer) if isinstance(answer, Died) else json.loads(answer)
-            self._keep(path, _from_record(path, record), record)
+            body = _body(_obituary(answer)) if isinstance(answer, Died) else answer
+            record = json.loads(body)
+            self._keep(path, _from_record(path, record), record, body)
+
+    def _for_this_process(self, missing: list[str], jobs: int) -> dict[str, None]:
+        """Which files to read here: none that the parser might not survive, and where processes pay, as many as keep
+        this one busy for as long as the others."""
+        sizes = {path: len(self._data[path]) for path in missing}
+        total = sum(sizes.values())
+        room = total * _own_share(jobs) if jobs > 1 and total >= WORTH_PROCESSES_BYTES else total
+        here: dict[str, None] = {}
+        for path in sorted(missing, key=sizes.__getitem__):  # small ones: the others are heard between any two
+            room -= sizes[path]
+            if room < 0:
+                break
+            if not monstrous(_python(path, self._data[path])):
+                here[path] = None
+        return here
 
     def of(self, path: str) -> FileFacts | Failure:
         if path not in self._known:
@@ -100,16 +119,30 @@ class Extraction:
                 return False
         return record is not None
 
-    def _keep(self, path: str, found: FileFacts | Failure, record: Record) -> None:
+    def _read(self, path: str) -> None:
+        found, record = _extract(path, self._data[path], stored=self._cache.keeps)
+        self._keep(path, found, record, _body(record) if self._cache.keeps else b"")
+
+    def _keep(self, path: str, found: FileFacts | Failure, record: Record, body: bytes) -> None:
         self._known[path] = found
         self._notes[path] = _notes(path, record)
         if "broken" in record:
             self.repeatable = False
         else:
-            self._cache.write("facts", self._key(path), record)
+            self._cache.write_body("facts", self._key(path), body)
 
     def _answer(self, path: str) -> bytes:
-        return json.dumps(_extract(path, self._data[path])[1]).encode("ascii")
+        return _body(_extract(path, self._data[path])[1])
+
+
+def _own_share(jobs: int) -> float:
+    """Share of the reading that the process that takes in what the others found does itself."""
+    alone = 1 / (jobs - 1)
+    return max(0.0, (alone - TAKING_IN) / (alone + 1 - TAKING_IN))
+
+
+def _body(record: Record) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode("ascii")
 
 
 def _extract(path: str, data: bytes, *, stored: bool = True) -> tuple[FileFacts | Failure, Record]:

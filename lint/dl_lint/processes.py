@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 # Usual files take 1 s of CPU per MB, those that are left to libcst 1.7 s; 50,000 chained attributes, a tenth of a MB,
 # take minutes.
@@ -56,8 +56,15 @@ class _Process:
             del self.received[:end]
 
 
-def spread(work: Callable[[int], bytes], sizes: Sequence[int], jobs: int) -> Generator[tuple[int, bytes | Died]]:
-    """``work(number)`` for each size's number, in ``jobs`` processes that get about as much each, as they come."""
+def spread(
+    work: Callable[[int], bytes], sizes: Sequence[int], jobs: int, *, meanwhile: Iterable[object] = ()
+) -> Generator[tuple[int, bytes | Died]]:
+    """``work(number)`` for each size's number, in ``jobs`` processes that get about as much each, as they come.
+
+    While they work, this process takes ``meanwhile`` in, one by one between their answers; all of it before the end.
+    """
+    own, done = iter(meanwhile), object()
+    busy = True
     running: dict[int, _Process] = {}
     with selectors.DefaultSelector() as waiting:
 
@@ -74,8 +81,9 @@ def spread(work: Callable[[int], bytes], sizes: Sequence[int], jobs: int) -> Gen
         try:
             for items in _shares(sizes, jobs):
                 start(items)
-            while running:
-                for key, _ in waiting.select():
+            while running or busy:
+                busy = busy and next(own, done) is not done
+                for key, _ in waiting.select(0 if busy else None) if running else ():
                     process = running[key.fd]
                     chunk = os.read(process.pipe, CHUNK)
                     process.received += chunk

@@ -103,13 +103,13 @@ class Callers:
             names: defaultdict[str, set[str]] = defaultdict(set)
             self._names = names
             for file in self.ev.linted:
+                for name, others in file.renamed.items():
+                    names[name] |= others
                 for scope in file.scopes:
                     for name, bindings in scope.bindings.items():
                         for binding in bindings:
                             node = binding.node
-                            if isinstance(node, t.ImportFrom) and node.attr != name:
-                                names[node.attr].add(name)
-                            elif isinstance(node, t.Assign) and isinstance(node.value, t.Name | t.Attribute):
+                            if isinstance(node, t.Assign) and isinstance(node.value, t.Name | t.Attribute):
                                 names[(dotted(node.value) or "").rpartition(".")[2]].add(name.rpartition(".")[2])
         return self._names
 

@@ -116,6 +116,13 @@ class Evaluator:
             self._answers[key] = answer
         return answer
 
+    def read_off(self, key: Hashable, work: Callable[[], _T]) -> _T:
+        """What ``work`` answers, which rests on no value but on the code as it stands alone; kept under ``key``."""
+        if key not in self._answers:
+            self._answers[key] = work()
+        found: _T = self._answers[key]
+        return found
+
     def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
         """The scope that a definition opens."""
         file = self.sites[node].scope.file

@@ -83,6 +83,8 @@ class _Walk:
         scope = site.scope
         binding = Binding(name, kind, Site(scope, site.block, site.order + 1), node, value, path)
         scope.bindings.setdefault(name, []).append(binding)
+        if type(node) is t.ImportFrom and node.attr != name:
+            self.file.renamed[node.attr].add(name)
         where = scope.outer.get(name)
         if where is not None:
             home: Scope | None = self.file.module if where == "global" else scope.parent

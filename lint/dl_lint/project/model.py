@@ -97,7 +97,8 @@ class Project:
         """The calls of outside functions by their qualified names, such as ``torch.cuda.empty_cache``."""
         last = {name.rpartition(".")[2] for name in qualified}
         for file in self.files:
-            found = (call for name in _aliases(file, last) for call in file.methods.get(name, ()))
+            names = last.union(*(file.renamed.get(name, ()) for name in last))
+            found = (call for name in names for call in file.methods.get(name, ()))
             for call in sorted(found, key=lambda call: call.at):
                 callee = alternatives(self.evaluator.symbolic(call.func))
                 if any(isinstance(one, External) and one.name in qualified for one in callee):
@@ -309,13 +310,3 @@ class Project:
 
     def replaced(self, node: t.Node, text: str) -> Edit:
         return edits.replaced(self, node, text)
-
-
-def _aliases(file: FileIndex, last: set[str]) -> set[str]:
-    """The names by which the functions called ``last`` may be called in a file."""
-    found = set(last)
-    for scope in file.scopes:
-        for name, bindings in scope.bindings.items():
-            if any(isinstance(one.node, t.ImportFrom) and one.node.attr in last for one in bindings):
-                found.add(name)
-    return found

@@ -46,6 +46,8 @@ class Files:
         self.by_path: dict[str, FileIndex | None] = {}
         self.keys: dict[FileIndex, str] = {}
         self.present: dict[str, bool] = {}
+        self._folders: set[str] = set()
+        """Those that hold a file of ``by_path``, at any depth."""
         self._opaque: dict[tuple[str, str], bool] = {}
         self.calls: defaultdict[str, list[t.Call]] = defaultdict(list)
         """The calls of all files by the last part of what is called."""
@@ -81,6 +83,10 @@ class Files:
         self.by_path[key] = file
         if file is not None:
             self.keys[file] = key
+            folder = os.path.dirname(key)
+            while folder not in self._folders:
+                self._folders.add(folder)
+                folder = os.path.dirname(folder)
             for name, calls in file.methods.items():
                 self.calls[name].extend(calls)
             for call in file.methods.get("add_argument", ()):
@@ -108,7 +114,7 @@ class Files:
         """Whether modules can be imported from below ``key``, which has no ``__init__``."""
         found = self.present.get(key + os.sep)
         if found is None:
-            found = os.path.isdir(key) or any(known.startswith(key + os.sep) for known in self.by_path)
+            found = os.path.isdir(key) or key in self._folders
             self.present[key + os.sep] = found
         return found
 

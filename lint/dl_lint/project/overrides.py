@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
@@ -32,32 +33,37 @@ def given(ev: Evaluator, base: Instance, name: str) -> Value | None:
 
 
 def _source(ev: Evaluator, cls: Class) -> Source:
-    found: set[Source] = {
-        _of_method(method)
-        for one in attributes.lineage(ev, cls)
-        if isinstance(one, Class)
-        for method in attributes.methods(one)
-        if any(_sets(method))
-    }
-    return "anything" if "anything" in found else "keywords" if found else "none"
+    found: set[Source] = set()
+    for one in attributes.lineage(ev, cls):
+        if isinstance(one, Class):
+            found |= ev.read_off(("set by name in", one), functools.partial(_of_body, one))
+    return "anything" if "anything" in found else "keywords" if "keywords" in found else "none"
+
+
+def _of_body(cls: Class) -> frozenset[Source]:
+    return frozenset(map(_of_method, attributes.methods(cls)))
 
 
 def _of_method(method: Scope) -> Source:
+    sources = list(_sets(method))
+    if not sources:
+        return "none"
     keywords = {param.name for param in method.params if param.kind == "kwargs"}
-    named = method.name == "__init__" and all(one in keywords for one in _sets(method))
-    return "keywords" if named else "anything"
+    return "keywords" if method.name == "__init__" and keywords.issuperset(sources) else "anything"
 
 
 def _sets(method: Scope) -> Iterator[str | None]:
     """What ``setattr(self, name, …)`` with a variable name, and ``self.__dict__.update(…)``, take their names from."""
     owner = method.params[0].name if method.params else ""
     for call in method.calls:
-        match call:
-            case t.Call(func=t.Name(id="setattr"), args=(t.Name(id=set_on), t.Name(id=name), _)) if set_on == owner:
-                yield _items_of(method, name)
-            case t.Call(func=t.Attribute(attr="update") as func, args=(source,)):
-                if dotted(func.value) == f"{owner}.__dict__":
-                    yield dotted(source)
+        match call.func:
+            case t.Name(id="setattr"):
+                match call.args:
+                    case (t.Name(id=set_on), t.Name(id=name), _) if set_on == owner:
+                        yield _items_of(method, name)
+            case t.Attribute(attr="update", value=holder) if len(call.args) == 1:
+                if dotted(holder) == f"{owner}.__dict__":
+                    yield dotted(call.args[0])
             case _:
                 continue
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.values import Class, Module, Package, Unknown, alternatives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex, Scope
@@ -28,7 +29,7 @@ def is_unused_class(project: Project, cls: Class) -> bool:
     node = cls.scope.node
     if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
         return False
-    if next(loads(project, node.name), None) is not None or _is_named_otherwise(project, node.name):
+    if loads(project, node.name) or _is_named_otherwise(project, node.name):
         return False
     looks_up = project.evaluator.once("looks up", lambda: any(_looks_up(project, name) for name in _BY_NAME))
     return not looks_up and not project.mentions_unlinted(node, node.name) and not project.is_installable(node)
@@ -79,31 +80,33 @@ def _outermost(scope: Scope) -> Scope:
     return scope
 
 
-def loads(project: Project, name: str) -> Iterator[t.Name]:
+def loads(project: Project, name: str) -> Sequence[t.Name]:
     """Where any file of the project reads ``name``."""
+    return project.evaluator.read_off("loads", lambda: _all_loads(project)).get(name, ())
+
+
+def _all_loads(project: Project) -> Mapping[str, Sequence[t.Name]]:
+    found: defaultdict[str, list[t.Name]] = defaultdict(list)
     for file in project.files:
         for scope in file.scopes:
-            yield from scope.loads.get(name, ())
+            for name, places in scope.loads.items():
+                found[name] += places
+    return found
 
 
 def _is_named_otherwise(project: Project, name: str) -> bool:
     """Whether the name may be reached as an attribute, by a text that holds it, or under another name."""
-    named = project.evaluator.once("named otherwise", lambda: _other_names(project))
+    named = project.evaluator.read_off("named otherwise", lambda: _other_names(project))
     return name in named or any(name in text for text in named if len(text) > len(name))
 
 
 def _other_names(project: Project) -> frozenset[str]:
     found: set[str] = set()
     for node in project.evaluator.parents:
-        match node:
-            case t.Attribute(attr=name) | t.Constant(value=str() as name):
-                found.add(name)
-            case _:
-                continue
+        if isinstance(node, t.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, t.Constant) and isinstance(node.value, str):
+            found.add(node.value)
     for file in project.files:
-        for scope in file.scopes:
-            for alias, bindings in scope.bindings.items():
-                found |= {
-                    one.node.attr for one in bindings if isinstance(one.node, t.ImportFrom) and one.node.attr != alias
-                }
+        found.update(file.renamed)
     return frozenset(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from dl_lint.project.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
@@ -76,28 +77,27 @@ def _inside(project: Project, made: Made, depth: int) -> Iterator[Instance]:
 
 def users(project: Project, cls: Class) -> tuple[Loader, ...]:
     """The loaders that are given an object of ``cls`` or of a class that derives from it, by call chain."""
-    found: dict[Loader, None] = {}
-    for loader, classes in project.evaluator.once("given", lambda: _all_given(project)):
-        if any(cls in attributes.lineage(project.evaluator, other) for other in classes):
-            found[loader] = None
-    return tuple(found)
+    return tuple(project.evaluator.once("given", lambda: _all_given(project)).get(cls, ()))
 
 
 def unclaimed(project: Project, cls: Class) -> tuple[Loader, ...]:
     """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
-    known = {loader.call for loader, classes in project.evaluator.once("given", lambda: _all_given(project)) if classes}
+    users = project.evaluator.once("given", lambda: _all_given(project)).values()
+    known = {loader.call for loaders in users for loader in loaders}
     node = cls.scope.node
     near = (loader for loader in project.loaders() if node is not None and project.are_near(node, loader.call))
     return tuple(loader for loader in near if loader.call not in known)
 
 
-def _all_given(project: Project) -> tuple[tuple[Loader, tuple[Class, ...]], ...]:
-    """Every loader by call chain, with the classes of its datasets."""
-    return tuple(
-        (loader, tuple(dict.fromkeys(dataset.cls for dataset in given(project, loader))))
-        for made in project.loaders()
-        for loader in variants(project, made)
-    )
+def _all_given(project: Project) -> Mapping[Value, Mapping[Loader, None]]:
+    """The loaders, by call chain, that are given an object of each class or of a class that derives from it."""
+    found: defaultdict[Value, dict[Loader, None]] = defaultdict(dict)
+    for made in project.loaders():
+        for loader in variants(project, made):
+            for dataset in given(project, loader):
+                for cls in attributes.lineage(project.evaluator, dataset.cls):
+                    found[cls][loader] = None
+    return found
 
 
 def variants(project: Project, loader: Loader) -> tuple[Loader, ...]:
