@@ -20,6 +20,9 @@ READS = frozenset({"item", "tolist", "cpu", "numpy"})
 _CHEAP = frozenset({"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter"})
 """Calls that are done before a copy has got anywhere."""
 
+_TRUTHS = frozenset({"any", "all", "equal", "allclose", "isnan", "isinf", "isfinite"})
+"""Functions and methods whose result the host needs to decide."""
+
 _MOVES = frozenset({"to", "cuda"})
 
 _FROM_DATA = frozenset(f"torch.{name}" for name in tensors.FROM_DATA)
@@ -43,7 +46,9 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     for following in _following(project, stmt):
         if _synchronises(following):
             return True
-        if at_once and (_looks(following, names) or any(_blocks(project, other) for other in _simple(following))):
+        if at_once and (
+            _looks(following, names) or _decides(project, following) or _copies_pageable(project, following)
+        ):
             return True
         at_once = at_once and _is_cheap(following)
         if not at_once and not isinstance(following, t.Assign):
@@ -52,8 +57,38 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
 
 
 def follows_wait(project: Project, call: t.Call) -> bool:
-    """Whether the statement of a copy has waited for pageable memory before: ``a, b = cat(a).to(d), b.to(d)``."""
-    return any(_blocks(project, other) for other in _simple(project.statement_of(call)) if other.at < call.at)
+    """Whether the host has just waited for another part of the batch: ``a, b = cat(a).to(d), b.to(d)``.
+
+    The device has nothing to do by then, so that what is to be gained is the time of this copy alone.
+    """
+    stmt = project.statement_of(call)
+    if any(_blocks(project, other) for other in _simple(stmt) if other.at < call.at):
+        return True
+    for before in _preceding(project, stmt):
+        if any(_blocks(project, other) and _is_of_batch(project, other) for other in _simple(before)):
+            return True
+        if not _is_cheap(before):
+            return False
+    return False
+
+
+def _is_of_batch(project: Project, copy: t.Node) -> bool:
+    moved = copy.func.value if isinstance(copy, t.Call) and isinstance(copy.func, t.Attribute) else None
+    if isinstance(moved, t.Call) and _called(moved) in tensors.FROM_DATA:
+        return False  # of numbers, such as the length of the batch
+    return bool(project.batches_in(project.value(moved)))
+
+
+def _copies_pageable(project: Project, stmt: t.Stmt) -> bool:
+    return any(_blocks(project, other) for other in _simple(stmt))
+
+
+def _preceding(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
+    """The statements before one in the same block, nearest first."""
+    above = project.parent(stmt) if stmt is not None else None
+    for body in (getattr(above, "body", ()), getattr(above, "orelse", ())):
+        if isinstance(body, tuple) and stmt in body:
+            yield from reversed(body[: body.index(stmt)])
 
 
 def _following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
@@ -160,6 +195,23 @@ def _looks(stmt: t.Stmt, names: frozenset[str]) -> bool:
     return isinstance(stmt, t.Assign | t.ExprStmt) and _is_cheap(stmt, READS) and _reads(stmt, names)
 
 
+def _decides(project: Project, stmt: t.Stmt) -> bool:
+    """Whether a test asks for the truth of a tensor of the device, as ``if torch.isnan(images).any()`` does."""
+    test = stmt.test if isinstance(stmt, t.If | t.While | t.Assert) else None
+    while isinstance(test, t.UnaryOp | t.BoolOp):
+        test = test.operand if isinstance(test, t.UnaryOp) else test.values[0]
+    return isinstance(test, t.Call) and _called(test) in _TRUTHS and _is_of_device(project, test)
+
+
+def _is_of_device(project: Project, expr: t.Expr) -> bool:
+    """Whether something is computed of a tensor of the device."""
+    match expr:
+        case t.Call(func=t.Attribute(value=base, attr=name), args=args) if name in _TRUTHS | _COMPUTED:
+            return any(_is_of_device(project, one) for one in (base, *args))
+        case _:
+            return project.placement(project.value(expr)) == "device"
+
+
 def _reads(node: t.Node, names: frozenset[str]) -> bool:
     return any(
         isinstance(one, t.Call)
@@ -182,12 +234,24 @@ def _root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
 
 
 def _is_cheap(stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
-    """Whether a statement only assigns, copies to the device, or computes a little with tensors."""
-    if not isinstance(stmt, t.Assign | t.ExprStmt):
-        return False
-    calls = [node for node in _inside(stmt) if isinstance(node, t.Call)]
+    """Whether a statement only assigns, copies to the device, or computes a little with tensors, in some cases only."""
+    if isinstance(stmt, t.If):
+        return _costs_little(stmt.test, besides) and all(_is_cheap(one, besides) for one in (*stmt.body, *stmt.orelse))
+    return isinstance(stmt, t.Assign | t.ExprStmt) and _costs_little(stmt, besides)
+
+
+def _costs_little(node: t.Node, besides: frozenset[str]) -> bool:
     allowed = _CHEAP | _MOVES | _COMPUTED | besides
-    return all(_called(call) in allowed for call in calls)
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, t.Call) and _called(one) not in allowed:
+            return False
+        if isinstance(one, t.Assign):
+            waiting += [*one.targets, one.value] if one.value is not None else []
+        else:
+            waiting += children(one)
+    return True
 
 
 def _called(call: t.Call) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from dl_lint.project.model import Project
 
-EVALUATING = frozenset({"val", "valid", "validation", "eval", "evaluation"})
-"""Words in the name of a class that is for evaluation; one called a test may be for anything."""
+EVALUATING = frozenset({"val", "valid", "validation", "eval", "evaluation", "test", "testing"})
+"""Words in the name of a class whose samples nothing is trained on: for evaluation, or for the project's own tests."""
 
 
 def is_minor(project: Project, cls: Class) -> bool:

@@ -16,9 +16,9 @@ Not flagged: copies that only change the dtype, batches of a loader whose pinnin
 `float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such,
 batches of a loader prepared by accelerate, which are on the device already, copies right before the host waits anyway
 (a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a tensor of the device indexed by a list, a
-look at the result), and loops that always end with the first batch. In a statement that waits for a pageable copy first
-it is **advice**, and so it is where the loader has no workers: then the batch is pinned on the thread that trains, of
-which DL210 tells, and the copy matters once that is mended.
+look at the result, `if torch.isnan(images).any()`), and loops that always end with the first batch. Right behind a
+pageable copy of another part of the batch it is **advice**, and so it is where the loader has no workers: then the
+batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is mended.
 
 ## Example
 

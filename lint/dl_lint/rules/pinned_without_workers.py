@@ -68,8 +68,8 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
         place = project.place(copy)
         yield Finding(
             project.place(loader.call),
-            f"{count}, so there is no thread to pin batches beside training: each batch is pinned on the thread that "
-            f"trains before it is copied to the device ({project.told(place)})",
+            f"{count}, so there is no thread to pin batches beside the loop: each batch is pinned on the thread that "
+            f"takes it before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
         )

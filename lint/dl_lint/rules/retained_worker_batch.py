@@ -72,7 +72,7 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
             seen.add(kept.node)
             message = (
                 f"{kept.name} keeps tensors of every batch as the workers sent them, each with an open file and a "
-                "piece of shared memory: after some hundred batches the process runs out, `Too many open files`"
+                "piece of shared memory: at the limit, as a rule 1,024, the process fails with `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
             yield Finding(project.place(kept.node), message, REMEDY, related)

@@ -221,8 +221,21 @@ def beside_a_copy_that_waits(model, dataset):
     for left, right, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = torch.cat([left, right])
         images, labels = images.to(device), labels.to(device)  # expect advice
-        weights = weights.to(device)  # expect
+        weights = weights.to(device)  # expect advice
         model(images, labels, weights)
+
+
+def behind_a_copy_that_waits(model, dataset, kinds):
+    for images, labels, weights, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.float().to(device)
+        count = labels.shape[0]
+        labels = labels.to(device)  # expect advice
+        scores = model(images, labels, count)
+        weights = weights.to(device)  # expect
+        scores = model(scores, kinds)
+        kinds = torch.tensor([count, count + 1]).to(device)
+        masks = masks.to(device)  # expect
+        model(scores, weights, masks, kinds)
 
 
 def before_a_copy_that_waits(model, optimizer, dataset):
@@ -345,6 +358,39 @@ def read_after_the_model(model, dataset):
         images = images.to(device)  # expect
         loss = model(images, labels).item()
         print(loss)
+
+
+def asked_for_bad_numbers(model, dataset, limit):
+    for images, labels, masks, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        skip, chosen = False, limit > 2
+        if chosen:
+            labels = labels.to(device)
+        elif limit is None:
+            labels = labels.to(device, torch.float16)
+        if torch.any(torch.isinf(images)):
+            skip = True
+        masks = masks.to(device)
+        assert not masks.isnan().any() and limit
+        texts = texts.to(device)
+        while torch.isfinite(texts.sum()).all():
+            texts = texts / 2
+        model(images, labels, masks, texts, skip)
+
+
+def asked_for_what_the_host_knows(model, dataset, flags, limit):
+    for images, labels, masks, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        if torch.is_tensor(images):
+            labels = labels.to(device)  # expect
+        if flags.any():
+            masks = masks.to(device)  # expect
+        if limit > 2:
+            masks = model(masks)
+        texts = texts.to(device)  # expect
+        texts = [model(text) for text in texts]
+        if torch.isnan(images).any():
+            model(images, labels, masks, texts)
 
 
 def read_right_after_the_model(model, dataset):

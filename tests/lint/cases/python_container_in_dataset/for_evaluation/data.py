@@ -63,3 +63,30 @@ class SharedFit(Shared):
 
 
 KINDS = {"retrieval": RetrievalEval}
+
+
+class VideoTestFrames(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class TrainTestFrames(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class Latest(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+KINDS |= {"frames": VideoTestFrames, "all": TrainTestFrames, "latest": Latest}
