@@ -115,7 +115,7 @@ class Analysis:
 
     def _around(self) -> Around:
         code = {file.absolute: self._tree.data[file.path] for file in self._tree.files}
-        return Around(self.outside, code)
+        return Around(self.outside, code, self._known_as)
 
     def _content(self, absolute: str) -> bytes | None:
         file = self._by_absolute.get(absolute)
@@ -135,6 +135,12 @@ class Analysis:
         absolute = os.path.normpath(os.path.join(self._root, place.path))
         file = self._by_absolute.get(absolute)
         return Place(file.path if file is not None else absolute, place.span)
+
+    def _known_as(self, path: str) -> str:
+        """A path of the project, or an absolute one, as messages name it: as the user gave it, else from here."""
+        shown = self._at(Place(path, (1, 0, 1, 0))).path
+        here = os.getcwd().rstrip("/") + "/"
+        return shown.removeprefix(here)
 
     # --- one file ----------------------------------------------------------------------
 

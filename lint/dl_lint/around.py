@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.cache import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 # A README or a lock file beyond this says what we look for in its first part, or not at all.
 MOST_BYTES = 1_000_000
@@ -20,10 +20,17 @@ ENDINGS = (".txt", ".md", ".rst", ".yml", ".yaml")
 
 class Around:
     """Names and texts of such files. ``seen`` holds a digest of each that was asked for, empty if it cannot be read;
-    a folder, whose path ends in a slash, stands for the names in it. ``code`` is all of the tree by absolute path."""
+    a folder, whose path ends in a slash, stands for the names in it. ``code`` is all of the tree by absolute path, and
+    ``shown`` says under which name the user knows a path."""
 
-    def __init__(self, seen: dict[str, str] | None = None, code: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        seen: dict[str, str] | None = None,
+        code: Mapping[str, bytes] | None = None,
+        shown: Callable[[str], str] = lambda path: path,
+    ) -> None:
         self.code = code or {}
+        self.shown = shown
         self._seen = {} if seen is None else seen
         self._names: dict[str, tuple[str, ...]] = {}
 

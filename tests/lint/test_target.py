@@ -340,3 +340,18 @@ def test_a_setup_py_put_beside_renews_what_rests_on_its_absence(project: Project
         assert project.lint_json().records == []
     project.write({"setup.cfg": "[metadata]\nname = sample\n"})
     assert [one["code"] for one in project.lint_json().records] == ["DL306"]
+
+
+def test_files_are_named_as_seen_from_where_the_command_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"src/train.py": TRAIN, "src/README.md": "PyTorch 1.4\n", "README.md": "PyTorch 1.4\n"})
+    for folder, argument, train, readme in (
+        (".", ".", "src/train.py", "src/README.md"),
+        (".", "src/train.py", "src/train.py", "src/README.md"),
+        ("src", ".", "train.py", "README.md"),
+        ("src", "../src", "../src/train.py", "README.md"),
+    ):
+        monkeypatch.chdir(project.root / folder)
+        [one] = project.lint_json("--select", "DL204", "--pedantic", argument).records
+        assert one["filename"] == train
+        assert one["message"].startswith(f"the loop at {train}:6 ")
+        assert f"; {readme}:1 says" in one["message"]

@@ -27,6 +27,7 @@ class Said:
     text: str
     line: int
     path: str = ""
+    """Of the file, which those who read its text do not know."""
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")

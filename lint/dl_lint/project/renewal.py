@@ -10,7 +10,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import hooks
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Class, Instance, Made, alternatives
+from dl_lint.project.values import Class, Instance, Loader, Made, Unknown, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Loader
 
 NAMES = ("dataset", "_dataset", "collate_fn")
 """Where a loader and its iterator keep what their workers have a copy of."""
@@ -120,8 +119,11 @@ def _is_loader(project: Project, scope: Scope, target: t.Attribute) -> bool:
     function = scope.function
     if target.attr in OWN or (function.is_method and function.params and name == function.params[0].name):
         return False
-    loaders, certain = project.iterated_loaders(target.value)
-    return bool(loaders) or (not certain and "loader" in (name or "").rpartition(".")[2].lower())
+    values = alternatives(project.value(target.value))
+    if any(isinstance(one, Loader | Instance) for one in values):
+        return bool(project.iterated_loaders(target.value)[0])
+    named = "loader" in (name or "").rpartition(".")[2].lower()
+    return named and any(isinstance(one, Unknown) for one in values)  # not a progress bar around one
 
 
 def _changed_by(project: Project, call: t.Call) -> Iterator[t.Expr]:

@@ -60,8 +60,8 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
         folder = os.path.dirname(folder)
     if found.newest is not None and needs.newer(project, folder, found.newest):
         return UNKNOWN
-    where = os.path.relpath(found.path, files.root)
-    return Target(found.oldest, found.newest, f"{where}:{found.line} says `{found.text}`" if found.path else "")
+    told = f"{files.around.shown(found.path)}:{found.line} says `{found.text}`"
+    return Target(found.oldest, found.newest, told)
 
 
 def _known(project: Project, around: Around, folder: str) -> Said | None:

@@ -20,8 +20,8 @@ def told(ev: Evaluator, place: Place) -> str:
         notebook = ev.once(("notebook", place.path), lambda: _notebook(ev.files, place.path))
         cell = None if notebook is None else notebook.cell(row)
         if cell is not None:
-            return f"cell {cell.number}, line {row - cell.first + 1} of {place.path}"
-    return f"{place.path}:{row}"
+            return f"cell {cell.number}, line {row - cell.first + 1} of {ev.files.around.shown(place.path)}"
+    return f"{ev.files.around.shown(place.path)}:{row}"
 
 
 def _notebook(files: Files, path: str) -> Notebook | None:

@@ -785,6 +785,18 @@ def model_changes(model, dataset, epochs, criterion):
             model(batch)
 
 
+def with_a_progress_bar(model, loader, epoch):
+    loader = tqdm(loader)
+    for batch in loader:
+        loader.desc = f"epoch {epoch}, loss {model(batch)}"
+
+
+def progress_is_shown(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        with_a_progress_bar(model, loader, epoch)
+
+
 def another_wrapper_changes(model, dataset, epochs):
     first = Prefetching(DataLoader(dataset, num_workers=4))
     second = Prefetching(DataLoader(dataset, num_workers=4))  # expect
