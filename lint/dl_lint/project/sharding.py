@@ -16,6 +16,7 @@ from dl_lint.project.values import (
     Const,
     Derived,
     External,
+    Function,
     Generated,
     Instance,
     Made,
@@ -232,8 +233,7 @@ def _is_known(project: Project, value: Value, source: t.Expr, seen: frozenset[Cl
         case Generated():
             return True  # its own loops are looked at as they are reached
         case Instance(cls=cls):
-            kind = kind_of(project.evaluator, cls)
-            return kind == "map" or handed(project, cls, seen) == "all"
+            return _is_indexed(project, cls) or handed(project, cls, seen) == "all"
         case Made(name=name):
             return name in PLAIN
         case Derived(base=base):
@@ -242,6 +242,12 @@ def _is_known(project: Project, value: Value, source: t.Expr, seen: frozenset[Cl
             return all(_is_known(project, one, source, seen) for one in alternatives(default))
         case _:
             return _is_listed(project, source)
+
+
+def _is_indexed(project: Project, cls: Class) -> bool:
+    """Whether a class is a map-style dataset that does not say itself how it is gone through."""
+    own = attributes.of_class(project.evaluator, cls, "__iter__")
+    return kind_of(project.evaluator, cls) == "map" and not isinstance(own, Function)
 
 
 def _is_listed(project: Project, source: t.Expr) -> bool:

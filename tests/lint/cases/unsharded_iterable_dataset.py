@@ -315,6 +315,27 @@ class Abstract(IterableDataset):
         raise NotImplementedError
 
 
+class Dropping(Dataset):
+    """Indexed or gone through, which is then up to what it drops from."""
+
+    def __init__(self, core):
+        self.core = core
+
+    def __getitem__(self, index):
+        return self.core[index]
+
+    def __iter__(self):
+        yield from (sample for sample in self.core if random.random() > 0.5)
+
+
+class Wrapper(IterableDataset):
+    def __init__(self, data):
+        self.data = data
+
+    def __iter__(self):
+        return iter(self.data)
+
+
 def silent_loaders(path, files, stream):
     yield DataLoader(Alone(path), batch_size=2)
     yield DataLoader(Alone(path), num_workers=0)
@@ -324,6 +345,7 @@ def silent_loaders(path, files, stream):
     for dataset in (Endless(path, 1), Wrapping(stream), Library(path), Derived(), Mixed(), cycle(path)):
         yield DataLoader(dataset, num_workers=2)
     yield DataLoader(Abstract(), num_workers=2)
+    yield DataLoader(Wrapper(Dropping(stream)), num_workers=2)
     for dataset in (Hub(path), Chained(path, 5), Packed(stream, 8), Given(stream), GivenBelow(stream)):
         yield DataLoader(dataset, num_workers=2)
     yield DataLoader(Stored(files), num_workers=2)
