@@ -59,7 +59,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, edits, guarding
+from dl_lint.project import beside, edits, guarding, unpacking
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Loader, alternatives
 from dl_lint.project.waiting import delays
@@ -79,6 +79,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
             continue
         loader = _pinned(project, transfer)
         excused = guarding.is_of_another_kind(project, transfer) or guarding.is_for_old_torch(project, transfer)
+        excused = excused or unpacking.is_out_of_reach(project, transfer.receiver_expr)
         if loader is None or excused or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))

@@ -3,7 +3,7 @@ import argparse
 import torch
 from accelerate import Accelerator
 from torch.nn.utils.rnn import PackedSequence
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 from tqdm import tqdm
 
 from shapes import Frames, Graph, collate_graphs, scores_of
@@ -717,3 +717,58 @@ def with_workers_in_some_runs(model, dataset, parallel):
         loader = DataLoader(dataset, num_workers=8, pin_memory=True)
     for images, _ in loader:
         model(images.to(device))  # expect
+
+
+# --- never reached --------------------------------------------------------------------------
+
+
+class Tokens(IterableDataset):
+    def __init__(self, texts):
+        self.texts = texts
+
+    def __iter__(self):
+        for text in self.texts:
+            numbers = torch.tensor([ord(letter) for letter in text])
+            yield numbers
+
+
+class Rows(Dataset):
+    def __getitem__(self, index):
+        return torch.zeros(3, index)
+
+
+class Pairs(Dataset):
+    def __getitem__(self, index):
+        return torch.zeros(3), torch.ones(3)
+
+
+class OfSomeKind(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return self.rows[index].cpu()
+
+
+def unpacked_too_far(model, texts, size):
+    batches = iter(DataLoader(Tokens(texts), batch_size=size, num_workers=4, pin_memory=True))
+    while True:
+        x, y = next(batches)
+        x = x.to(device)
+        model(x, y)
+        model(y.to(device))
+    for step, (x, y) in enumerate(DataLoader(Rows(), batch_size=64, num_workers=4, pin_memory=True)):
+        model(x.to(device), y, step)
+
+
+def unpacked_as_it_is(model, texts, rows, collate, size):
+    for x, y in DataLoader(Pairs(), batch_size=64, num_workers=4, pin_memory=True):
+        model(x.to(device), y)  # expect
+    for first, second in DataLoader(Rows(), batch_size=2, num_workers=4, pin_memory=True):
+        model(first.to(device), second)  # expect
+    for inputs, targets in DataLoader(Tokens(texts), collate_fn=collate, num_workers=4, pin_memory=True):
+        model(inputs.to(device), targets)  # expect
+    for left, right in DataLoader(OfSomeKind(rows), batch_size=size, num_workers=4, pin_memory=True):
+        model(left.to(device), right)  # expect
+    for batch in DataLoader(Rows(), batch_size=size, num_workers=4, pin_memory=True):
+        model(batch.to(device), batch[0].to(device))  # expect
