@@ -249,7 +249,7 @@ def test_ctrl_c_exits_130_without_a_traceback_or_a_worker_left(project: Project,
     filler = "\n".join(f"VALUE_{number} = make(dataset, {number})" for number in range(400))
     project.write({f"data{number}.py": f"{faulty}\n{filler}\n# {number}\n" for number in range(100)})
     process = subprocess.Popen(
-        [sys.executable, "-m", "dl_lint", "--jobs", "2", "--fix"],
+        [sys.executable, "-m", "dl_lint", "--jobs", "3", "--fix"],
         cwd=project.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
