@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import containers, heft, indexing
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.model import Project
     from dl_lint.project.values import Class
@@ -32,12 +33,38 @@ class Container:
 def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexed]]) -> list[Container]:
     """The attributes in ``reads`` that hold a Python object for each sample, without those that only hold the objects
     of one filled before, parts of them, or all of these and more."""
-    found = []
+    of_originals: dict[str, list[Indexed]] = {}
     for attribute, indexed in reads.items():
+        of_originals.setdefault(_meant(project, cls, attribute), []).extend(indexed)
+    found = []
+    for attribute, indexed in of_originals.items():
         filled = containers.python_objects_in(project, cls, attribute, telling(project, indexed))
         if filled:
-            found.append(Container(attribute, filled, indexed))
+            found.append(Container(attribute, _made_here(project, filled), indexed))
     return _originals(project, cls, found)
+
+
+def _meant(project: Project, cls: Class, attribute: str, links: int = 2) -> str:
+    """The attribute that another is only a second name of: ``self.rows = self.annotation``, and nothing else."""
+    of_class = containers.methods(project, cls, attribute)
+    bindings = [one for method, key in of_class for one in method.bindings.get(key, ())]
+    if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or not links:
+        return attribute
+    other = _attribute(project, bindings[0].node)
+    return attribute if other is None else _meant(project, cls, other, links - 1)
+
+
+def _attribute(project: Project, stmt: t.Node) -> str | None:
+    """The attribute of self that a statement assigns as it is."""
+    owner, _, name = ((dotted(stmt.value) if isinstance(stmt, t.Assign) else None) or "").partition(".")
+    method = project.function_of(stmt)
+    own = method.is_method and bool(method.params) and owner == method.params[0].name
+    return name if own and name and "." not in name else None
+
+
+def _made_here(project: Project, filled: list[t.Node]) -> list[t.Node]:
+    """Of the places that fill an attribute, those that do not just name another that is filled elsewhere, if any."""
+    return [one for one in filled if _attribute(project, one) is None] or filled
 
 
 def telling(project: Project, found: list[Indexed]) -> Indexed:

@@ -1132,3 +1132,32 @@ class WholesOfThem(Dataset):
 
     def __getitem__(self, index):
         return self.records[index]["name"], [box for box in self.boxes[index]]
+
+
+class Annotated(Dataset):
+    def __init__(self, path):
+        self.annotation = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.annotation[index]["name"]
+
+
+class Instructions(Annotated):
+    def __init__(self, path):
+        super().__init__(path)
+        self.inner = self.annotation
+        self.rows = self.inner
+
+    def __getitem__(self, index):
+        return self.rows[index]["text"]
+
+
+class SomeInstructions(Annotated):
+    def __init__(self, path, more):
+        super().__init__(path)
+        self.rows = self.annotation
+        if more:
+            self.rows = json.load(open(more))  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index]["text"]
