@@ -78,9 +78,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
             continue
         loader = _pinned(project, transfer)
-        excused = guarding.is_of_another_kind(project, transfer) or guarding.is_for_old_torch(project, transfer)
-        excused = excused or unpacking.is_out_of_reach(project, transfer.receiver_expr)
-        if loader is None or excused or not delays(project, transfer):
+        if loader is None or _is_excused(project, transfer) or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
         alone = project.workers(loader) == "none"
@@ -99,6 +97,15 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
 def _says_so(transfer: Transfer) -> bool:
     """Whether the code asks for a blocking copy in so many words."""
     return any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
+
+
+def _is_excused(project: Project, transfer: Transfer) -> bool:
+    """Whether this is no tensor, is for a torch that is gone, or never comes about."""
+    return (
+        guarding.is_of_another_kind(project, transfer)
+        or guarding.is_for_old_torch(project, transfer)
+        or unpacking.is_out_of_reach(project, transfer.receiver_expr)
+    )
 
 
 def _pinned(project: Project, transfer: Transfer) -> Loader | None:
