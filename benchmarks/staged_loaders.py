@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LENGTH = 1_000_000
+SETTLED = 12
+"""Batches of a worker before memory that it uses over and over is at hand."""
 
 
 def compute(ms: float) -> None:
@@ -60,7 +62,7 @@ class Straggling(Numbers):
 
 
 class Clocked(Numbers):
-    """Notes the CPU time of its own stages in shared memory (fetch, collate, batches), but of a worker's first two."""
+    """Notes the CPU time of its own stages in shared memory (fetch, collate, batches), once a worker has settled."""
 
     def __init__(self, length: int = LENGTH) -> None:
         super().__init__(length)
@@ -87,7 +89,7 @@ class ClockedCollate:
         began = time.thread_time_ns()
         batch = default_collate(samples)
         spent = time.thread_time_ns() - began
-        if dataset.made >= 2:
+        if dataset.made >= SETTLED:
             dataset.spent += torch.tensor([dataset.fetching_ns, spent, 1], dtype=torch.float64)
         dataset.made += 1
         dataset.fetching_ns = 0

@@ -4,25 +4,33 @@
 
 Truths are what a loader was built to cost (sleeps, CPU time by the thread's own clock). References, marked "ref", are
 taken elsewhere: the CPU time that dataset and collate function note themselves, and for receiving what ``next()`` of a
-bare loader of the same kind takes where a batch lay ready (CPU time, and the median of what it was blocked).
+bare loader of the same kind takes (CPU time, and the median of what unpickling was blocked, but not while the thread
+that hands tensors over waited for a CPU).
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing.queues
+import pickle
 import statistics
 import time
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import torch
-from staged_loaders import LOADERS, Clocked
+from staged_loaders import LOADERS, SETTLED, Clocked
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.checks import Setting, stages
 from pytest_dataloader.probe.host.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_dataloader.probe.timing.stages import Stages
 
 
@@ -55,27 +63,48 @@ TRUTHS = {
 }
 
 
-def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
-    """What ``next()`` of a bare loader at full speed takes, freeing the batch included, where one lay ready.
+class Unpacking(ForkingPickler):
+    """Unpickles for the queues of this process, and notes how long that was blocked by what is no wait for a CPU."""
 
-    With a single worker, whose batches are ready in their turn: of two, another one's may be waited for.
-    """
-    spent, blocked = [], []
-    alone = DataLoader(loader.dataset, loader.batch_size, num_workers=1, collate_fn=loader.collate_fn)
-    iterator: Any = iter(alone)
-    for _ in range(10):
-        next(iterator)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        ready = iterator._worker_result_queue.qsize()
-        delay, cpu, wall = thread_delay_ns() or 0, thread_cpu_ns(), wall_ns()
-        next(iterator)
+    others: Callable[[], int]
+    blocked: list[int]
+
+    @classmethod
+    def loads(cls, data: Any) -> Any:  # type: ignore[override]
+        others, delay, cpu, wall = cls.others(), thread_delay_ns() or 0, thread_cpu_ns(), wall_ns()
+        found = pickle.loads(data)
         took, worked = wall_ns() - wall, thread_cpu_ns() - cpu
-        spent.append(worked)
-        if ready:
-            blocked.append(max(0, took - worked - ((thread_delay_ns() or 0) - delay)))
+        cls.blocked.append(max(0, took - worked - ((thread_delay_ns() or 0) - delay) - (cls.others() - others)))
+        return found
+
+
+def handing_delay_ns(pids: list[int]) -> int:
+    """What the workers' youngest threads, which hand tensors over, have waited for a CPU."""
+    youngest = [max(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()) for pid in pids]
+    found = [Path(f"/proc/{thread}/schedstat").read_text().split() for thread in youngest]
+    return sum(int(fields[1]) for fields in found)
+
+
+def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
+    """What ``next()`` of a bare loader at full speed takes: CPU time, and the median of what unpickling was blocked."""
+    bare = DataLoader(loader.dataset, loader.batch_size, num_workers=loader.num_workers, collate_fn=loader.collate_fn)
+    iterator: Any = iter(bare)
+    for _ in range(SETTLED * loader.num_workers):
+        next(iterator)
+    pids = [worker.pid for worker in iterator._workers]
+    Unpacking.others, Unpacking.blocked = lambda: handing_delay_ns(pids), []
+    with mock.patch.object(multiprocessing.queues, "_ForkingPickler", Unpacking):
+        end = time.monotonic() + seconds / 2
+        while time.monotonic() < end:
+            next(iterator)
+    cpu, batches = thread_cpu_ns(), 0
+    end = time.monotonic() + seconds / 2
+    while time.monotonic() < end:
+        next(iterator)
+        batches += 1
+    spent = thread_cpu_ns() - cpu
     del iterator
-    return statistics.fmean(spent) + (statistics.median(blocked) if blocked else 0)
+    return spent / batches + statistics.median(Unpacking.blocked)
 
 
 def truths(name: str, loader: DataLoader[Any]) -> dict[str, float]:

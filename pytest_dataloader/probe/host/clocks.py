@@ -67,10 +67,10 @@ def thread_delay_ns() -> int | None:
     return _delay_at("/proc/thread-self/schedstat")
 
 
-def thread_spent_ns(thread: int) -> tuple[int, int]:
-    """CPU time and run-queue delay of a thread of this process, by its native id; 0 where unknown."""
+def thread_spent_ns(process: int | str, thread: int) -> tuple[int, int]:
+    """CPU time and run-queue delay of a thread by its native id, of a process by its id or "self"; 0 where unknown."""
     try:
-        fields = Path(f"/proc/self/task/{thread}/schedstat").read_text(encoding="ascii").split()
+        fields = Path(f"/proc/{process}/task/{thread}/schedstat").read_text(encoding="ascii").split()
     except (OSError, UnicodeDecodeError):
         return 0, 0
     return (int(fields[0]), int(fields[1])) if len(fields) > 1 else (0, 0)

@@ -40,14 +40,12 @@ def glancing() -> Moment:
     return wall_ns(), thread_cpu_ns(), 0, 0
 
 
-def handing_over() -> tuple[int, int]:
-    """CPU time and run-queue delay of the thread that hands tensors to the main process; 0 without one."""
+def handing_thread() -> int:
+    """The native id of the thread that hands this process's tensors to the main process; 0 without one."""
     from multiprocessing import resource_sharer
 
     thread = getattr(getattr(resource_sharer, "_resource_sharer", None), "_thread", None)
-    if thread is None or not thread.is_alive():
-        return 0, 0
-    return thread_spent_ns(thread.native_id or 0)
+    return thread.native_id or 0 if thread is not None and thread.is_alive() else 0
 
 
 def starting() -> Moment:
@@ -90,9 +88,11 @@ class Passage:
     collated: Moment = NEVER
     packing: Moment = NEVER
     packed: Moment = NEVER
-    """Its last two clocks are the CPU time and the delay of the thread that hands tensors over."""
+    """Its clock of the process is the CPU time of the thread that hands tensors over."""
     unpacking: Moment = NEVER
     unpacked: Moment = NEVER
+    handing_delay: int = 0
+    """While it was unpacked, the time that the thread that hands its tensors over waited for a CPU; nanoseconds."""
     pinned: Moment = NEVER
     in_main_thread: bool = True
     """Whether it was unpacked by the thread that consumes; else by the one that pins."""
@@ -124,9 +124,9 @@ class Journal:
 
     def passage(self, place: int) -> Passage:
         """The passage that arrived as the ``place``-th."""
-        ticket, worker, moments, unpacking, unpacked, in_main = self.arrived[place]
+        ticket, worker, moments, unpacking, unpacked, handing_delay, in_main = self.arrived[place]
         pinned = self.pinned.get(ticket[1:3], NEVER)
-        made: tuple[Any, ...] = (*worker, *moments, unpacking, unpacked, pinned, in_main)
+        made: tuple[Any, ...] = (*worker, *moments, unpacking, unpacked, handing_delay, pinned, in_main)
         return Passage(Ticket(*ticket), *made)
 
     @property
@@ -143,6 +143,10 @@ class _Arriving(threading.local):
     """What the calling thread is unpacking."""
 
     began: Moment = NEVER
+    handing: tuple[int, int] = (0, 0)
+    """The worker, and its thread that hands tensors over."""
+    delay: int = 0
+    """What that thread had waited for a CPU when it began."""
     last: tuple[int, ...] | None = None
 
 
@@ -235,7 +239,7 @@ class CollateHere(StampedCollate):
         ticket = passage.ticket
         numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
         moments = (passage.index, passage.fetched, passage.collated, NEVER, NEVER)
-        self._journal.arrived.append((numbers, (0, passage.pid, passage.made, 0), moments, NEVER, NEVER, True))
+        self._journal.arrived.append((numbers, (0, passage.pid, passage.made, 0), moments, NEVER, NEVER, 0, True))
         self._journal.opened = None
         return batch
 
@@ -262,7 +266,7 @@ class _Begin:
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._passage.packing = glancing()
-        return _begin, ()
+        return _begin, (self._passage.pid, handing_thread())
 
 
 class _End:
@@ -274,13 +278,16 @@ class _End:
     def __reduce__(self) -> tuple[Any, ...]:
         seen, ticket = self._passage, self._passage.ticket
         wall, cpu, _, _ = glancing()
-        seen.packed = (wall, cpu, *handing_over())
+        thread = handing_thread()
+        seen.packed = (wall, cpu, thread_spent_ns("self", thread)[0] if thread else 0, 0)
         moments = (seen.index, seen.fetched, seen.collated, seen.packing, seen.packed)
         numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
         return _end, (numbers, (seen.worker, seen.pid, seen.made, seen.free_ns), moments)
 
 
-def _begin() -> None:
+def _begin(*handing: int) -> None:
+    worker, thread = _arriving.handing = handing[0], handing[1]
+    _arriving.delay = thread_spent_ns(worker, thread)[1] if thread else 0
     _arriving.began = starting()
 
 
@@ -293,8 +300,10 @@ def _end(
     journal = _journals.get(ticket[0])
     if journal is None:  # measuring is over
         return
+    process, thread = _arriving.handing
+    handing_delay = max(0, thread_spent_ns(process, thread)[1] - _arriving.delay) if thread else 0
     in_main = journal.thread == threading.get_ident()
-    journal.arrived.append((ticket, worker, moments, _arriving.began, unpacked, in_main))
+    journal.arrived.append((ticket, worker, moments, _arriving.began, unpacked, handing_delay, in_main))
     _arriving.last = None if in_main else ticket
 
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 _WARM_UP = 2
 """Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/gauge.py)."""
+_SETTLED = 12
+"""The first so many all get clocks, later ones now and then (probe/timing/stamped.py), and some loaders settle late:
+samples of 8 MB took 15 ms to make in the third and fourth batch of a worker, 2 ms in later ones. Counted like these,
+the first ones made fetching 1.13 of the truth."""
+_ENOUGH = 0.25
+"""Where at least so much of what warm workers' clocks saw came later, the first ones are left out."""
 _HELPERS = 0.5
 """Threads of a dataset are at work where the process's other threads compute for this share of the waiting."""
 
@@ -98,8 +104,10 @@ def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
 
 
 def warm(passages: Sequence[Passage]) -> Sequence[Passage]:
-    """The batches of warmed-up workers; all where there are no others."""
-    return [one for one in passages if one.made >= _WARM_UP] or passages
+    """The batches of settled workers; where these are few, those of warmed-up ones; all where there are no others."""
+    warmed = [one for one in passages if one.made >= _WARM_UP]
+    settled = [one for one in warmed if one.made >= _SETTLED]
+    return (settled if len(settled) >= _ENOUGH * len(warmed) else warmed) or passages
 
 
 def _mean(moments: Iterable[Moment]) -> tuple[float, ...]:
@@ -144,9 +152,9 @@ def _per_batch(passages: Sequence[Passage], clock: int) -> float:
 
 
 def _handover(passages: Sequence[Passage]) -> float:
-    """Waiting for the workers' threads that hand tensors over, but not for those that wait for a CPU."""
-    waiting = blocked([between(one.unpacking, one.unpacked) for one in passages])
-    return max(0.0, waiting - _per_batch(passages, DELAY))
+    """Waiting for the workers' threads that hand tensors over, but not while these wait for a CPU."""
+    waits = [(between(one.unpacking, one.unpacked), one.handing_delay) for one in passages]
+    return blocked([(wall - others, cpu, process, delay) for (wall, cpu, process, delay), others in waits])
 
 
 def _arriving(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
+import os
 import pickle
 import queue
 import threading
+import time
 from collections import namedtuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,14 @@ import torch
 from torch.utils.data import DataLoader, Dataset, WeightedRandomSampler, get_worker_info
 
 from pytest_dataloader.probe.internals import envelopes
-from pytest_dataloader.probe.internals.envelopes import WALL, Journal, StampedCollate, StampedIndex, Ticket
+from pytest_dataloader.probe.internals.envelopes import (
+    PROCESS_CPU,
+    WALL,
+    Journal,
+    StampedCollate,
+    StampedIndex,
+    Ticket,
+)
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.stamped import Stamped
 from tests.pytest_dataloader.probe.loader.test_borrowing import KINDS, SLOW_STARTS, STATEFUL, Numbers, end, kinds, seed
@@ -148,6 +157,37 @@ def test_workers_that_start_anew_take_clocks_along(make: Any) -> None:
     assert seen == expected
     assert {one.worker for one in stamped.journal.passages} == {0}
     assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in stamped.journal.passages)
+
+
+class Busy(Dataset[Any]):
+    """Computes for a millisecond without the GIL, so that two workers on one CPU keep it from each other's threads."""
+
+    def __len__(self) -> int:
+        return 120
+
+    def __getitem__(self, index: int) -> Any:
+        end = time.thread_time_ns() + 1_000_000
+        while time.thread_time_ns() < end:
+            np.sort(np.arange(20_000.0)[::-1])
+        return {str(key): torch.full((4,), index) for key in range(8)}
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes")
+def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -> None:
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    try:
+        with borrow_as(Stamped, DataLoader(Busy(), batch_size=8, num_workers=2)) as stamped:
+            stamped.begin_epoch()
+            while stamped.pull(1)[0]:
+                pass
+    finally:
+        os.sched_setaffinity(0, cpus)
+    passages = stamped.journal.passages
+    assert {one.worker for one in passages} == {0, 1}
+    assert sum(one.handing_delay for one in passages) > 100_000
+    assert all(one.handing_delay <= one.unpacked[WALL] - one.unpacking[WALL] + 1_000_000 for one in passages)
+    assert all(one.packed[PROCESS_CPU] > 0 for one in passages if one.made), "the thread is there from the second batch"
 
 
 def test_what_goes_to_a_worker_and_back_is_the_bare_thing() -> None:

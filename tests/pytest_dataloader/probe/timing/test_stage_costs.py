@@ -27,6 +27,7 @@ def passage(
     sharer: float = 0,
     unpack: float = 0,
     handover: float = 0,
+    handing_delay: float = 0,
 ) -> Passage:
     """One batch, its times in milliseconds; ``others`` is what other threads compute meanwhile."""
     start = made * 1000.0
@@ -35,12 +36,13 @@ def passage(
     collated = (fetched[0] + collate, fetch + collate, fetch + others + collate, delay)
     packed = (collated[0] + 1, (made + 1) * feeder, (made + 1) * sharer, 0.0)
     unpacking = (packed[0] + 5, 0.0, 0.0, 0.0)
-    unpacked = (unpacking[0] + unpack + handover, unpack, unpack, 0.0)
+    unpacked = (unpacking[0] + unpack + handover + handing_delay, unpack, unpack, 0.0)
     moments: list[Any] = [
         tuple(int(value * MS) for value in moment)
         for moment in (index, fetched, collated, (collated[0], made * feeder, 0, 0), packed, unpacking, unpacked)
     ]
-    return Passage(Ticket(1, 1, made, 3 * MS, 2 * MS), 0, 1, made, 0, *moments)
+    given: tuple[Any, ...] = (*moments, int(handing_delay * MS))
+    return Passage(Ticket(1, 1, made, 3 * MS, 2 * MS), 0, 1, made, 0, *given)
 
 
 def cost_of(consumer_ms: float = 0.0, **times: float) -> Costs:
@@ -62,6 +64,8 @@ def cost_of(consumer_ms: float = 0.0, **times: float) -> Costs:
         ({"read": 16, "fetch": 0, "others": 4, "feeder": 4}, {"read": 16, "send": 4}),
         ({"feeder": 3, "sharer": 2}, {"send": 5}),
         ({"unpack": 2, "handover": 7, "consumer_ms": 3}, {"receive": 3 + 1 + 7, "handover": 7, "sampler": 3}),
+        # The thread that hands tensors over waits for a CPU: others hold it.
+        ({"unpack": 2, "handover": 7, "handing_delay": 20}, {"receive": 1 + 7, "handover": 7}),
     ],
 )
 def test_each_stage_gets_its_time(times: dict[str, float], expected: dict[str, float]) -> None:
@@ -74,6 +78,14 @@ def test_the_first_batches_of_a_worker_do_not_count() -> None:
     assert costs(Seen(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(8)
     assert costs(Seen(passages[:2], [], [], {}, 2, 0)).read / MS == pytest.approx(75)
     assert costs(Seen([], [], [], {}, 2, 0)) == Costs()
+
+
+@pytest.mark.parametrize(("later", "expected"), [(4, 8), (3, (10 * 16 + 3 * 8) / 13), (0, 16)])
+def test_the_first_batches_count_where_few_later_ones_were_seen(later: int, expected: float) -> None:
+    """They all have clocks, later ones only now and then: together they would weigh more than in an epoch."""
+    passages = [passage(made, read=16) for made in range(12)]
+    passages += [passage(100 * made, read=8) for made in range(1, 1 + later)]
+    assert costs(Seen(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
