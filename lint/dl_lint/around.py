@@ -58,12 +58,14 @@ def _slashed(folder: str) -> str:
 
 def _names(folder: str) -> tuple[str, ...]:
     try:
-        return tuple(sorted(name for name in os.listdir(folder) if _may_tell(name.lower())))
+        return tuple(sorted(name for name in os.listdir(folder) if may_tell(name)))
     except OSError:
         return ()
 
 
-def _may_tell(name: str) -> bool:
+def may_tell(name: str) -> bool:
+    """By the name of a file, whether it may tell something."""
+    name = name.lower()
     if name in FILES or name == "readme":
         return True
     return name.endswith(ENDINGS) and (name.startswith(BEGINNINGS) or "requirements" in name)

@@ -1,4 +1,4 @@
-"""Tells when something changed that a run rests on: code, notebooks, settings, ignore files."""
+"""Tells when something changed that a run rests on: code, notebooks, settings, ignore files, requirements, READMEs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from watchfiles import DefaultFilter, watch
+
+from dl_lint.around import may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +25,8 @@ class _OfARun(DefaultFilter):
     ignore_dirs = (*DefaultFilter.ignore_dirs, ".dl_lint_cache", ".ipynb_checkpoints", "venv")
 
     def __call__(self, change: Change, path: str) -> bool:
-        return path.endswith(ENDS) and super().__call__(change, path)
+        tells = path.endswith(ENDS) or may_tell(os.path.basename(path))
+        return tells and super().__call__(change, path)
 
 
 def changes(paths: Sequence[str], home: Home) -> Iterator[None]:

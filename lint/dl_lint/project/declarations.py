@@ -14,6 +14,12 @@ Version = tuple[int, int]
 LAST_MINOR = 99
 """Behind the last minor version of any major one: ``<2`` allows up to 1.99."""
 
+LONGEST_LINE = 10_000
+"""Characters; longer ones are no prose, and no requirement."""
+
+NEAR = 60
+"""Characters before a version that may say that it is the oldest."""
+
 LATEST_MAJOR = 9
 """Above are the months of container images: ``pytorch:20.12``."""
 
@@ -31,10 +37,11 @@ class Said:
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
-_SPECIFIER = r"\(?\s*(?:[=<>~!^][^;#@\"']*|\d[\w.*]*)"
-_REQUIREMENT = re.compile(rf"((?:py)?torch)\s*(?:\[[^\]]*\])?\s*({_SPECIFIER})?\s*(;.*)?$", re.IGNORECASE)
+_SPECIFIER = r"\(?\s*+(?:[=<>~!^][^;#@\"']*+|\d[\w.*]*+)"
+_NAME = r"(?:py)?torch\s*+(?:\[[^\]\"']*+\]\s*+)?"
+_REQUIREMENT = re.compile(rf"{_NAME}({_SPECIFIER})?\s*+(;.*)?$", re.IGNORECASE)
 _WHEEL = re.compile(r"\btorch-(\d+\.\d+)[^\s/]*\.whl", re.IGNORECASE)
-_QUOTED = re.compile(rf"[\"']((?:py)?torch\s*(?:\[[^\]\"']*\])?\s*(?:{_SPECIFIER})?(?:;[^\"']*)?)[\"']", re.IGNORECASE)
+_QUOTED = re.compile(rf"[\"']({_NAME}(?:{_SPECIFIER})?\s*+(?:;[^\"']*+)?)[\"']", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BEFORE = re.compile(r"^\s*(?:-\s+|install_requires\s*=\s*)?[\"']?(?:[\w./-]+::)?")
 
@@ -50,7 +57,7 @@ def reader(name: str) -> Callable[[str], Iterator[Said]]:
 def lines(text: str) -> Iterator[Said]:
     """requirements.txt, setup.cfg and the lists of an environment.yml: a requirement on each line."""
     for number, line in enumerate(text.splitlines(), 1):
-        if "torch" in line.lower():
+        if len(line) < LONGEST_LINE and "torch" in line.lower():
             bare = _COMMENT.sub("", line)
             found = _requirement(_BEFORE.sub("", bare, count=1).rstrip("\"' \t,"), number)
             if found is not None:
@@ -114,8 +121,8 @@ def _requirement(text: str, line: int) -> Said | None:
     found = _REQUIREMENT.match(text.strip())
     if found is None:
         return None
-    specifier = (found[2] or "").strip("() ")
-    if found[3] is not None:
+    specifier = (found[1] or "").strip("() ")
+    if found[2] is not None:
         return Said(None, None, text.strip(), line)
     oldest, newest = bounds(f"={specifier}" if specifier[:1].isdigit() else specifier)
     return Said(oldest, newest, text.strip(), line)
@@ -159,8 +166,8 @@ def _last(operator: str, numbers: list[int]) -> Version | None:
 _NUMBER = r"v?(\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?![\w%])"
 _MENTION = re.compile(
     r"(?<![\w-])(?:py)?torch"
-    r"(?P<between>(?:\]\([^)\s]*\)|</\w+>|[ \t`'\"*_=:()\[\]|<>~≤≥≈,-]"
-    r"|\b(?:version|ver|v|tested|with|on|under|release)\b\.?)*)"
+    r"(?P<between>(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_=:()\[\]|<>~≤≥≈,-]"
+    r"|\b(?:version|ver|v|tested|with|on|under|release)\b\.?)*+)"
     rf"(?P<version>{_NUMBER})(?=(?P<after>.{{0,40}}))",
     re.IGNORECASE,
 )
@@ -179,9 +186,9 @@ _OF_THE_PAST = re.compile(
 def readme(text: str) -> Iterator[Said]:
     """Versions that prose names: ``PyTorch 1.2.0``, ``conda install pytorch=1.4``; ``PyTorch 1.0+`` is open."""
     for number, line in enumerate(text.splitlines(), 1):
-        if "torch" in line.lower() and not _OF_THE_PAST.search(line):
+        if len(line) < LONGEST_LINE and "torch" in line.lower() and not _OF_THE_PAST.search(line):
             for found in _MENTION.finditer(line):
-                yield from _mentioned(found, line[: found.start()], number)
+                yield from _mentioned(found, line[max(0, found.start() - NEAR) : found.start()], number)
 
 
 def _mentioned(found: re.Match[str], before: str, line: int) -> Iterator[Said]:
