@@ -10,7 +10,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import hooks
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Class, Instance, Loader, Made, Unknown, alternatives
+from dl_lint.project.values import Class, Instance, Loader, Made, Unknown, Wrapped, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,10 +120,12 @@ def _is_loader(project: Project, scope: Scope, target: t.Attribute) -> bool:
     if target.attr in OWN or (function.is_method and function.params and name == function.params[0].name):
         return False
     values = alternatives(project.value(target.value))
+    if target.attr != "collate_fn" and any(isinstance(one, Wrapped) for one in values):
+        return False  # a progress bar around it, in some runs
     if any(isinstance(one, Loader | Instance) for one in values):
         return bool(project.iterated_loaders(target.value)[0])
     named = "loader" in (name or "").rpartition(".")[2].lower()
-    return named and any(isinstance(one, Unknown) for one in values)  # not a progress bar around one
+    return named and any(isinstance(one, Unknown) for one in values)
 
 
 def _changed_by(project: Project, call: t.Call) -> Iterator[t.Expr]:

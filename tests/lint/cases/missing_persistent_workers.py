@@ -797,6 +797,21 @@ def progress_is_shown(model, dataset, epochs):
         with_a_progress_bar(model, loader, epoch)
 
 
+def with_a_bar_where_somebody_looks(model, loader, epoch, is_shown):
+    if is_shown:
+        loader = tqdm(loader)
+    for batch in loader:
+        loss = model(batch)
+        if is_shown:
+            loader.desc = f"epoch {epoch}, loss {loss}"
+
+
+def progress_is_shown_to_somebody(model, dataset, epochs, is_shown):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(epochs):
+        with_a_bar_where_somebody_looks(model, loader, epoch, is_shown)
+
+
 def another_wrapper_changes(model, dataset, epochs):
     first = Prefetching(DataLoader(dataset, num_workers=4))
     second = Prefetching(DataLoader(dataset, num_workers=4))  # expect
