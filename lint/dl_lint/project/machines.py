@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -10,7 +12,7 @@ from dl_lint.project.frameworks import LINUX_ONLY, OUTGROWN
 from dl_lint.project.values import Const, External, Instance, Module, Wrapped, alternatives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex
@@ -107,16 +109,35 @@ def _modules(project: Project, file: FileIndex) -> frozenset[FileIndex]:
     )
 
 
+def _naming(project: Project, file: FileIndex) -> Iterable[FileIndex]:
+    """The files with an import that may be of one, by its name: to know for sure, what they import has to be read."""
+    named = project.evaluator.read_off("imports", lambda: _by_imported_name(project.files))
+    parts = PurePosixPath(file.path).with_suffix("").parts
+    return named.get(parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1], ())
+
+
+def _by_imported_name(files: Iterable[FileIndex]) -> Mapping[str, Collection[FileIndex]]:
+    found: defaultdict[str, dict[FileIndex, None]] = defaultdict(dict)
+    for file in files:
+        folders = PurePosixPath(file.path).parts[:-1]
+        for bindings in file.module.bindings.values():
+            for binding in bindings:
+                for name in scripts.imported_names(binding):
+                    found[name][file] = None
+                if isinstance(binding.node, t.ImportFrom) and 0 < binding.node.level <= len(folders):
+                    found[folders[-binding.node.level]][file] = None  # from . import name
+    return found
+
+
 def _scripts(project: Project, file: FileIndex) -> set[FileIndex]:
     """The files that come to import one and that no other imports, itself if it is such: the scripts among them."""
     importers: dict[FileIndex, set[FileIndex]] = {}
-    for other in project.files:
-        for one in _modules(project, other) - {other}:
-            importers.setdefault(one, set()).add(other)
-    found, waiting = {file}, [file]
+    waiting = [file]
     while waiting:
-        for one in importers.get(waiting.pop(), set()) - found:
-            found.add(one)
-            waiting.append(one)
-    first = {one for one in found if one not in importers} or {file}
+        one = waiting.pop()
+        importers[one] = {
+            other for other in _naming(project, one) if one in _modules(project, other) and other is not one
+        }
+        waiting.extend(importers[one] - importers.keys())
+    first = {one for one in importers if not importers[one]} or {file}
     return {one for one in first if unused.is_script(project, one)} or first

@@ -27,7 +27,7 @@ def is_imported(project: Project, file: FileIndex) -> bool:
         for scope in other.scopes if other is not file else ():
             for bindings in scope.bindings.values():
                 for binding in bindings:
-                    if name in _imported_names(binding) and any(
+                    if name in imported_names(binding) and any(
                         isinstance(one, Module) and one.file is file for one in _sources(project, scope, binding)
                     ):
                         return True
@@ -43,7 +43,8 @@ def imported(project: Project, file: FileIndex) -> Iterator[Value]:
                     yield from alternatives(source)
 
 
-def _imported_names(binding: Binding) -> Iterable[str]:
+def imported_names(binding: Binding) -> Iterable[str]:
+    """The names in an import, of which one is that of a file that it reads, but for ``from . import name``."""
     match binding.node:
         case t.Import(module=module):
             return module.split(".")
