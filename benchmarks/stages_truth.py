@@ -23,13 +23,14 @@ from unittest import mock
 
 import torch
 from staged_loaders import LOADERS, SETTLED, Clocked
-from torch.utils.data import DataLoader
 
 from pytest_dataloader.checks import Setting, stages
 from pytest_dataloader.probe.host.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from torch.utils.data import DataLoader
 
     from pytest_dataloader.probe.timing.stages import Stages
 
@@ -55,7 +56,7 @@ TRUTHS = {
     "60 tensors": Truth("receive", {"fetch": REF, "collate": REF, "receive": REF}),
     "8 MB samples": Truth("", {"fetch": REF, "collate": REF, "receive": REF}),
     "slow pickle": Truth("send", {"send": 2.5}),
-    "slow sampler": Truth("receive", {"receive": 2.5, "sampler_ms_per_sample": 2.5}),
+    "slow sampler": Truth("receive", {"receive": REF, "sampler_ms_per_sample": 2.5}),
     "straggler": Truth("read", {"read": 4.0, "straggler_factor": 3.0, "slowest_worker": 1}),
     "slow start": Truth("startup", {"startup_seconds": 2.0, "read": 2.0}),
     "read, step of 40 ms": Truth("consumer", {"consumer": 5.0, "read": 2.0}, step_ms=40.0),
@@ -86,9 +87,8 @@ def handing_delay_ns(pids: list[int]) -> int:
 
 
 def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
-    """What ``next()`` of a bare loader at full speed takes: CPU time, and the median of what unpickling was blocked."""
-    bare = DataLoader(loader.dataset, loader.batch_size, num_workers=loader.num_workers, collate_fn=loader.collate_fn)
-    iterator: Any = iter(bare)
+    """What ``next()`` of a loader at full speed takes: CPU time, and the median of what unpickling was blocked."""
+    iterator: Any = iter(loader)
     for _ in range(SETTLED * loader.num_workers):
         next(iterator)
     pids = [worker.pid for worker in iterator._workers]
@@ -107,15 +107,19 @@ def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
     return spent / batches + statistics.median(Unpacking.blocked)
 
 
+def samples_per_batch(loader: DataLoader[Any]) -> int:
+    return loader.batch_size or len(next(iter(loader.batch_sampler or ())))
+
+
 def truths(name: str, loader: DataLoader[Any]) -> dict[str, float]:
     """The figures of a truth, references measured: after the check has run on this loader."""
     found = dict(TRUTHS[name].figures)
     if isinstance(loader.dataset, Clocked):
         fetch, collate, batches = (float(each) for each in loader.dataset.spent)
-        per_sample = 1e-6 / (batches * (loader.batch_size or 1))
+        per_sample = 1e-6 / (batches * samples_per_batch(loader))
         found |= {"fetch": fetch * per_sample, "collate": collate * per_sample}
     if "receive" in found and found["receive"] != found["receive"]:
-        found["receive"] = receiving_ns(loader) / 1e6 / (loader.batch_size or 1)
+        found["receive"] = receiving_ns(LOADERS[name]()) / 1e6 / samples_per_batch(loader)
     return found
 
 
