@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, indexing, overwriting, reach, shared
-from dl_lint.project.changes import GROWING
-from dl_lint.project.flow import visible_at_end
+from dl_lint.project import shared
 from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
 from dl_lint.project.values import (
-    Class,
     Collection,
     Const,
     Derived,
@@ -22,15 +19,10 @@ from dl_lint.project.values import (
     Value,
     Wrapped,
     alternatives,
-    union,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dl_lint.project.indexing import Indexed
     from dl_lint.project.model import Project
-    from dl_lint.project.scopes import Binding, Scope
 
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
@@ -51,8 +43,8 @@ _PASSING = frozenset(
 
 _PICKLES = frozenset({"pickle.load", "pickle.loads", "joblib.load", "cloudpickle.load", "dill.load"})
 
-_IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
-_ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *_IMAGES)
+IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
+_ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *IMAGES)
 """Libraries whose functions return arrays or images, of which each is one object."""
 
 
@@ -162,10 +154,10 @@ def _is_unpickled(value: Value) -> bool:
 def is_array(value: Value) -> bool:
     """Whether something is a tensor or an array: one object, however many samples it holds."""
     found = alternatives(value)
-    return bool(found) and all(_is_array(one) for one in found)
+    return bool(found) and all(is_one_array(one) for one in found)
 
 
-def _is_array(value: Value, made_by: tuple[str, ...] = _ARRAYS) -> bool:
+def is_one_array(value: Value, made_by: tuple[str, ...] = _ARRAYS) -> bool:
     while isinstance(value, Derived):
         if value.step == "attr" and value.key in ("tolist", "keys"):
             return False
@@ -183,7 +175,7 @@ def of_python_objects(project: Project, value: Value) -> bool:
 def _holds(project: Project, value: Value) -> bool:
     match value:
         case Collection(items=None, node=node):
-            return not is_array(_innermost(value)) and not shared.holds_few(project, node) and is_large(project, value)
+            return not is_array(innermost(value)) and not shared.holds_few(project, node) and is_large(project, value)
         case Collection(items=tuple() as items):
             return any(of_python_objects(project, one) for one in items)
         case Table():
@@ -201,7 +193,7 @@ def _holds(project: Project, value: Value) -> bool:
             return False
 
 
-def _innermost(value: Value) -> Value:
+def innermost(value: Value) -> Value:
     """What the innermost lists of a nested list hold."""
     for _ in range(DEEPEST):
         if not isinstance(value, Collection):
@@ -220,178 +212,6 @@ def _is_handle(value: Derived) -> bool:
     plain = {"split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
     is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
     return not is_parsed and not any(step in plain for step in steps)
-
-
-# --- on self ------------------------------------------------------------------------------
-
-
-def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[t.Node]:
-    """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
-    if _holds_images(project, cls) or _ends_as_array(project, cls, attribute):
-        return []
-    if shared.is_repeated(project, cls, attribute):
-        return []
-    found = []
-    for binding in _last_assignments(project, cls, attribute):
-        value = project.bound_value(binding)
-        if (
-            of_python_objects(project, value)
-            or (is_table(value) and indexing.leads_to_file(project, read))
-            or (_is_list(value) and any(of_python_objects(project, one) for one in _earlier(project, binding)))
-            or (_starts_empty(value) and any(_adds(project, one) for one in _additions(project, cls, attribute)))
-        ):
-            found.append(binding.node)
-    return found
-
-
-def _holds_images(project: Project, cls: Class) -> bool:
-    """Whether decoded images are kept in a list, so that there cannot be many samples."""
-    for kept in project.kept(cls):
-        if kept.change is not None and kept.change.kind in GROWING:
-            added = project.value(kept.change.value)
-        elif kept.binding is not None and kept.binding.kind == "assign" and not kept.binding.path:
-            value = project.value(kept.binding.value)
-            added = union(one.element for one in alternatives(value) if isinstance(one, Collection))
-        else:
-            continue
-        if _are_images(project, added, DEEPEST):
-            return True
-    return False
-
-
-def _are_images(project: Project, value: Value, depth: int) -> bool:
-    """Whether something is a decoded image, many of them, or a tuple with one."""
-    return depth > 0 and any(_is_image(project, one, depth) for one in alternatives(value))
-
-
-def _is_image(project: Project, value: Value, depth: int) -> bool:
-    match value:
-        case Collection():
-            held = value.items if value.items is not None else (value.element,)
-            return any(_are_images(project, one, depth - 1) for one in held)
-        case Made(name="itertools.repeat" | "itertools.cycle" | "builtins.list" | "builtins.sorted"):
-            return any(_are_images(project, project.value(one), depth - 1) for one in value.call.args[:1])
-        case Made(name=name) if name.rpartition(".")[2][:1].isupper():
-            return False  # a transform, not an image
-        case _:
-            return _is_array(value, _IMAGES)
-
-
-def _ends_as_array(project: Project, cls: Class, attribute: str) -> bool:
-    """Whether some method leaves the attribute an array, of numbers or of strings."""
-    for method, key in methods(project, cls, attribute):
-        for binding in visible_at_end(method, key).bindings:
-            value = project.bound_value(binding)
-            if is_array(value) and not of_python_objects(project, value):
-                return True
-    return False
-
-
-def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[Binding]:
-    """What each method of the class and of its bases last assigns and no later call overwrites, other than its own
-    content sorted or filtered, be it what a base's method has filled it with."""
-    own: list[Binding] = []
-    found: list[Binding] = []
-    for method, key in methods(project, cls, attribute):
-        last = [
-            binding
-            for binding in visible_at_end(method, key).bindings
-            if binding.kind == "assign" and not overwriting.is_overwritten(project, cls, method, attribute, binding)
-        ]
-        filling = [binding for binding in last if not _reads(project, method, attribute, binding)]
-        if filling or _is_filled_before(method, key, last):
-            found += filling or last
-        elif method.name == "__init__":
-            own += last
-    yield from found or own
-
-
-def _is_filled_before(method: Scope, key: str, last: list[Binding]) -> bool:
-    return any(one not in last for one in method.bindings.get(key, ()))
-
-
-def _earlier(project: Project, last: Binding) -> Iterator[Value]:
-    """What the method assigned to the same attribute before, and so a container of the same size."""
-    for binding in last.site.scope.bindings[last.name]:
-        if binding.kind == "assign" and binding.site.order < last.site.order:
-            yield project.bound_value(binding)
-
-
-def _is_list(value: Value) -> bool:
-    """Whether something is a list of nobody knows how many Python objects."""
-    found = alternatives(value)
-    return bool(found) and all(
-        isinstance(one, Collection) and one.items is None and one.node is not None and not is_array(_innermost(one))
-        for one in found
-    )
-
-
-def _reads(project: Project, method: Scope, attribute: str, binding: Binding) -> bool:
-    """Whether what is assigned is made of what the attribute held on entering the method."""
-    owner = method.params[0].name
-    before = [one for one in method.bindings[f"{owner}.{attribute}"] if one.site.order < binding.site.order]
-    for scope in reach.with_inner(method):
-        for load in scope.loads.get(owner, ()):
-            read = project.parent(load)
-            if isinstance(read, t.Attribute) and read.attr == attribute and not _is_target(project, read):
-                if project.statement_of(read) is binding.node:
-                    return True
-                if not before and project.site(read).order < binding.site.order:
-                    return True
-    return False
-
-
-def _is_target(project: Project, read: t.Attribute) -> bool:
-    above = project.parent(read)
-    return isinstance(above, t.Assign) and read is not above.value
-
-
-def methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
-    """The methods that a class has or inherits, each with the name by which it binds ``self.attribute``."""
-    for one in attributes.lineage(project.evaluator, cls):
-        for method in attributes.methods(one) if isinstance(one, Class) else ():
-            if method.params:
-                yield method, f"{method.params[0].name}.{attribute}"
-
-
-def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t.Node, t.Expr | None]]:
-    """Where methods add to ``self.attribute`` in place, with what they add."""
-    for method, key in methods(project, cls, attribute):
-        yield from ((one.node, one.value) for one in method.changes.get(key, ()) if one.kind in GROWING - {"inner"})
-        yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
-
-
-def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
-    node, added = addition
-    value = project.value(added)
-    if is_array(_innermost(value)) or _is_dict_of_arrays(value) or shared.is_added_again(project, node, added):
-        return False
-    return grows_with_data(project, node)
-
-
-def _is_dict_of_arrays(value: Value) -> bool:
-    """``{"images": …, "labels": …}``, which is as good as one array."""
-    found = alternatives(value)
-    return bool(found) and all(
-        isinstance(one, Table) and one.items and all(is_array(item) for _, item in one.items) for one in found
-    )
-
-
-def _starts_empty(value: Value) -> bool:
-    found = alternatives(value)
-    return any(_is_empty(one) for one in found)
-
-
-def _is_empty(value: Value) -> bool:
-    match value:
-        case Collection(items=()):
-            return True
-        case Table(items=()):
-            return True
-        case Made(name="collections.deque"):
-            return True
-        case _:
-            return False
 
 
 def is_table(value: Value) -> bool:

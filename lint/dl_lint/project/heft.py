@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, containers
+from dl_lint.project import apply, containers, inherited
 from dl_lint.project.changes import GROWING
 from dl_lint.project.frameworks import JSON
 from dl_lint.project.handling import Handling, handling
@@ -110,7 +110,7 @@ def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], ha
 
 def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
     """What one sample of the container can be."""
-    for method, key in containers.methods(project, cls, attribute):
+    for method, key in inherited.methods(project, cls, attribute):
         for binding in method.bindings.get(key, ()):
             if binding.node in filled or binding.kind == "augment":
                 yield from _samples(project, project.bound_value(binding), DEEPEST)
@@ -257,7 +257,7 @@ def _is_parsed(value: Value) -> bool:
 def _count(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> int:
     """As many samples as the code itself names, in ``range(5_000_000)`` say; 0 where it names none."""
     nodes: list[t.Node] = []
-    for method, key in containers.methods(project, cls, attribute):
+    for method, key in inherited.methods(project, cls, attribute):
         nodes += [one.node for one in method.changes.get(key, ()) if one.kind in GROWING]
         nodes += [one.value for one in method.bindings.get(key, ()) if one.node in filled and one.value is not None]
     return max((_times(project, node) for node in nodes), default=0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import containers, heft, indexing
+from dl_lint.project import filling, heft, indexing, inherited
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
 
@@ -38,7 +38,7 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
         of_originals.setdefault(_meant(project, cls, attribute), []).extend(indexed)
     found = []
     for attribute, indexed in of_originals.items():
-        filled = containers.python_objects_in(project, cls, attribute, telling(project, indexed))
+        filled = filling.python_objects_in(project, cls, attribute, telling(project, indexed))
         if filled:
             found.append(Container(attribute, _made_here(project, filled), indexed))
     return _originals(project, cls, found)
@@ -46,7 +46,7 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
 
 def _meant(project: Project, cls: Class, attribute: str, links: int = 2) -> str:
     """The attribute that another is only a second name of: ``self.rows = self.annotation``, and nothing else."""
-    of_class = containers.methods(project, cls, attribute)
+    of_class = inherited.methods(project, cls, attribute)
     bindings = [one for method, key in of_class for one in method.bindings.get(key, ())]
     if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or not links:
         return attribute

@@ -1161,3 +1161,85 @@ class SomeInstructions(Annotated):
 
     def __getitem__(self, index):
         return self.rows[index]["text"]
+
+
+# --- filled by a base, or not -----------------------------------------------------------------
+
+
+class OfFiles(Dataset):
+    """Itself it gives nothing of what it lists."""
+
+    def __init__(self, path):
+        self.boxes = json.load(open(path))
+        self.masks = json.load(open(path + ".masks"))  # expect
+        self.load(path)
+        self.__prepare(path)
+
+    def load(self, path):
+        self.texts = json.load(open(path + ".texts"))
+
+    def __prepare(self, path):
+        self.spans = json.load(open(path + ".spans"))  # expect
+
+    def __len__(self):
+        return len(self.masks)
+
+
+class OfNothing(OfFiles):
+    """Its own constructor is the only one that runs."""
+
+    def __init__(self, length):
+        self.boxes = np.zeros((length, 4))
+
+    def __getitem__(self, index):
+        return [box for box in self.boxes[index]]
+
+
+class OfOneFile(OfFiles):
+    def __init__(self, path):
+        super().__init__(path)
+        self.number = 1
+
+    def load(self, path):
+        self.texts = None
+
+    def __getitem__(self, index):
+        return [mask for mask in self.masks[index]], self.texts[index]["words"]
+
+
+class OfTheSameFile(OfFiles):
+    def __init__(self, path):
+        OfFiles.__init__(self, path)
+
+    def __prepare(self, path):
+        self.lines = path
+
+    def __getitem__(self, index):
+        return [span for span in self.spans[index]]
+
+
+class LoadedAbove(Dataset):
+    def load(self, path):
+        self.scenes = json.load(open(path))
+        self.views = json.load(open(path + ".views"))  # expect
+
+
+class LoadedBelow(LoadedAbove):
+    def __init__(self, path):
+        self.load(path)
+
+    def load(self, path):
+        super(LoadedBelow, self).load(path + ".json")
+        self.scenes = torch.load(path)
+
+    def __getitem__(self, index):
+        return self.scenes[index], [view for view in self.views[index]]
+
+
+class LoadedTwiceBelow(LoadedBelow):
+    def load(self, path):
+        self.views = np.load(path)
+        self.scenes = np.load(path)
+
+    def __getitem__(self, index):
+        return self.scenes[index]["a"], [view for view in self.views[index]]
