@@ -163,17 +163,18 @@ def _last(operator: str, numbers: list[int]) -> Version | None:
 
 # --- READMEs ---------------------------------------------------------------------------
 
-_NUMBER = r"v?(\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?![\w%])"
+_NUMBER = r"v?(\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?![a-z0-9_%])"
 _MENTION = re.compile(
-    r"(?<![\w-])(?:py)?torch"
+    r"(?<![a-z0-9_-])(?:py)?torch"
     r"(?P<between>(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_=:()\[\]|<>~≤≥≈,-]"
-    r"|\b(?:version|ver|v|tested|with|on|under|release)\b\.?)*+)"
+    r"|\b(?:versions?|ver|v|install|tested|with|on|under|release)\b\.?)*+)"
     rf"(?P<version>{_NUMBER})(?=(?P<after>.{{0,40}}))",
     re.IGNORECASE,
 )
-_MORE = re.compile(rf"\s*(?:,|/|-|\N{{EN DASH}}|&|\bto\b|\band\b|\bor\b)\s*{_NUMBER}", re.IGNORECASE)
+_MORE = re.compile(rf"\s*(?:,|/|-|~|\N{{EN DASH}}|&|\bto\b|\band\b|\bor\b)\s*{_NUMBER}", re.IGNORECASE)
 _OPEN_AFTER = re.compile(
     r"\s*(?:\+(?!cu|cpu|rocm)"
+    r"|[`*),(\s]*[或及]?以上"
     r"|[`*),(\s]*(?:or|and)?[\s(]*(?:newer|later|above|higher|greater|up\b|more recent|beyond|onwards?))",
     re.IGNORECASE,
 )
