@@ -8,8 +8,9 @@ that are closed again, opened in the worker or read with `os.pread` are left alo
 ## Why is this bad?
 Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
 another one seeks. Of 400 samples read by two workers 3 were wrong, without an error; a zip archive fails with
-`Bad CRC-32`. HDF5 and SQLite forbid it outright, and so does LMDB, whose environments are memory maps with a table of
-readers and must not be used after a fork. Under spawn and forkserver most handles cannot be pickled.
+`Bad CRC-32`. HDF5 and SQLite forbid it outright, and so does LMDB, whose environments are memory maps, with a table of
+readers unless `lock=False`, and must not be used after a fork. Under spawn and forkserver most handles cannot be
+pickled.
 
 ## Example
 ```python
@@ -65,6 +66,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.project import handles, pickling, workers
+from dl_lint.project.truth import truth_of
+from dl_lint.project.values import Absent
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -83,6 +86,8 @@ _POSITION = "forked workers share it, and its position, so that they read each o
 _HARM = {
     "an LMDB environment": "forked workers inherit its memory map and its lock table, and LMDB forbids using an "
     "environment in a process that did not open it",
+    "an LMDB environment without a lock table": "LMDB forbids using an environment in a process that did not open it, "
+    "as forked workers would, and for spawned ones it cannot be pickled",
     "an SQLite connection": "forked workers share it, and SQLite forbids using a connection in a process that did not "
     "open it",
 }
@@ -101,12 +106,18 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             seen.add(shared.made.call)
             message = f"{_opened(dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
             message += (
-                "workers are spawned, and it cannot be pickled for them"
-                if shared.pickled
-                else _HARM.get(handles.HANDLES[shared.made.name], _POSITION)
+                "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
             yield Finding(project.place(shared.made.call), message, REMEDY, related)
+
+
+def _harm(project: Project, shared: Shared) -> str:
+    what = handles.HANDLES[shared.made.name]
+    locked = project.argument(shared.made, "lock").value
+    if what == "an LMDB environment" and not isinstance(locked, Absent) and truth_of(locked) is not True:
+        what += " without a lock table"
+    return _HARM.get(what, _POSITION)
 
 
 def _opened(dataset: str, shared: Shared) -> str:

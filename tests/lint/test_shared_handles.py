@@ -1,0 +1,47 @@
+"""What DL303 says of handles that processes cannot share: only what is true of how each was opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.lint.conftest import Project
+
+KEYED = """\
+import lmdb
+from torch.utils.data import DataLoader, Dataset
+
+
+class Keyed(Dataset):
+    def __init__(self, path, locked):
+        self.env = lmdb.open(path{options})
+
+    def __getitem__(self, index):
+        return self.env.begin().get(str(index).encode())
+
+
+def make_loader(path, locked):
+    return DataLoader(Keyed(path, locked), num_workers=2)
+"""
+
+
+def message(project: Project, options: str) -> str:
+    project.write({"data.py": KEYED.format(options=options)})
+    [one] = project.lint_json().records
+    assert one["code"] == "DL303"
+    return str(one["message"])
+
+
+@pytest.mark.parametrize("options", ["", ", readonly=True", ", lock=True", ", 1 << 30, max_readers=1"])
+def test_an_lmdb_environment_has_a_lock_table(project: Project, options: str) -> None:
+    assert "inherit its memory map and its lock table, and LMDB forbids" in message(project, options)
+
+
+@pytest.mark.parametrize("options", [", lock=False", ", readonly=True, lock=False", ", lock=0", ", lock=locked"])
+def test_one_without_a_lock_table_is_forbidden_all_the_same(project: Project, options: str) -> None:
+    said = message(project, options)
+    assert "lock table" not in said
+    assert "LMDB forbids using an environment in a process that did not open it" in said
+    assert "for spawned ones it cannot be pickled" in said
