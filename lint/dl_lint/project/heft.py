@@ -96,20 +96,37 @@ def _rounded(number: float) -> int:
 
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
-    return Size(
-        _heft(project, cls, attribute, filled, handling(project, cls, reads)), _count(project, cls, attribute, filled)
-    )
+    return Size(_heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled))
 
 
-def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], handled: Handling) -> Heft:
+def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Heft:
     """What one sample takes, at the most of the ways in which it is filled. What is not known is taken for a text."""
-    scale = _Scale(project, handled)
-    found = [scale.sample(one) for value in filling(project, cls, attribute, filled) for one in alternatives(value)]
+    scale = _Scale(project, handling(project, cls, reads))
+    values = filling(project, cls, attribute, filled, min(one.depth for one in reads))
+    found = [scale.sample(one) for value in values for one in alternatives(value)]
     return Heft(max((one.bytes for one in found), default=TEXT), any(one.unbounded for one in found))
 
 
-def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
-    """What one sample of the container can be."""
+def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:
+    """What one sample of the container can be, which ``depth`` subscripts look up."""
+    for value in _of_container(project, cls, attribute, filled):
+        yield from _below(project, value, depth - 1)
+
+
+def _below(project: Project, value: Value, depth: int) -> Iterator[Value]:
+    """The samples in what a container holds for a key. Those of a dict of columns are tuples already."""
+    for one in alternatives(value) if depth else ():
+        if isinstance(one, Collection) and one.node is None and one.items is not None:
+            yield one
+        else:
+            for inner in _samples(project, one, DEEPEST):
+                yield from _below(project, inner, depth - 1)
+    if not depth:
+        yield value
+
+
+def _of_container(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
+    """What the container itself holds."""
     for method, key in inherited.methods(project, cls, attribute):
         for binding in method.bindings.get(key, ()):
             if binding.node in filled or binding.kind == "augment":

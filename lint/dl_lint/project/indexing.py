@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import reach
+from dl_lint.project import context, reach
 from dl_lint.project.syntax import children, dotted
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ _RANDOM = frozenset({"randrange", "randint", "choice", "random_sample", "sample"
 class Indexed:
     """``self.attribute[…]`` in code that fetches a sample.
 
-    ``direct`` if the index is worked out from the one that is asked for; else it was looked up by that one.
+    ``direct`` if the index is worked out from the one that is asked for; else it was looked up by that one. ``depth``
+    counts the subscripts: 2 where a key leads to a list that has the samples, ``self.files[folder][index]``.
     """
 
     attribute: str
     node: t.Expr
     direct: bool
     function: Scope
+    depth: int = 1
 
 
 class _Indices:
@@ -127,16 +129,31 @@ def _attributes(project: Project, scope: Scope, owner: str) -> Iterator[tuple[st
 
 
 def _of(project: Project, indices: _Indices, function: Scope, attribute: str, node: t.Node) -> Iterator[Indexed]:
-    above = project.parent(node)
+    above, depth = project.parent(node), 0
+    found: Indexed | None = None
     while (isinstance(above, t.Subscript) and above.value is node) or (
         isinstance(above, t.Attribute) and above.attr in _ROWS
     ):
         if isinstance(above, t.Subscript):
+            depth += 1
             kind = indices.kind(function, above.index)
-            if kind is not None:
-                yield Indexed(attribute, above, kind, function)
-                return
+            if found is None and kind is not None:
+                found = Indexed(attribute, above, kind, function, depth)
+                if kind:
+                    break
+            elif found is not None:  # a sample of the list that a key, itself looked up, leads to
+                if kind is not None and not isinstance(above.index, t.Slice) and not _counts(project, above):
+                    found = Indexed(attribute, above, found.direct, function, depth)
+                break
         node, above = above, project.parent(above)
+    if found is not None:
+        yield found
+
+
+def _counts(project: Project, read: t.Subscript) -> bool:
+    """Whether a loop goes over what is read, by a number: ``for n in range(len(words)): words[n]``."""
+    loops = project.loops_around(read)
+    return any(context.changes_in(project.evaluator, read.index, one) for one in loops if not isinstance(one, t.While))
 
 
 _FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "read", "joinpath", "Path"})

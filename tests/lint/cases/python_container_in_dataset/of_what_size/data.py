@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import pickle
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +196,32 @@ class Names(Dataset):
 
     def __getitem__(self, index):
         return Image.open(os.path.join(self.root, self.names[index])), Image.open(self.paths[index])
+
+
+class OfFolders(Dataset):
+    """Flat lists, one for each of some keys."""
+
+    def __init__(self, lists, root):
+        self.paths = OrderedDict()  # expect advice
+        self.files = OrderedDict()  # expect advice
+        self.boxes = OrderedDict()  # expect
+        self.words = OrderedDict()  # expect
+        self.order = json.load(open(root))  # expect advice
+        for key, path in json.load(open(lists)).items():
+            self.paths[key] = open(path).readlines()
+            self.paths[key] = [os.path.join(root, line.strip()) for line in self.paths[key]]
+            self.files[key] = [os.path.basename(line) for line in open(path)]
+            self.boxes[key] = [[float(number) for number in line.split()] for line in open(path)]
+            self.words[key] = [line.strip() for line in open(path)]
+
+    def __getitem__(self, index):
+        for key, start in self.starts.items():
+            if index >= start:
+                folder, first = key, start
+        path = self.paths[folder][index - first]
+        key, number = self.order[index]
+        words = [self.words[key][place] for place in range(len(self.words[key]))]
+        return path, self.files[key][number], self.boxes[folder][index - first], words
 
 
 # --- few, or without reference counts -------------------------------------------------------------
