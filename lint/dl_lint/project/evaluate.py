@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dl_lint.facts import tree as t
 from dl_lint.hints import NO_HINTS, Hints
-from dl_lint.project import apply, attributes, callers, calls, expressions
+from dl_lint.project import apply, attributes, callers, calls, excluded, expressions
 from dl_lint.project.solver import Solver
 from dl_lint.project.values import (
+    NOTHING,
     UNKNOWN,
     Absent,
     Batch,
@@ -183,10 +184,15 @@ class Evaluator:
                 members = self._each(value.members, bind, frame)
                 return value if members is value.members else union(members)
             case Made() | Instance():
-                return self._from_within(value, frame)
+                made = self._from_within(value, frame)
+                if isinstance(made, Loader) and made is not value and excluded.is_excluded(self, made):
+                    return NOTHING
+                return made
             case Batch():
                 loader = self._from_within(value.loader, frame)
-                return value if loader is value.loader else replace(value, loader=loader)
+                if loader is value.loader:
+                    return value
+                return NOTHING if excluded.is_excluded(self, loader) else replace(value, loader=loader)
             case Tensor():
                 source = self.rewrite(value.source, bind, frame)
                 return value if source is value.source else replace(value, source=source)

@@ -122,9 +122,9 @@ def of_binding(ev: Evaluator, binding: Binding) -> Value:
 def _of_binding(ev: Evaluator, binding: Binding) -> Value:
     match binding.kind, binding.node:
         case "assign", _:
-            return unpack(ev, ev.symbolic(binding.value), binding.path)
+            return unpack(ev, ev.symbolic(binding.value), binding.path, _target(binding.node))
         case "for", _:
-            return unpack(ev, apply.iterate(ev, ev.symbolic(binding.value)), binding.path)
+            return unpack(ev, apply.iterate(ev, ev.symbolic(binding.value)), binding.path, _target(binding.node))
         case "with", _:
             return unpack(ev, _entered(ev, ev.symbolic(binding.value)), binding.path)
         case "param", t.Param() as param:
@@ -155,10 +155,37 @@ def parameter(param: t.Param, scope: Scope) -> Value:
     return Parameter(param, scope)
 
 
-def unpack(ev: Evaluator, value: Value, path: Path) -> Value:
+def unpack(ev: Evaluator, value: Value, path: Path, target: t.Expr | None = None) -> Value:
+    """What of ``value`` comes to one name of ``target``; without a target, of any that have a name there."""
     for index in path:
+        if isinstance(target, t.Sequence) and not any(isinstance(one, t.Starred) for one in target.items):
+            value = _of_length(value, len(target.items))
+            target = target.items[index] if index is not None else None
+        else:
+            target = None
         value = UNKNOWN if index is None else apply.item(ev, value, Const(index, "int"))
     return value
+
+
+def _target(node: t.Node) -> t.Expr | None:
+    """What a statement unpacks its value into, if it is one target."""
+    if isinstance(node, t.Assign):
+        return node.targets[0] if len(node.targets) == 1 else None
+    return node.target if isinstance(node, t.For | t.Generator) else None
+
+
+def _of_length(value: Value, count: int) -> Value:
+    """The alternatives that can be unpacked into so many names, if any can: with the others nothing goes on."""
+    fitting = [one for one in alternatives(value) if not _is_of_another_length(one, count)]
+    return union(fitting) if fitting else value
+
+
+def _is_of_another_length(value: Value, count: int) -> bool:
+    match value:
+        case Collection(kind="tuple" | "list", items=tuple() as items, grown=()):
+            return len(items) != count
+        case _:
+            return False
 
 
 def _entered(ev: Evaluator, value: Value) -> Value:

@@ -42,8 +42,8 @@ def passes(ev: Evaluator, node: t.Node, seen: frozenset[Scope] = frozenset()) ->
     guards: list[tuple[t.Expr, bool]] = list(_conditionals(ev, node))
     returns: list[tuple[t.Expr, bool]] = []
     for block in context.blocks(ev, node):
-        guards += _jumps(ev, block, node, "continue")
-        returns += _jumps(ev, block, node, "leave")
+        guards += jumps(ev, block, node, "continue")
+        returns += jumps(ev, block, node, "leave")
         match block.kind, block.owner:
             case "except", _:
                 return
@@ -80,7 +80,7 @@ def _conditionals(ev: Evaluator, node: t.Node) -> Iterator[tuple[t.Expr, bool]]:
         child = above
 
 
-def _jumps(ev: Evaluator, block: Block, node: t.Node, kind: str) -> Iterator[tuple[t.Expr, bool]]:
+def jumps(ev: Evaluator, block: Block, node: t.Node, kind: str) -> Iterator[tuple[t.Expr, bool]]:
     """The tests of earlier ``if`` statements in ``block`` of which one arm jumps over ``node``."""
     order = ev.sites[node].order
     for owner, arms in block.scope.file.arms.items():

@@ -65,7 +65,7 @@ def compare(ev: Evaluator, expr: t.Compare) -> bool | Literal["accelerated"] | N
         same = _same(left, right)
         return None if same is None else same is (op == "is")
     if isinstance(left, Const) and isinstance(right, Const):
-        return _decide(op, left, right)
+        return decide(op, left, right)
     return "accelerated" if _tests_device(op, left, right) else None
 
 
@@ -79,8 +79,11 @@ def _same(left: Value, right: Value) -> bool | None:
     return None
 
 
-def _decide(op: str, left: Const, right: Const) -> bool | None:
+def decide(op: str, left: Const, right: Const) -> bool | None:
+    """The outcome of a comparison of two literals."""
     a, b = left.value, right.value
+    if op in ("is", "is not"):
+        return (left == right) is (op == "is")
     if op in ("==", "!="):
         return (a == b) is (op == "==")
     if isinstance(a, int | float) and isinstance(b, int | float):

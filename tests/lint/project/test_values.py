@@ -91,6 +91,29 @@ FLOWS = {
         "match c:\n    case 1:\n        x = 1\n    case 2:\n        x = 2\n        probe(x)",
         "2",
     ),
+    "what has another length is not unpacked": (
+        "def f(c):\n    if c:\n        return 1, 2, 3\n    return 4, 5\na, b = f(x)\nprobe((a, b))",
+        "tuple(4, 5)",
+    ),
+    "nor inside another": (
+        "def f(c):\n    return (0, (1, 2, 3)) if c else (6, (4, 5))\n_, (a, b) = f(x)\nprobe((_, a, b))",
+        "tuple(0 | 6, 4, 5)",
+    ),
+    "nor in a loop": ("for a, b in [(1, 2), (3, 4, 5)]:\n    probe(a)", "1"),
+    "but into a star it is": (
+        "def f(c):\n    return (1, 2, 3) if c else (4, 5)\na, *b = f(x)\nprobe(a)",
+        "1 | 4",
+    ),
+    "and where all have another length": (
+        "def f(c):\n    return (1, 2, 3) if c else (4,)\na, b = f(x)\nprobe(a)",
+        "1 | 4",
+    ),
+    "and what has grown": (
+        "def f(c):\n    xs = [1]\n    if c:\n        xs.append(2)\n    return xs if c else (4, 5)\n"
+        "a, b = f(x)\nprobe(a)",
+        "1 | 2 | 4",
+    ),
+    "and one at a time": ("def f(c):\n    return (1, 2, 3) if c else (4, 5)\nprobe(f(x)[0])", "1 | 4"),
     "unpacking": ("(a, b), *c = (1, 2), 3, 4\nprobe(b)", "2"),
     "behind a star": ("a, *b, c = 1, 2, 3\nprobe(c)", "3"),
     "a deleted name is gone": ("x = 1\ndel x\nprobe(x)", "unknown"),
