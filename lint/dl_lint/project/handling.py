@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes
+from dl_lint.project.indexing import FILES
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Class, Function
 
@@ -26,6 +27,17 @@ _MEMBERS = frozenset({"get", "items", "keys", "values", "pop", "copy", "update",
 _OF_LISTS = frozenset({"LongTensor", "FloatTensor", "IntTensor", "BoolTensor"})
 """Constructors that take the lengths of a tensor for numbers, and so are given lists."""
 
+_OF_ONE = frozenset({"float", "int", "str", "bool", "round", "exists", "getsize", "basename"}) | FILES
+"""Functions that are given one text or number."""
+
+_OF_TEXTS = frozenset(
+    {"split", "strip", "lower", "upper", "replace", "startswith", "endswith", "format", "encode", "rsplit", "rstrip"}
+)
+"""Methods of texts."""
+
+LINKS = 2
+"""Names that a field of a record is followed through."""
+
 _COPIES = frozenset({"deepcopy", "copy", "dict"})
 
 
@@ -35,8 +47,10 @@ class Handling(Enum):
     WHOLE = 0
     COLUMNS = 1
     """By places known beforehand, ``path, target = self.samples[index]``."""
-    RECORD = 2
-    """By names, or by going over it: it holds as much as it likes."""
+    FIELDS = 2
+    """By names, and each of the things behind them is one text or number, as far as this code goes."""
+    RECORD = 3
+    """By going over it, or it is not known what the things behind its names are: it holds as much as it likes."""
 
 
 def handling(project: Project, cls: Class, reads: Iterable[Indexed]) -> Handling:
@@ -59,7 +73,11 @@ def _of(project: Project, node: t.Node) -> Handling:
     above = project.parent(node)
     match above:
         case t.Subscript(value=value, index=index) if value is node:
-            return Handling.COLUMNS if isinstance(index, t.Slice) or _is_place(index) else Handling.RECORD
+            if isinstance(index, t.Slice) or _is_place(index):
+                return Handling.COLUMNS
+            return Handling.FIELDS if _is_single(project, above, LINKS) else Handling.RECORD
+        case t.Attribute(attr="get") if isinstance(field := project.parent(above), t.Call) and field.func is above:
+            return Handling.FIELDS if _is_single(project, field, LINKS) else Handling.RECORD
         case t.Attribute(attr=attr) if attr in _MEMBERS - {"copy"}:
             return Handling.RECORD
         case t.Call(func=func) if func is not node and (dotted(func) or "").rpartition(".")[2] in _OF_LISTS:
@@ -70,6 +88,28 @@ def _of(project: Project, node: t.Node) -> Handling:
             return Handling.COLUMNS
         case _:
             return Handling.WHOLE
+
+
+def _is_single(project: Project, field: t.Expr, links: int) -> bool:
+    """Whether what is done with a field of a record can only be done with one text or number."""
+    above = project.parent(field)
+    match above:
+        case t.Call(func=func) if func is not field:
+            return (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2] in _OF_ONE
+        case t.Keyword():
+            call = project.parent(above)
+            return isinstance(call, t.Call) and (dotted(call.func) or "").rpartition(".")[2] in _OF_ONE
+        case t.Attribute(attr=attr):
+            return attr in _OF_TEXTS
+        case t.Subscript(index=index):
+            return index is field
+        case t.BinOp() | t.FString():
+            return True
+        case t.Assign(targets=(t.Name(id=name),)) if links:
+            loads = project.site(field).scope.loads.get(name, ())
+            return bool(loads) and all(_is_single(project, one, links - 1) for one in loads)
+        case _:
+            return False
 
 
 def _is_place(index: t.Expr) -> bool:

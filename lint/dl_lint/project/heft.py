@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, containers, inherited
+from dl_lint.project import apply, containers, inherited, workers
 from dl_lint.project.changes import GROWING
 from dl_lint.project.frameworks import JSON
 from dl_lint.project.handling import Handling, handling
 from dl_lint.project.values import (
+    Absent,
     Class,
     Collection,
     Const,
@@ -18,6 +19,7 @@ from dl_lint.project.values import (
     Instance,
     Made,
     Number,
+    Option,
     Table,
     Value,
     alternatives,
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 # texts of 2 kB). A record has 16 more for each thing that it refers to.
 TEXT, NUMBER, ARRAY, RECORD = 112, 32, 96, 34
 REFERENCE = 16
+
+PARSED, NESTED = 1_000, 2_000
+"""Bytes for a record of a parsed file: of eight texts or so, and one that has lists in it, of which nobody knows."""
+
+FEW_WORKERS = 4
+"""Workers with which 100,000 records of 1 kB do not come to half a gigabyte."""
 
 WORTHWHILE = 100_000_000
 """Bytes in each worker from which a change is worth its while: 0.8 GB in eight workers."""
@@ -70,23 +78,26 @@ class Heft:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What one sample takes, and of how many the code itself speaks (0 if it does not). As text: the end of a message,
-    empty where a sample takes too much to need one."""
+    """What one sample takes, of how many the code itself speaks (0 if it does not), and whether all loaders are known
+    to have few workers. As text: the end of a message, empty where a sample takes what nobody knows."""
 
     sample: Heft
     count: int
+    few_workers: bool = False
 
     @property
     def is_large(self) -> bool:
         """Whether it is worth a change, as far as is known."""
-        return self.sample.heavy or self.count * self.sample.bytes >= WORTHWHILE
+        heavy = self.sample.heavy and (self.sample.unbounded or not self.few_workers)
+        return heavy or self.count * self.sample.bytes >= WORTHWHILE
 
     def __str__(self) -> str:
-        if self.sample.heavy:
+        if self.sample.unbounded and self.sample.bytes < HEAVY:
             return ""
         many = self.count or _rounded(WORTHWHILE / self.sample.bytes)
         megabytes = _rounded(many * self.sample.bytes) // 1_000_000
-        return f"; at about {self.sample.bytes / 1000:.2g} kB each, {many:,} make {megabytes:,} MB a worker"
+        taking = "of" if self.sample.unbounded else "at about"
+        return f"; {taking} {self.sample.bytes / 1000:.2g} kB each, {many:,} make {megabytes:,} MB a worker"
 
 
 def _rounded(number: float) -> int:
@@ -96,7 +107,19 @@ def _rounded(number: float) -> int:
 
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
-    return Size(_heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled))
+    sample, count = _heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled)
+    return Size(sample, count, _has_few_workers(project, cls))
+
+
+def _has_few_workers(project: Project, cls: Class) -> bool:
+    """Whether the loaders of a dataset are known, with the number of their workers, and none has more than a few."""
+    asked = [project.argument(one, "num_workers").value for one in workers.users(project, cls)]
+    told = [said for one in asked for said in alternatives(one)]
+    numbers = [one.default if isinstance(one, Option) else one for one in told]
+    return bool(numbers) and all(
+        isinstance(one, Absent) or (isinstance(one, Const) and isinstance(one.value, int) and one.value <= FEW_WORKERS)
+        for one in numbers
+    )
 
 
 def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Heft:
@@ -183,7 +206,8 @@ class _Scale:
                 columns = self._handled is Handling.COLUMNS or _has_separator(value)
                 return Heft(RECORD + 2 * (REFERENCE + TEXT), not columns)
             case Derived() | Made() if _is_parsed(value):
-                return Heft(TEXT, self._handled is Handling.RECORD)
+                nested = self._handled is Handling.RECORD
+                return Heft(NESTED if nested else PARSED if self._handled is Handling.FIELDS else TEXT, nested)
             case _:
                 return self.part(value)
 

@@ -156,7 +156,7 @@ def _counts(project: Project, read: t.Subscript) -> bool:
     return any(context.changes_in(project.evaluator, read.index, one) for one in loops if not isinstance(one, t.While))
 
 
-_FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "read", "joinpath", "Path"})
+FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "read", "joinpath", "Path"})
 """Functions that are given paths."""
 
 
@@ -172,7 +172,7 @@ def leads_to_file(project: Project, read: Indexed) -> bool:
         seen.add(node)
         match above:
             case t.Call(func=func) if func is not node:
-                if (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2] in _FILES:
+                if (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2] in FILES:
                     return True
                 if dotted(func) == "str":
                     waiting.append(above)

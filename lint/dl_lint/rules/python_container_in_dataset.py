@@ -23,8 +23,9 @@ A flat list of 10,000 paths costs a worker 1 MB, which is not worth a change; 1,
 workers. Where the code does not tell how many samples there are, lists of such small things are **advice**: shown only
 with `--pedantic` or where DL301 is selected, and the message says how many make 100 MB. **Slow** are those that are
 dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
-records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Those of a class that is
-for evaluation only, or of which nobody makes an object, are advice as well.
+records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Records that hold no lists
+are advice where all loaders are known to have four workers at most; those of a class that is for evaluation only, or of
+which nobody makes an object, are advice as well.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
