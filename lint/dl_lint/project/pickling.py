@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, workers
+from dl_lint.project import attributes, ways, workers
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.handles import HANDLES, PICKLED_BY_HAND
 from dl_lint.project.syntax import dotted
@@ -176,8 +176,11 @@ def _kept_by(project: Project, instance: Instance, depth: int) -> Iterator[Obsta
         binding = kept.binding
         if binding is None or binding.kind != "assign" or binding.path or kept.method not in building:
             continue
-        if binding in visible_at_end(kept.method, binding.name).bindings:
+        at = binding.value or binding.node
+        if binding in visible_at_end(kept.method, binding.name).bindings and ways.is_taken(ev, instance, at):
             value = attributes.as_built(ev, instance, ev.symbolic(binding.value))
             if instance.call is not None:  # of just some object, what its maker passed is not known
                 value = ev.resolve(value)
-            yield from obstacles(project, value, binding.value or binding.node, depth - 1)
+            for one in obstacles(project, value, at, depth - 1):
+                if project.site(one.node).scope is not kept.method or ways.is_taken(ev, instance, one.node):
+                    yield one

@@ -14,6 +14,9 @@ In a function that nothing calls, of a project that has scripts and cannot be in
 is where every script that comes to it needs Linux and a Python older than 3.14 by what it imports and calls: a package
 that is gone, `iterator.next()`, a folder of one machine on `sys.path`.
 
+Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
+where nothing tells that one does not.
+
 ## Example
 ```python
 import torch
