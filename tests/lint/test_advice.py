@@ -76,3 +76,58 @@ def test_a_baseline_that_accepts_it_serves_both_runs(images: Project) -> None:
     images.lint("--pedantic", "--baseline", "known.json", "--write-baseline")
     assert images.lint("--pedantic", "--baseline", "known.json").status == 0
     assert images.lint("--baseline", "known.json").status == 0
+
+
+RECORDS = """\
+import json
+
+from torch.utils.data import Dataset
+
+
+class Records(Dataset):
+    def __init__(self, index):
+        self.entries = json.load(open(index))
+
+    def __getitem__(self, index):
+        return self.entries[index]["box"]
+"""
+
+MAIN = """\
+import sys
+
+from torch.utils.data import DataLoader
+
+
+def main(model, dataset):
+    model.eval()
+    for batch in DataLoader(dataset, num_workers=2):
+        model(batch)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("faces/__init__.py", "from .records import Records\n", []),
+        ("faces/__init__.py", "from .records import (\n    Records,\n)\n\n__all__ = ['Records']\n", []),
+        ("faces/__init__.py", "from .records import Records as Faces\n", [("faces/records.py", 8, "DL301")]),
+        (
+            "faces/__init__.py",
+            "from .records import Records\n\nALL = Records('a')\n",
+            [("faces/records.py", 8, "DL301")],
+        ),
+        ("count.py", "from faces.records import Records\n", [("faces/records.py", 8, "DL301")]),
+    ],
+    ids=["imported", "exported", "renamed", "used", "elsewhere"],
+)
+def test_a_package_that_only_passes_a_class_on_does_not_make_one(
+    project: Project, path: str, text: str, expected: list[tuple[str, int, str]]
+) -> None:
+    """None of these files would be read for any rule. Where there is a pyproject.toml, anybody may import the class."""
+    (project.root / "pyproject.toml").unlink()
+    project.write({"main.py": MAIN, "faces/records.py": RECORDS, path: text})
+    assert project.lint_json().places == expected

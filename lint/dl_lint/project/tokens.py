@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ MARKS = frozenset(
 INSTALLABLE = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
 
 MOST_FILES = 5_000
+
+_PASSED_ON = re.compile(
+    rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|(?:[^\\\n]|\\\r?\n)*)"
+    rb"|^__all__[ \t]*\+?=[ \t]*[\[(][^\[\]()]*[\])]",
+    re.MULTILINE,
+)
+"""The imports and the ``__all__`` of an ``__init__.py``."""
 
 
 class Tokens:
@@ -36,9 +44,13 @@ class Tokens:
             self._found[key] = self._search(*key)
         return self._found[key]
 
-    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...]) -> bool:
-        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``."""
-        return self._search(self._top(file), word.encode(), frozenset(self.files.keys[one] for one in known))
+    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...], passed_on: bool) -> bool:
+        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``.
+
+        Unless ``passed_on``, an ``__init__.py`` that only imports it, to be imported from there, does not count.
+        """
+        paths = frozenset(self.files.keys[one] for one in known)
+        return self._search(self._top(file), word.encode(), paths, passed_on)
 
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
         return one is other or self._top(one) == self._top(other)
@@ -66,7 +78,7 @@ class Tokens:
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
 
-    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset()) -> bool:
+    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset(), passed_on: bool = True) -> bool:
         searched = 0
         for top, below, names in os.walk(folder):
             below[:] = [
@@ -76,19 +88,22 @@ class Tokens:
                 if name.endswith((".py", ".ipynb", ".pyx")):
                     searched += 1
                     path = os.path.join(top, name)
-                    if searched > MOST_FILES or (path not in known and self._holds(path, word)):
+                    if searched > MOST_FILES or (path not in known and self._holds(path, word, passed_on)):
                         return True
         return False
 
-    def _holds(self, path: str, word: bytes) -> bool:
+    def _holds(self, path: str, word: bytes, passed_on: bool) -> bool:
         content = self.files.content(path)
-        if content is not None:
-            return word in content
-        try:
-            with open(path, "rb") as file:
-                return word in file.read()
-        except OSError:
-            return True
+        if content is None:
+            try:
+                with open(path, "rb") as file:
+                    content = file.read()
+            except OSError:
+                return True
+        if word in content and not passed_on and path.endswith("__init__.py"):
+            renamed = re.search(rb"\b" + re.escape(word) + rb"[ \t]+as\b", content) is not None
+            return renamed or word in _PASSED_ON.sub(b"", content)
+        return word in content
 
 
 def _is_top(names: tuple[str, ...]) -> bool:

@@ -32,15 +32,21 @@ def is_unused_class(project: Project, cls: Class) -> bool:
     if loads(project, node.name) or _is_named_otherwise(project, node.name):
         return False
     looks_up = project.evaluator.once("looks up", lambda: any(_looks_up(project, name) for name in _BY_NAME))
-    return not looks_up and not project.mentions_unlinted(node, node.name) and not project.is_installable(node)
+    mentioned = looks_up or project.mentions_unlinted(node, node.name, passed_on=False)
+    return not mentioned and not project.is_installable(node)
 
 
-_BY_NAME = ("getattr", "globals", "vars", "locals", "eval", "import_module", "__import__", "locate")
+_BUILTINS = frozenset({"getattr", "globals", "vars", "locals", "eval", "__import__"})
+"""Builtin functions that find things by name; methods of these names, as ``model.eval()``, do not."""
+
+_BY_NAME = (*_BUILTINS, "import_module", "locate", "instantiate")
 
 
 def _looks_up(project: Project, function: str) -> bool:
     """Whether what ``function`` is called for may be a class by its name."""
     for call in project.evaluator.files.calls.get(function, ()):
+        if function in _BUILTINS and not isinstance(call.func, t.Name):
+            continue
         first = alternatives(project.value(call.args[0])) if function == "getattr" and call.args else ()
         if not first or any(isinstance(one, Module | Package | Unknown) for one in first):
             return True
@@ -105,8 +111,16 @@ def _other_names(project: Project) -> frozenset[str]:
     for node in project.evaluator.parents:
         if isinstance(node, t.Attribute):
             found.add(node.attr)
-        elif isinstance(node, t.Constant) and isinstance(node.value, str):
+        elif isinstance(node, t.Constant) and isinstance(node.value, str) and not _is_export(project, node):
             found.add(node.value)
     for file in project.files:
         found.update(file.renamed)
     return frozenset(found)
+
+
+def _is_export(project: Project, text: t.Constant) -> bool:
+    """Whether a text is a name in an ``__all__``, which says what may be used and uses nothing."""
+    listed = project.parent(text)
+    around = project.parent(listed) if listed is not None else None
+    targets = around.targets if isinstance(around, t.Assign) else ()
+    return any(isinstance(one, t.Name) and one.id == "__all__" for one in targets)

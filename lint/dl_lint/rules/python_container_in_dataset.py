@@ -25,7 +25,7 @@ with `--pedantic` or where DL301 is selected, and the message says how many make
 dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
 records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Records that hold no lists
 are advice where all loaders are known to have four workers at most; those of a class that is for evaluation only, or of
-which nobody makes an object, are advice as well.
+which nobody makes an object, are advice as well; an import in an `__init__.py` makes none.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and

@@ -1,0 +1,3 @@
+from sounds import Sung
+
+print(len(Sung("choir.json")))

@@ -1,0 +1,5 @@
+from .records import (
+    Unwanted,
+    Wanted,
+)
+from .records import Uttered as Spoken

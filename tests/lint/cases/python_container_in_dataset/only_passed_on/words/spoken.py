@@ -1,0 +1,19 @@
+import json
+
+from torch.utils.data import Dataset
+
+
+class Spoken(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
+
+
+class Whispered(Dataset):
+    def __init__(self, path):
+        self.entries = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        return self.entries[index]["boxes"]
