@@ -13,8 +13,8 @@ default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, wi
 with: where the dataset is changed between epochs, also through the loader's iterator, they would not see it, so nothing
 is flagged there; nor where the collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it
 on. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after
-so many steps, which may be few epochs, the finding is advice. Where a function builds loaders for several callers, the
-finding names those whose loader is iterated again, and has no fix.
+so many steps, which may be few epochs, or takes so many batches of an endless generator, the finding is advice. Where a
+function builds loaders for several callers, the finding names those whose loader is iterated again, and has no fix.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, the finding is advice and says by which file that was told: the nearest requirements or README that name a
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     repeated = [
-        (loader, again, steps.are_counted(project, again, loop))
+        (loader, again, steps.are_counted(project, loader, again, loop))
         for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
         if persistence.starts_workers_again(project, loader)
         and not renewal.changes(project, loader, again, loop)
@@ -99,7 +99,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again, and its workers are started anew for every pass"
-            + (" (it counts steps: how many passes they make is not known)" if few else "")
+            + (" (steps are counted: how many passes they make is not known)" if few else "")
             + (f"; {target.told}, {persistence.lack(target)}" if lacking else ""),
             _remedy(project, loader, target, since, only),
             (Related(place, "iterated again by this"), *asked),

@@ -78,8 +78,125 @@ def cycle(loader):
 
 
 def endless(model, dataset):
-    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect advice
     for _ in range(10_000):
+        model(next(batches))
+
+
+def endless_and_never_left(model, dataset):
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
+    while True:
+        model(next(batches))
+
+
+def endless_until_a_step(model, dataset, options):
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect advice
+    step = 0
+    while step < options.max_steps:
+        model(next(batches))
+        step += 1
+
+
+def endless_for_epochs(model, dataset, epochs):
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
+    for _ in range(epochs):
+        for _ in range(100):
+            model(next(batches))
+
+
+def endless_for_as_many_steps_as_epochs_have(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    batches = cycle(loader)
+    steps = epochs * len(loader)
+    for _ in range(steps):
+        model(next(batches))
+
+
+def again_and_again(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+
+def endless_in_a_loop_of_its_own(model, dataset, max_steps):
+    for step, batch in enumerate(again_and_again(DataLoader(dataset, num_workers=3))):  # expect advice
+        if step >= max_steps:
+            break
+        model(batch)
+
+
+def endless_until_it_is_good(model, dataset):
+    for batch in again_and_again(DataLoader(dataset, num_workers=3)):  # expect
+        if model(batch) < 0.1:
+            break
+
+
+def endless_twice(model, dataset, steps):
+    batches = again_and_again(DataLoader(dataset, num_workers=3))  # expect
+    for _ in range(steps):
+        model(next(batches))
+    while model.learns:
+        model(next(batches))
+
+
+def endless_and_for_epochs(model, dataset, steps, epochs):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    batches = again_and_again(loader)
+    for _ in range(steps):
+        model(next(batches))
+    for _ in range(epochs):
+        one_epoch(model, loader)
+
+
+class InTurn:
+    def __init__(self, heads, tails):
+        self.heads = self.again(heads)
+        self.tails = self.again(tails)
+        self.step = 0
+
+    def __next__(self):
+        self.step += 1
+        return next(self.heads) if self.step % 2 else next(self.tails)
+
+    @staticmethod
+    def again(loader):
+        while True:
+            for batch in loader:
+                yield batch
+
+
+def one_step(model, batches):
+    model(next(batches))
+
+
+def in_turn(model, heads, tails, first_step, options):
+    batches = InTurn(DataLoader(heads, num_workers=2), DataLoader(tails, num_workers=3))  # expect advice
+    for step in range(first_step, options.max_steps):
+        one_step(model, batches)
+
+
+def in_turn_for_epochs(model, heads, tails, options):
+    loader = DataLoader(heads, num_workers=2)  # expect
+    batches = InTurn(loader, DataLoader(tails, num_workers=0))
+    for epoch in range(options.epochs):
+        for step in range(options.steps_per_epoch):
+            one_step(model, batches)
+
+
+class Fixed:
+    def __init__(self, loader, most):
+        self.loader, self.most = loader, most
+
+    def again(self):
+        epoch = 0
+        while epoch < self.most:
+            yield from self.loader
+            epoch += 1
+
+
+def generated_for_epochs(model, dataset, epochs, steps):
+    batches = Fixed(DataLoader(dataset, num_workers=3), epochs).again()  # expect
+    for _ in range(steps):
         model(next(batches))
 
 
@@ -250,7 +367,7 @@ def endlessly(loader):
 
 
 def endless_by_hand(model, dataset):
-    batches = endlessly(DataLoader(dataset, num_workers=3))  # expect
+    batches = endlessly(DataLoader(dataset, num_workers=3))  # expect advice
     for _ in range(10_000):
         model(next(batches))
 
