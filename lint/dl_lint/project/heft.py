@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, containers, inherited, workers
+from dl_lint.project import apply, containers, decoded, inherited, workers
 from dl_lint.project.changes import GROWING
 from dl_lint.project.frameworks import JSON
 from dl_lint.project.handling import Handling, handling
@@ -78,18 +78,20 @@ class Heft:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What one sample takes, of how many the code itself speaks (0 if it does not), and whether all loaders are known
-    to have few workers. As text: the end of a message, empty where a sample takes what nobody knows."""
+    """What one sample takes, of how many the code itself speaks (0 if it does not), whether all loaders are known to
+    have few workers, and whether the dataset keeps much more for each sample than that. As text: the end of a message,
+    empty where a sample takes what nobody knows."""
 
     sample: Heft
     count: int
     few_workers: bool = False
+    outweighed: bool = False
 
     @property
     def is_large(self) -> bool:
         """Whether it is worth a change, as far as is known."""
         heavy = self.sample.heavy and (self.sample.unbounded or not self.few_workers)
-        return heavy or self.count * self.sample.bytes >= WORTHWHILE
+        return (heavy and not self.outweighed) or self.count * self.sample.bytes >= WORTHWHILE
 
     def __str__(self) -> str:
         if self.sample.unbounded and self.sample.bytes < HEAVY:
@@ -108,7 +110,7 @@ def _rounded(number: float) -> int:
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
     sample, count = _heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled)
-    return Size(sample, count, _has_few_workers(project, cls))
+    return Size(sample, count, _has_few_workers(project, cls), decoded.outweigh(project, cls, attribute))
 
 
 def _has_few_workers(project: Project, cls: Class) -> bool:

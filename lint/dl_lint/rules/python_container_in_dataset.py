@@ -24,8 +24,9 @@ workers. Where the code does not tell how many samples there are, lists of such 
 with `--pedantic` or where DL301 is selected, and the message says how many make 100 MB. **Slow** are those that are
 dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
 records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Records that hold no lists
-are advice where all loaders are known to have four workers at most; those of a class that is for evaluation only, or of
-which nobody makes an object, are advice as well; an import in an `__init__.py` makes none.
+are advice where all loaders are known to have four workers at most. So are containers of a class that is for evaluation
+only, that decodes and keeps each file that its records name, or of which nobody makes an object; an import in an
+`__init__.py` makes none.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and

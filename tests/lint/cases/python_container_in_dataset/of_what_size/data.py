@@ -7,6 +7,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
+import soundfile
 import torch
 from PIL import Image
 from torch.utils.data import Dataset
@@ -222,6 +223,111 @@ class OfFolders(Dataset):
         key, number = self.order[index]
         words = [self.words[key][place] for place in range(len(self.words[key]))]
         return path, self.files[key][number], self.boxes[folder][index - first], words
+
+
+# --- beside what is decoded -----------------------------------------------------------------------
+
+
+class Scene(Dataset):
+    """Its training keeps all the images that the records name."""
+
+    def __init__(self, path, split, transform):
+        self.split = split
+        self.transform = transform
+        self.rays = []
+        self.read(path)
+
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect advice
+        if self.split == "train":
+            for frame in self.meta["frames"]:
+                image = Image.open(frame["path"])
+                image = image.resize((400, 400))
+                image = self.transform(image).view(4, -1).permute(1, 0)
+                image = image[:, :3] * image[:, -1:] + (1 - image[:, -1:])
+                self.rays += [image]
+            self.rays = torch.cat(self.rays, 0)
+
+    def __getitem__(self, index):
+        if self.split == "train":
+            return self.rays[0]
+        return [row for row in self.meta["frames"][index]["matrix"]]
+
+
+class SceneOfArrays(Scene):
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect advice
+        self.rays = [np.asarray(np.load(self.meta["frames"][n]["path"])) for n in range(len(self.meta["frames"]))]
+
+
+class Tested(Scene):
+    """Training has no images of these."""
+
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect
+        if self.split != "train":
+            for frame in self.meta["frames"]:
+                self.rays += [self.transform(Image.open(frame["path"]))]
+
+
+class Cached(Scene):
+    """Images are kept where somebody asks for it."""
+
+    def read(self, path, cached=False):
+        self.meta = json.load(open(path))  # expect
+        if cached:
+            for frame in self.meta["frames"]:
+                self.rays += [self.transform(Image.open(frame["path"]))]
+
+
+class Measured(Scene):
+    """Of each image no more than its size is kept, and of each record a matrix."""
+
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect
+        for frame in self.meta["frames"]:
+            image = Image.open(frame["path"])
+            width, height = image.size
+            self.rays += [image.size]
+            self.rays += [(width, height, np.array(image).mean())]
+            self.rays.append(np.array(frame["matrix"]))
+
+
+class Sounds(Scene):
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect advice
+        for frame in self.meta["frames"]:
+            sound, rate = soundfile.read(frame["path"])
+            self.rays.append((sound, rate))
+
+
+class Rates(Scene):
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect
+        for frame in self.meta["frames"]:
+            sound, rate = soundfile.read(frame["path"])
+            self.rays.append(rate)
+
+
+class OfOthers(Scene):
+    """Images, but of other things than the records."""
+
+    def read(self, path, logos):
+        self.meta = json.load(open(path))  # expect
+        for logo in logos:
+            self.rays += [self.transform(Image.open(logo))]
+
+
+class Lazily(Scene):
+    """Images are kept as they come."""
+
+    def read(self, path):
+        self.meta = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        for frame in self.meta["frames"]:
+            self.rays += [self.transform(Image.open(frame["path"]))]
+        return [row for row in self.meta["frames"][index]["matrix"]]
 
 
 # --- few, or without reference counts -------------------------------------------------------------
