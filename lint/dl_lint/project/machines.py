@@ -26,15 +26,22 @@ def always_fork(project: Project, node: t.Node) -> bool:
 
     That is one older than 3.14, and so one that has packages or methods which newer ones have not.
     """
-    found = project.evaluator.once("always fork", dict)
+    needed = _needed_by_scripts(project, node)
+    return all(any(_is_for_linux(project, one) for one in files) for files in needed) and is_outgrown(project, node)
+
+
+def is_outgrown(project: Project, node: t.Node) -> bool:
+    """Whether every script that comes to ``node`` needs a Python older than 3.14."""
+    return all(any(_is_outgrown(project, one) for one in files) for files in _needed_by_scripts(project, node))
+
+
+def _needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileIndex], ...]:
+    """The files that each script that comes to ``node`` imports, itself among them."""
     file = project.site(node).scope.file
-    if file not in found:
-        found[file] = all(_is_bound(project, frozenset(_needed(project, one))) for one in _scripts(project, file))
-    return bool(found[file])
-
-
-def _is_bound(project: Project, files: frozenset[FileIndex]) -> bool:
-    return any(_is_for_linux(project, one) for one in files) and any(_is_outgrown(project, one) for one in files)
+    return project.evaluator.once(
+        ("needed by scripts", file),
+        lambda: tuple(frozenset(_needed(project, one)) for one in _scripts(project, file)),
+    )
 
 
 def _is_for_linux(project: Project, file: FileIndex) -> bool:

@@ -7,7 +7,8 @@ outside `if __name__ == "__main__"`. Modules that other files of the project imp
 ## Why is this bad?
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
-unexpectedly`.
+unexpectedly`. A script that needs Linux and a Python older than 3.14, by what it imports and calls, always forks
+unless it asks for something else: there it is **advice**.
 
 ## Example
 ```python
@@ -38,7 +39,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, scripts, workers
+from dl_lint.project import alternatives, machines, scripts, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import FileIndex, Scope
+
+ANYWHERE = "under spawn and forkserver (macOS, Windows, Linux from Python 3.14)"
+OF_OLD = "under spawn (macOS, Windows)"
+"""Where each worker of a script imports it again, also of one that needs an older Python."""
 
 REMEDY = 'put it into a function, and call that under `if __name__ == "__main__":`'
 
@@ -63,12 +68,15 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
         found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
         if found and not scripts.is_imported(project, file):
             node, loader = min(found, key=lambda one: one[0].at)
+            forks = not scripts.spawns(project, loader)
+            where = OF_OLD if forks and machines.is_outgrown(project, node) else ANYWHERE
             message = (
-                "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
-                "Python 3.14) each worker imports it again, starts workers in turn and dies"
+                f"workers are started as this file is imported: {where} each worker imports it again, starts workers "
+                "in turn and dies"
             )
             related = (Related(project.place(loader.call), "this loader has workers"),)
-            yield Finding(project.place(node), message, REMEDY, related)
+            never = forks and machines.always_fork(project, node)
+            yield Finding(project.place(node), message, REMEDY, related, advice=never)
 
 
 def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
