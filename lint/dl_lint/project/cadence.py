@@ -22,6 +22,9 @@ DEEPEST = 3
 COUNTERS = frozenset({"step", "iteration", "iter", "idx", "index", "epoch", "i", "it", "done"})
 """Last words of the names of what counts passes."""
 
+VALIDATION = frozenset({"val", "valid", "validation", "validate"})
+"""Words in the names of functions that training calls every n steps or epochs."""
+
 NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count"})
 """What numbers the passes of a loop over it."""
 
@@ -46,6 +49,12 @@ def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
         any(_skips(project, test, outcome) or _is_at_one(project, test, outcome) for test, outcome in guards)
         for guards in ways
     )
+
+
+def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
+    """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function."""
+    name = loop.name if isinstance(loop, t.FunctionDef) else project.function_of(loop).name
+    return not VALIDATION.isdisjoint(words(name))
 
 
 def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:

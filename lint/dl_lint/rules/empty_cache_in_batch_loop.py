@@ -12,8 +12,9 @@ gives them back: the call waits until the device has finished, and the next batc
 runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
 cached blocks back by itself before it runs out of memory.
 
-Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry,
-profile, or go over chunks, models or epochs.
+Right after a `del` in a validation, which runs only now and then, it is **advice**. Not flagged: calls in an `except`,
+every n-th step, behind a setting, or after a model was deleted; loops that retry, profile, collect how long the device
+takes for each pass, or go over chunks, models or epochs.
 
 ## Example
 
@@ -47,9 +48,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import repetition, usual, words
 from dl_lint.project.syntax import dotted
+from dl_lint.project.timing import is_timed
 from dl_lint.project.values import NONE, Class, Const
 from dl_lint.rule import Finding, Related, rule
 
@@ -77,7 +80,7 @@ MODELS = frozenset(
 def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls(*EMPTYING):
         found = _every_batch(project, call)
-        if found is None or _after_model(project, call):
+        if found is None or _after_model(project, call) or is_timed(project, found.loop):
             continue
         loop = project.place(found.loop)
         yield Finding(
@@ -86,6 +89,7 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
             (Related(loop, "repeated here"),),
+            advice=_is_after_del(project, call) and is_validation(project, found.loop),
         )
 
 
@@ -128,3 +132,12 @@ def _after_model(project: Project, call: t.Call) -> bool:
             if to_host and MODELS & set(words(dotted(func.value) or "")) and project.site(other).order < site.order:
                 return True
     return False
+
+
+def _is_after_del(project: Project, call: t.Call) -> bool:
+    """Whether something was deleted in the same block just before, but for a ``gc.collect()``."""
+    site = project.site(call)
+    bound = [one.site for bindings in site.scope.bindings.values() for one in bindings if one.kind == "delete"]
+    gone = max((one.order for one in bound if one.block is site.block and one.order < site.order), default=-1)
+    later = [one for one in site.scope.calls if gone < project.site(one).order < site.order]
+    return gone >= 0 and all((dotted(one.func) or "").endswith("collect") for one in later)
