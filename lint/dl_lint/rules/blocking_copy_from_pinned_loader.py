@@ -13,12 +13,13 @@ kernels of the step meanwhile, and the pinning was for nothing. Kernels queued l
 themselves, so nothing else has to change.
 
 Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
-`float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such,
-batches of a loader prepared by accelerate, which are on the device already, copies right before the host waits anyway
-(a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a tensor of the device indexed by a list, a
-look at the result, `if torch.isnan(images).any()`), and loops that always end with the first batch. Right behind a
-pageable copy of another part of the batch it is **advice**, and so it is where the loader has no workers: then the
-batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is mended.
+`float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such, also
+where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
+copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a
+tensor of the device indexed by a list, a look at the result, `if torch.isnan(images).any()`), and loops that always end
+with the first batch. Right behind a pageable copy of another part of the batch it is **advice**, and so it is where the
+loader has no workers: then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters
+once that is mended.
 
 ## Example
 
@@ -59,7 +60,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, edits, guarding, unpacking
+from dl_lint.project import beside, collated, edits, guarding, unpacking
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Loader, alternatives
 from dl_lint.project.waiting import delays
@@ -105,6 +106,7 @@ def _is_excused(project: Project, transfer: Transfer) -> bool:
         guarding.is_of_another_kind(project, transfer)
         or guarding.is_for_old_torch(project, transfer)
         or unpacking.is_out_of_reach(project, transfer.receiver_expr)
+        or collated.makes_wait(project, transfer)
     )
 
 
