@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import tensors, transfers
+from dl_lint.project import casts, tensors
+from dl_lint.project.blocking import MOVES, blocks
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Batch, Collection, External, Tensor, alternatives
+from dl_lint.project.values import External, Made, alternatives
+from dl_lint.project.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,19 +19,20 @@ if TYPE_CHECKING:
 READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that hand the host what a tensor of the device holds."""
 
-_CHEAP = frozenset({"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter"})
+_CHEAP = frozenset(
+    {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "fill_", "zero_"}
+)
 """Calls that are done before a copy has got anywhere."""
 
 _TRUTHS = frozenset({"any", "all", "equal", "allclose", "isnan", "isinf", "isfinite"})
 """Functions and methods whose result the host needs to decide."""
 
-_MOVES = frozenset({"to", "cuda"})
+_COMPUTED = VIEWS | tensors.COPIES | casts.METHODS | {"type", "type_as"}
 
-_FROM_DATA = frozenset(f"torch.{name}" for name in tensors.FROM_DATA)
+_MADE = tensors.LEGACY | tensors.FROM_DATA | {"zeros", "ones", "full", "empty", "arange"}
+"""Functions that make a tensor of numbers at hand."""
 
-_HOST = frozenset({"cpu", "pageable", "pinned"})
-
-_COMPUTED = tensors.VIEWS | tensors.COPIES
+_TRANSFORMS = "torchvision.transforms."
 
 
 def is_waited_for(project: Project, call: t.Call) -> bool:
@@ -39,18 +42,18 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     a copy of pageable memory or for a value that was copied.
     """
     stmt: t.Node | None = project.statement_of(call)
-    if any(_blocks(project, other) for other in _simple(stmt) if other.at > call.at):
+    if any(blocks(project, other) for other in _simple(stmt) if other.at > call.at):
         return True
-    names = _assigned(stmt) if isinstance(stmt, t.Stmt) and _is_cheap(stmt) else frozenset()
+    names = _assigned(stmt) if isinstance(stmt, t.Stmt) and _is_cheap(project, stmt) else frozenset()
     at_once = True
     for following in _following(project, stmt):
         if _synchronises(following):
             return True
         if at_once and (
-            _looks(following, names) or _decides(project, following) or _copies_pageable(project, following)
+            _looks(project, following, names) or _decides(project, following) or _copies_pageable(project, following)
         ):
             return True
-        at_once = at_once and _is_cheap(following)
+        at_once = at_once and _is_cheap(project, following)
         if not at_once and not isinstance(following, t.Assign):
             return False
     return False
@@ -62,12 +65,12 @@ def follows_wait(project: Project, call: t.Call) -> bool:
     The device has nothing to do by then, so that what is to be gained is the time of this copy alone.
     """
     stmt = project.statement_of(call)
-    if any(_blocks(project, other) for other in _simple(stmt) if other.at < call.at):
+    if any(blocks(project, other) for other in _simple(stmt) if other.at < call.at):
         return True
     for before in _preceding(project, stmt):
-        if any(_blocks(project, other) and _is_of_batch(project, other) for other in _simple(before)):
+        if any(blocks(project, other) and _is_of_batch(project, other) for other in _simple(before)):
             return True
-        if not _is_cheap(before):
+        if not _is_cheap(project, before):
             return False
     return False
 
@@ -80,7 +83,7 @@ def _is_of_batch(project: Project, copy: t.Node) -> bool:
 
 
 def _copies_pageable(project: Project, stmt: t.Stmt) -> bool:
-    return any(_blocks(project, other) for other in _simple(stmt))
+    return any(blocks(project, other) for other in _simple(stmt))
 
 
 def _preceding(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
@@ -125,74 +128,20 @@ def _inside(node: t.Node) -> Iterator[t.Node]:
         waiting.extend(children(one))
 
 
-def _blocks(project: Project, node: t.Node) -> bool:
-    """Whether an expression takes pageable memory to the device, for which the host waits."""
-    match node:
-        case t.Call(func=t.Attribute(attr=name)) if name in _MOVES:
-            return _copies(project, node)
-        case t.Call(args=(data, *_)) if any(keyword.name == "device" for keyword in node.keywords):
-            return _makes_from_data(project, node, data)
-        case t.Subscript(value=base, index=index):
-            where = [index] if not isinstance(index, t.Sequence) or index.kind == "list" else index.items
-            return project.placement(project.value(base)) == "device" and any(
-                _is_of_host(project, one) for one in where
-            )
-        case _:
-            return False
-
-
-def _copies(project: Project, call: t.Call) -> bool:
-    if not isinstance(call.func, t.Attribute):
-        return False
-    move = transfers.transfer(project.evaluator, call, call.func)
-    found = alternatives(move.receiver)
-    return (
-        move.destination == "device"
-        and move.asynchronous is False
-        and bool(found)
-        and all(isinstance(one, Tensor) and _is_pageable(project, one) for one in found)
-    )
-
-
-def _makes_from_data(project: Project, call: t.Call, data: t.Expr) -> bool:
-    """Whether ``torch.tensor([…], device=device)`` makes a tensor on the host first, to copy it to the device."""
-    found = alternatives(project.value(call.func))
-    named = bool(found) and all(isinstance(one, External) and one.name in _FROM_DATA for one in found)
-    on_device = project.placement(project.value(call)) == "device"
-    return named and on_device and tensors.is_data(project.evaluator, data)
-
-
-def _is_of_host(project: Project, index: t.Expr) -> bool:
-    """Whether an index is a list or a tensor of the host, which is copied to the device that what it indexes is on."""
-    found = alternatives(project.value(index))
-    return bool(found) and all(
-        (isinstance(one, Collection) and one.kind == "list") or project.placement(one) in _HOST for one in found
-    )
-
-
-def _is_pageable(project: Project, tensor: Tensor) -> bool:
-    """Whether a tensor is of pageable memory, also one joined of batches that only the callers know."""
-    if tensor.placement == "unknown":
-        match tensor.node:
-            case t.Call(args=(t.Sequence(items=parts), *_)) if parts:
-                return all(isinstance(one, Batch) for part in parts for one in alternatives(project.value(part)))
-    return tensor.placement == "pageable"
-
-
 def _assigned(stmt: t.Node | None) -> frozenset[str]:
     targets = stmt.targets if isinstance(stmt, t.Assign) else ()
     parts = [part for one in targets for part in (one.items if isinstance(one, t.Sequence) else (one,))]
     return frozenset(name for one in parts if (name := dotted(one)) is not None)
 
 
-def _looks(stmt: t.Stmt, names: frozenset[str]) -> bool:
+def _looks(project: Project, stmt: t.Stmt, names: frozenset[str]) -> bool:
     """Whether the host reads, before anything else, a value of one of ``names``."""
     if isinstance(stmt, t.If | t.While):
         test = stmt.test
         if isinstance(test, t.Compare) and not {"is", "is not", "in", "not in"} & set(test.ops):
             return any(_root(one) in names for one in (test.left, *test.comparators))
         return _reads(test, names)
-    return isinstance(stmt, t.Assign | t.ExprStmt) and _is_cheap(stmt, READS) and _reads(stmt, names)
+    return isinstance(stmt, t.Assign | t.ExprStmt) and _is_cheap(project, stmt, READS) and _reads(stmt, names)
 
 
 def _decides(project: Project, stmt: t.Stmt) -> bool:
@@ -233,24 +182,37 @@ def _root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
             return dotted(expr)
 
 
-def _is_cheap(stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
+def _is_cheap(project: Project, stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
     """Whether a statement only assigns, copies to the device, or computes a little with tensors, in some cases only."""
     if isinstance(stmt, t.If):
-        return _costs_little(stmt.test, besides) and all(_is_cheap(one, besides) for one in (*stmt.body, *stmt.orelse))
-    return isinstance(stmt, t.Assign | t.ExprStmt) and _costs_little(stmt, besides)
+        return _costs_little(project, stmt.test, besides) and all(
+            _is_cheap(project, one, besides) for one in (*stmt.body, *stmt.orelse)
+        )
+    return isinstance(stmt, t.Assign | t.ExprStmt) and _costs_little(project, stmt, besides)
 
 
-def _costs_little(node: t.Node, besides: frozenset[str]) -> bool:
-    allowed = _CHEAP | _MOVES | _COMPUTED | besides
+def _costs_little(project: Project, node: t.Node, besides: frozenset[str]) -> bool:
+    allowed = _CHEAP | MOVES | _COMPUTED | _MADE | besides
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, t.Call) and _called(one) not in allowed:
+        if isinstance(one, t.Call) and _called(one) not in allowed and not _transforms(project, one):
             return False
         if isinstance(one, t.Assign):
             waiting += [*one.targets, one.value] if one.value is not None else []
         else:
             waiting += children(one)
+    return True
+
+
+def _transforms(project: Project, call: t.Call) -> bool:
+    """Whether a call makes a transform of torchvision, or has the device compute one: ``Grayscale()(images)``."""
+    for one in alternatives(project.value(call.func)):
+        if not isinstance(one, External | Made) or not one.name.startswith(_TRANSFORMS):
+            return False
+        makes = isinstance(one, External) and one.name.rpartition(".")[2][:1].isupper()
+        if not makes and not (call.args and project.placement(project.value(call.args[0])) == "device"):
+            return False
     return True
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.facts import tree as t
 from dl_lint.project import context, flow, reach, transfers
 from dl_lint.project.syntax import dotted
-from dl_lint.project.tensors import VIEWS
 from dl_lint.project.values import Batch, Bound, External, Function, Tensor, Value, alternatives
+from dl_lint.project.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def early_reads(ev: Evaluator) -> Iterator[EarlyRead]:
 
 def _on_host(value: Value) -> bool:
     return any(
-        isinstance(one, Batch) or (isinstance(one, Tensor) and one.placement in ("pinned", "pageable", "cpu"))
+        isinstance(one, Batch) or (isinstance(one, Tensor) and one.placement in ("pinned", "pageable", "cpu", "host"))
         for one in alternatives(value)
     )
 

@@ -192,7 +192,7 @@ class Project:
         return tuple(dict.fromkeys(loops.batches_in(value)))
 
     def placement(self, value: Value) -> str:
-        """Where a tensor lives: pinned, pageable, device, cpu, or unknown (also for what is no tensor)."""
+        """Where a tensor lives: pinned, pageable, device, cpu, host, or unknown (also for what is no tensor)."""
         found = {tensors.placed(self.evaluator, one) for one in alternatives(value)}
         return found.pop() if len(found) == 1 else "unknown"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.syntax import children
-from dl_lint.project.tensors import VIEWS
 from dl_lint.project.values import External, alternatives
+from dl_lint.project.views import VIEWS
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.hints import names_one
-from dl_lint.project import apply, arguments, loaders
+from dl_lint.project import apply, arguments, casts, loaders, views
 from dl_lint.project.frameworks import ACCELERATORS, FRESH_TENSORS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
@@ -28,19 +28,14 @@ from dl_lint.project.values import (
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
 
-VIEWS = frozenset(
-    {"view", "view_as", "reshape", "permute", "transpose", "t", "squeeze", "unsqueeze", "detach", "narrow", "expand",
-     "contiguous", "flatten", "unflatten", "requires_grad_", "swapaxes", "movedim", "select", "chunk", "split",
-     "unbind", "values", "get", "pop", "expand_as", "share_memory_"}
-)  # fmt: skip
-"""Methods whose result shares the memory of the tensor (or, for a batch that is a dict, takes a part of it)."""
-
 COPIES = frozenset(
-    {"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte", "type", "clone", "type_as",
-     "index_select", "masked_select", "repeat", "flip", "roll", "add", "sub", "mul", "div", "sum", "mean", "max", "min",
-     "abs", "cat", "gather", "sort", "argmax", "softmax", "repeat_interleave", "cumsum", "log", "exp", "sqrt"}
+    {"clone", "index_select", "masked_select", "repeat", "flip", "roll", "add", "sub", "mul", "div", "sum", "mean",
+     "max", "min", "abs", "cat", "gather", "sort", "argmax", "softmax", "repeat_interleave", "cumsum", "log", "exp",
+     "sqrt"}
 )  # fmt: skip
 """Methods that return new memory: pageable for a tensor of the CPU, even if that was pinned."""
+
+_ON_HOST = frozenset({"batch", "pinned", "pageable", "cpu", "host"})
 
 NUMPY = frozenset({"numpy", "tolist", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
 
@@ -50,13 +45,21 @@ def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> 
     moved_ = moved(ev, receiver, name, expr)
     if moved_ is not None:
         return moved_
-    if name in VIEWS:
+    if name in views.VIEWS:
+        if not views.is_of_one_piece(ev, name, expr):
+            return renewed(receiver, expr)
         return Batch(receiver.loader, whole=False) if isinstance(receiver, Batch) else receiver
     if name == "items" and isinstance(receiver, Batch):
         part = Batch(receiver.loader, whole=False)
         return Collection("list", None, apply.pair(UNKNOWN, part), None)
+    if name in casts.METHODS:
+        return cast(ev, receiver, expr)
+    if name in ("type", "type_as"):
+        return cast(ev, receiver, expr) if casts.dtype(ev, expr) else Tensor(receiver, _unmoved(receiver), expr)
     if name in COPIES:
         return computed(receiver, expr)
+    if isinstance(receiver, Tensor) and name.endswith("_") and not name.startswith("_"):
+        return receiver  # in place
     if name in NUMPY:
         return apply.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
     return UNKNOWN
@@ -65,12 +68,30 @@ def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> 
 def computed(operand: Batch | Tensor, node: t.Node) -> Tensor:
     """New memory where ``operand`` lives: on the host pageable, even if the operand is pinned."""
     where = placement_of(operand)
-    return Tensor(operand, "pageable" if where in ("batch", "pinned", "pageable", "cpu") else where, node)
+    return Tensor(operand, "pageable" if where in _ON_HOST else where, node)
 
 
 def scattered(operand: Batch | Tensor, node: t.Node) -> Tensor:
     """What may not lie in one piece of the memory of ``operand``, or be new: of the host, no one knows if pinned."""
     return Tensor(operand, "device" if placement_of(operand) == "device" else "unknown", node)
+
+
+def renewed(operand: Batch | Tensor, node: t.Node) -> Tensor:
+    """The memory of ``operand``, or new memory where that lives, which of the host is pageable."""
+    where = placement_of(operand)
+    return Tensor(operand, "host" if where in ("batch", "pinned") else where, node)
+
+
+def cast(ev: Evaluator, operand: Batch | Tensor, call: t.Call) -> Tensor:
+    """``operand`` itself if it is of the dtype that ``call`` asks for, else new memory: pageable on the host."""
+    before = operand.node if isinstance(operand, Tensor) else None
+    known = {casts.dtype(ev, before) if isinstance(before, t.Call) else None, casts.dtype(ev, call)}
+    return computed(operand, call) if len(known) == 2 and None not in known else renewed(operand, call)
+
+
+def _unmoved(operand: Batch | Tensor) -> str:
+    """Where the result of ``type(…)`` is, which may be given a type of the device."""
+    return "device" if placement_of(operand) == "device" else "unknown"
 
 
 def placement_of(value: Batch | Tensor) -> str:
@@ -90,11 +111,9 @@ def moved(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value | No
         case "to":
             kind = destination(ev, expr)
             if kind == "dtype":
-                return Tensor(
-                    receiver,
-                    "device" if isinstance(receiver, Tensor) and receiver.placement == "device" else "pageable",
-                    expr,
-                )
+                if isinstance(receiver, Batch | Tensor):
+                    return cast(ev, receiver, expr)
+                return Tensor(receiver, "unknown", expr)
             return Tensor(receiver, {"device": "device", "cpu": "cpu"}.get(kind, "unknown"), expr)
         case _:
             return None
@@ -154,6 +173,8 @@ def function(ev: Evaluator, name: str, expr: t.Call) -> Value | None:
     if name == "torch.device":
         return device(ev, expr)
     package, _, last = name.rpartition(".")
+    if package == "torch" and last in LEGACY:
+        return _from_operands(ev, expr, last)
     if package != "torch" or last not in FRESH_TENSORS:
         return None
     where = arguments.given(ev, expr, (), "device")
@@ -180,6 +201,12 @@ _OF_THE_HOST = frozenset(
 """Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
 
 
+LEGACY = frozenset(
+    f"{kind}Tensor"
+    for kind in ("", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "Bool")
+)
+"""Constructors of torch's first years: of sizes or of data, on the host."""
+
 FROM_DATA = frozenset({"tensor", "as_tensor"})
 """Functions that are given numbers, lists of such, or arrays: of these the result is made on the host."""
 
@@ -197,7 +224,7 @@ def is_data(ev: Evaluator, expr: t.Expr) -> bool:
 
 
 def _from_operands(ev: Evaluator, expr: t.Call, last: str) -> Value:
-    """New memory where the operands live."""
+    """New memory where the operands live, or for ``as_tensor`` and the old constructors an operand itself."""
     operands: list[Value] = []
     for arg in expr.args[:1]:
         value = ev.symbolic(arg)
@@ -206,10 +233,13 @@ def _from_operands(ev: Evaluator, expr: t.Call, last: str) -> Value:
         )
     tensors = [one for one in operands if isinstance(one, Batch | Tensor)]
     if not tensors:
-        plain = not operands or _plain(operands) or (last in FROM_DATA and is_data(ev, expr.args[0]))
-        return Tensor(UNKNOWN, "pageable" if plain else "unknown", expr)
+        plain = not operands or _plain(operands) or (last in FROM_DATA | LEGACY and is_data(ev, expr.args[0]))
+        plain = plain or (last in LEGACY and len(expr.args) > 1)
+        return Tensor(UNKNOWN, "pageable" if plain else "host" if last in LEGACY else "unknown", expr)
+    if (last == "as_tensor" or last in LEGACY) and len(tensors) == len(operands) == 1:
+        return renewed(tensors[0], expr)
     placements = {placement_of(one) for one in tensors}
-    if placements <= {"batch", "pinned", "pageable", "cpu"}:
+    if placements <= _ON_HOST:
         return Tensor(union(_source(one) for one in tensors), "pageable", expr)
     return Tensor(union(_source(one) for one in tensors), "device" if placements == {"device"} else "unknown", expr)
 
@@ -231,9 +261,14 @@ def device(ev: Evaluator, expr: t.Call) -> Value:
 
 
 def placed(ev: Evaluator, value: Value) -> str:
-    """Where a tensor lives: pinned, pageable, device, cpu or unknown."""
-    if isinstance(value, Batch):
-        if value.loader.prepared:
-            return "device"
-        return {"yes": "pinned", "no": "pageable", "unknown": "unknown"}[loaders.pins(ev, value.loader)]
-    return value.placement if isinstance(value, Tensor) else "unknown"
+    """Where a tensor lives: pinned, pageable, device, cpu, host or unknown."""
+    match value:
+        case Batch():
+            if value.loader.prepared:
+                return "device"
+            return {"yes": "pinned", "no": "pageable", "unknown": "unknown"}[loaders.pins(ev, value.loader)]
+        case Tensor(placement="host"):
+            found = {placed(ev, one) for one in alternatives(value.source)}
+            return found.pop() if found in ({"pageable"}, {"device"}) else "unknown" if "device" in found else "host"
+        case _:
+            return value.placement if isinstance(value, Tensor) else "unknown"

@@ -200,7 +200,8 @@ class Batch(Value):
 class Tensor(Value):
     """A tensor after an operation at ``node``.
 
-    ``placement`` is pinned, pageable, device, cpu (copied there from a device or already there) or unknown.
+    ``placement`` is pinned, pageable, device, cpu (copied there from a device or already there), host (``source``
+    itself, which is there, or new, pageable memory: ``x.float()`` is ``x`` where that is of float32) or unknown.
     ``source`` is what it was computed from: of a batch of a loader, still that batch.
     """
 

@@ -12,14 +12,15 @@ beside the host's work. Without `non_blocking=True` the host waits until the dev
 kernels of the step meanwhile, and the pinning was for nothing. Kernels queued later wait for the copy by
 themselves, so nothing else has to change.
 
-Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack`,
-`float()` or a mask returns (new, pageable memory), slices past the first dimension, which are copied through such, also
-where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
-copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a
-tensor of the device indexed by a list, a look at the result, `if torch.isnan(images).any()`), and loops that always end
-with the first batch. Right behind a pageable copy of another part of the batch it is **advice**, and so it is where the
-loader has no workers: then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters
-once that is mended.
+Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack` or
+a mask returns (new, pageable memory) and `float()` may, slices past the first dimension, which are copied through such,
+also where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
+copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)` or
+`torch.LongTensor(n, 2).fill_(0).cuda()`, a tensor of the device indexed by a list, a look at the result,
+`if torch.isnan(images).any()`), and loops that always end with the first batch. Right behind a pageable copy of another
+part of the batch it is **advice**, and so it is where the loader is known to have no workers (an option that is 0
+unless the user sets it is not that): then the batch is pinned on the thread that trains, of which DL210 tells, and the
+copy matters once that is mended.
 
 ## Example
 

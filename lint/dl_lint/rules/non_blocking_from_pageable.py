@@ -3,15 +3,16 @@
 ## What it does
 
 Finds `.to(device, non_blocking=True)` and `.cuda(non_blocking=True)` on a batch, or a part or view of one, whose
-loaders are all known not to pin, and on what `cat`, `stack`, `float()` and the like made of a batch on the host.
+loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the like made of a batch on the host.
 
 ## Why is this bad?
 
 Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
 
-Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`,
-loaders prepared by accelerate, and helpers that pinned and other batches go through.
+Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
+prepared by accelerate, helpers that pinned and other batches go through, and casts of a batch that may be pinned, as
+`images.float()` is the very same tensor where that is of float32 already.
 
 ## Example
 
@@ -47,7 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import edits
+from dl_lint.project import casts, edits
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -59,10 +60,10 @@ if TYPE_CHECKING:
     from dl_lint.project.transfers import Transfer
 
 COPYING = frozenset(
-    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "float", "double", "half", "bfloat16",
-     "clone", "flip", "roll", "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
+    {*casts.METHODS, "cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "clone", "flip", "roll",
+     "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
 )  # fmt: skip
-"""What returns new memory. ``long`` is not here: labels are int64 as a rule, and then it returns the same tensor."""
+"""What returns new memory; a cast does where what it casts is new, or of another dtype."""
 
 
 @rule("DL103", severity="slow")
@@ -71,24 +72,29 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not True:
             continue
         sources = alternatives(transfer.receiver)
-        unpinned = [one.loader for one in sources if isinstance(one, Batch) and _never_pins(project, one.loader)]
+        unpinned = [loader for one in sources if (loader := _unpinned(project, one)) is not None]
         computed = [one.node for one in sources if isinstance(one, Tensor) and _computed_on_host(project, one)]
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
-        unknown = len(unpinned) + len(computed) < len(sources)
-        if unknown and not (unpinned and _nobody_pins(project, transfer.call)):
+        if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
         yield _of_loader(project, transfer, unpinned[0]) if unpinned else _of_copy(project, transfer, computed[0])
 
 
-def _never_pins(project: Project, loader: Loader) -> bool:
-    return not loader.prepared and project.pins(loader) == "no"
+def _unpinned(project: Project, value: Value) -> Loader | None:
+    """The loader that never pins whose batch this is, or may be after a cast."""
+    loaders = project.batches_in(value) if _is_as_loaded(value) else ()
+    never = all(not loader.prepared and project.pins(loader) == "no" for loader in loaders)
+    return loaders[0] if loaders and never else None
+
+
+def _is_as_loaded(value: Value) -> bool:
+    return isinstance(value, Batch) or (isinstance(value, Tensor) and value.placement == "host")
 
 
 def _may_be_pinned(project: Project, value: Value) -> bool:
-    if isinstance(value, Batch):
-        return not _never_pins(project, value.loader)
-    return isinstance(value, Tensor) and value.placement == "pinned"
+    is_pinned = isinstance(value, Tensor) and value.placement == "pinned"
+    return is_pinned or (_is_as_loaded(value) and _unpinned(project, value) is None)
 
 
 def _nobody_pins(project: Project, near: t.Node) -> bool:
@@ -101,25 +107,22 @@ def _computed_on_host(project: Project, value: Tensor) -> bool:
     """Whether ``value`` was made anew, on the host, from a batch that was there."""
     func = value.node.func if isinstance(value.node, t.Call) else None
     name = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
-    return value.placement == "pageable" and name in COPYING and _on_host(project, value.source)
-
-
-def _on_host(project: Project, value: Value) -> bool:
-    found = project.batches_in(value)
-    return bool(found) and not any(loader.prepared for loader in found)
+    found = project.batches_in(value.source)
+    return value.placement == "pageable" and name in COPYING and bool(found) and not any(one.prepared for one in found)
 
 
 def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
     made = project.place(loader.call)
     unattended = project.workers(loader) == "none"
-    given = "workers and `pin_memory=True`" if unattended else "`pin_memory=True`"
+    cast = not any(isinstance(one, Batch) for one in alternatives(transfer.receiver))
+    given = ("workers and " if unattended else "") + "`pin_memory=True`" + (" and cast on the device" if cast else "")
     return Finding(
         project.place(transfer.call),
         f"{_named(transfer)} is in pageable memory, as its loader does not pin ({project.told(made)}): the host "
         "waits for this copy in spite of `non_blocking=True`",
         f"give the loader {given}, or leave `non_blocking` out",
         (Related(made, "this loader does not pin its batches"),),
-        None if unattended else _pinning(project, loader),
+        None if unattended or cast else _pinning(project, loader),
     )
 
 
@@ -135,8 +138,7 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node) -> Finding:
 
 
 def _named(transfer: Transfer) -> str:
-    name = dotted(transfer.receiver_expr)
-    return f"`{name}`" if name else "this"
+    return f"`{name}`" if (name := dotted(transfer.receiver_expr)) else "this"
 
 
 def _pinning(project: Project, loader: Loader) -> Fix | None:

@@ -4,6 +4,7 @@ import torch
 from accelerate import Accelerator
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torchvision import transforms
 from tqdm import tqdm
 
 from shapes import Frames, Graph, collate_graphs, scores_of
@@ -307,6 +308,97 @@ def before_a_tensor_made_on_the_device(model, dataset, domain, known):
         lengths = lengths.to(device)  # expect
         kept = torch.tensor([domain] * 4)
         model(images, noise, labels, like, masks, copied, lengths, kept)
+
+
+def before_a_tensor_made_on_the_spot(model, dataset, limit, names):
+    for images, labels, masks, lengths, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
+        count = images.size(0)
+        images = images.to(device)
+        lengths_of = torch.IntTensor([limit] * count).to(device)
+        blank = torch.LongTensor(count, limit + 1).fill_(0).to(device)
+        labels = labels.to(device)
+        ones = torch.ones(count, 1).view(-1).long().cuda()
+        masks = masks.to(device)
+        order = torch.arange(count)
+        order = order.to(device)
+        lengths = lengths.to(device)
+        named = torch.tensor(names).float().cuda()
+        texts = texts.to(device)
+        places = torch.FloatTensor(names).to(device)
+        model(images, lengths_of, blank, labels, ones, masks, order, lengths, named, texts, places)
+
+
+def before_a_tensor_that_may_be_as_it_was(model, dataset, kind):
+    for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        labels = labels.to(kind.dtype).to(device)
+        masks = masks.to(device)
+        lengths = torch.as_tensor(lengths).to(device)
+        model(images, labels, masks, lengths)
+
+
+def behind_a_tensor_that_may_be_as_it_was(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.permute(0, 3, 1, 2).contiguous().to(device)
+        labels = labels.to(device)  # expect advice
+        model(images, labels)
+
+
+def laid_out_on_the_host(model, dataset, count):
+    for images, labels, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.permute(0, 3, 1, 2).contiguous().to(device)
+        model(images, labels.expand(count, -1).to(device), masks.transpose(1, 2).flatten(1).cuda())
+        model(masks.select(1, 0).cuda(), masks.narrow(2, 0, 4).cuda(), labels.split(3, 1)[0].cuda())
+
+
+def laid_out_as_it_was(model, dataset):
+    for images, labels, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.permute(0, 3, 1, 2).to(device)  # expect
+        labels = labels.contiguous().flatten().to(device)  # expect
+        model(images, labels)
+        model(masks.select(0, 1).cuda(), masks.narrow(0, 0, 4).cuda(), masks.chunk(2)[0].cuda())  # expect
+
+
+def before_a_tensor_that_need_not_wait(model, dataset, limit, known):
+    for images, labels, masks, lengths, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        blank = torch.LongTensor(4, limit).fill_(0).to(device, non_blocking=True)
+        labels = labels.to(device)  # expect
+        kept = torch.FloatTensor([limit] * 4)
+        masks = masks.to(device)  # expect
+        scores = model(images, labels, masks, blank, kept)
+        places = torch.LongTensor([limit] * 4).to(device)
+        lengths = lengths.to(device)  # expect
+        moved = torch.as_tensor(known).to(device)
+        texts = texts.to(device)  # expect
+        names = [model(text) for text in known]
+        names = torch.FloatTensor(names).to(device)
+        model(scores, places, lengths, moved, texts, names)
+
+
+def before_noise_behind_a_transform(model, dataset, size):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.to(device), labels.to(device)
+        grey = transforms.Grayscale()(images)
+        noise = torch.zeros((size, 4)).to(device)
+        noise.normal_(mean=0, std=0.8)
+        model(images, labels, grey, noise)
+
+
+def before_noise_behind_a_transform_on_the_host(model, dataset, samples, size):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.to(device), labels.to(device)  # expect
+        grey = transforms.Grayscale()(samples)
+        noise = torch.zeros((size, 4)).to(device)
+        model(images, labels, grey, noise)
+
+
+def before_noise_behind_a_model(model, network, dataset, size):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.to(device), labels.to(device)  # expect
+        features = network(images)
+        noise = torch.zeros((size, 4)).to(device)
+        model(images, labels, features, noise)
 
 
 PLACES = [4, 2, 0]
@@ -706,6 +798,14 @@ def pinned_on_this_thread(model, train, test):
 
 def pinned_here_or_there(model, dataset, count):
     loader = DataLoader(dataset, num_workers=count, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))  # expect
+
+
+def without_workers_unless_asked_for(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=0)
+    loader = DataLoader(dataset, num_workers=parser.parse_args().workers, pin_memory=True)
     for images, _ in loader:
         model(images.to(device))  # expect
 

@@ -124,15 +124,72 @@ def joined_on_the_host(model, dataset):
         model(both.to(device, non_blocking=True))  # expect
 
 
-def cast_on_the_host(model, dataset):
+def stacked_on_the_host(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels in loader:
-        images = images.float().cuda(non_blocking=True)  # expect
         views = torch.stack([images, images])
-        model(views.to(device, non_blocking=True), labels.cuda(non_blocking=True))
+        model(views.to(device, non_blocking=True), labels.cuda(non_blocking=True))  # expect
+
+
+def cast_to_another_type_on_the_host(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels, masks in loader:
+        halved = images.float().half().cuda(non_blocking=True)  # expect
+        wide = images.to(torch.float32).view(-1, 3).double().cuda(non_blocking=True)  # expect
+        labels = torch.cat([labels, labels]).long().to(device, non_blocking=True)  # expect
+        model(halved, wide, labels, masks.clone().cuda(non_blocking=True))  # expect
+
+
+def cast_from_a_loader_that_does_not_pin(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4):
+        images = images.float()
+        images = images.cuda(non_blocking=True)  # expect
+        masks = masks.permute(0, 2, 1).contiguous().to(torch.uint8).cuda(non_blocking=True)  # expect
+        model(images, masks)
 
 
 # --- traps ----------------------------------------------------------------------------------
+
+
+def cast_to_what_it_may_be_already(model, dataset, dtype, like):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels, masks, depths in loader:
+        images = images.float().cuda(non_blocking=True)
+        labels = labels.long().to(device, non_blocking=True)
+        half = depths.half().view(-1).cuda(non_blocking=True)
+        depths = depths.to(dtype).cuda(non_blocking=True)
+        typed = masks.type(torch.LongTensor).cuda(non_blocking=True)
+        masks = masks.type_as(like).to(torch.float32).cuda(non_blocking=True)
+        model(images, labels, half, depths, typed, masks)
+
+
+def cast_twice_to_the_same(model, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels, masks in loader:
+        images = images.float().to(torch.float32).cuda(non_blocking=True)
+        labels = labels.type(torch.LongTensor).long().cuda(non_blocking=True)
+        masks = masks.to(dtype=torch.half).half().cuda(non_blocking=True)
+        model(images, labels, masks)
+
+
+def cast_where_the_user_chooses_to_pin(model, dataset, pin):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=pin):
+        model(images.float().cuda(non_blocking=True), labels.int().cuda(non_blocking=True))
+
+
+def laid_out_where_it_may_lie_so(model, dataset, count):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for images, labels in loader:
+        images = images.contiguous().cuda(non_blocking=True)
+        first, second = labels.chunk(2, dim=1)
+        model(images, first.cuda(non_blocking=True), second.expand(count, -1).cuda(non_blocking=True))
+
+
+def cast_on_the_device(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for images, labels in loader:
+        images = images.cuda().float()
+        model(images.half().to(device, non_blocking=True), labels)
 
 
 def pinned(model, dataset):
