@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import filling, heft, indexing, inherited
+from dl_lint.project import filling, heft, indexing, inherited, ranges
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
 
@@ -23,11 +23,18 @@ DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in."""
+    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in. ``ranges`` makes lists of ranges for
+    its samples."""
 
     attribute: str
     filled: list[t.Node]
     reads: list[Indexed]
+    ranges: t.Call | None = None
+
+    @property
+    def copied(self) -> str:
+        """What workers copy; of a list of frames, say, the few that a sample takes."""
+        return "all of them" if self.ranges is None else "what it reads of them"
 
 
 def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexed]]) -> list[Container]:
@@ -40,7 +47,9 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
     for attribute, indexed in of_originals.items():
         filled = filling.python_objects_in(project, cls, attribute, telling(project, indexed))
         if filled:
-            found.append(Container(attribute, _made_here(project, filled), indexed))
+            samples = heft.filling(project, cls, attribute, filled)
+            ranges_ = ranges.spelled_out(project, samples)
+            found.append(Container(attribute, _made_here(project, filled), indexed, ranges_))
     return _originals(project, cls, found)
 
 
@@ -65,6 +74,18 @@ def _attribute(project: Project, stmt: t.Node) -> str | None:
 def _made_here(project: Project, filled: list[t.Node]) -> list[t.Node]:
     """Of the places that fill an attribute, those that do not just name another that is filled elsewhere, if any."""
     return [one for one in filled if _attribute(project, one) is None] or filled
+
+
+def remedy(project: Project, one: Container) -> str:
+    """What to keep in place of a container."""
+    arrays = (
+        "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
+        "byte array with an array of offsets"
+    )
+    if one.ranges is None:
+        return arrays
+    at = project.told(project.place(one.ranges))
+    return f"keep `range(…)` itself, not a list of it ({at}): it is sliced and counted in the same way; {arrays}"
 
 
 def telling(project: Project, found: list[Indexed]) -> Indexed:

@@ -136,15 +136,12 @@ def _classes(project: Project) -> Iterator[Class]:
 def _finding(project: Project, one: Container, filled: list[t.Node], size: Size, minor: bool) -> Finding:
     """One finding for an attribute, at the first of the places that fill it on one way."""
     at = project.place(records.telling(project, one.reads).node)
+    others = [Related(project.place(other), "or filled here") for other in filled[1:]]
     return Finding(
         project.place(filled[0]),
         f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) "
-        f"reads it: every worker comes to own a copy of all of them, as each read writes to a reference count{size}",
-        "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
-        "byte array with an array of offsets",
-        (
-            Related(at, "read here for each sample"),
-            *(Related(project.place(other), "or filled here") for other in filled[1:]),
-        ),
+        f"reads it: every worker comes to own a copy of {one.copied}, as each read writes to a reference count{size}",
+        records.remedy(project, one),
+        (Related(at, "read here for each sample"), *others),
         advice=minor or not size.is_large,
     )
