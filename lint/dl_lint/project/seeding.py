@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, workers
+from dl_lint.project.frameworks import composes
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Class, Const, External, Option, Partial, Value, alternatives
+from dl_lint.project.values import Class, Const, External, Made, Option, Partial, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +42,11 @@ _TORCH_DRAWS = frozenset(
     {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli",
      "multinomial", "poisson"}
 )  # fmt: skip
+
+_RANDOM_TRANSFORMS = frozenset(
+    {"ColorJitter", "GaussianBlur", "ElasticTransform", "AutoAugment", "TrivialAugmentWide", "AugMix"}
+)
+"""Transforms of torchvision that draw, besides those that say so in their names."""
 
 Origin = Literal["constant", "id", "base", "state", "other"]
 """What a seed is worked out from: constants and options; the worker's id; torch's own seed of the worker, which differs
@@ -117,7 +123,27 @@ def draws(project: Project, functions: tuple[Scope, ...], seeder: str) -> t.Call
                 of, _, name = (_called(project, call) or "").rpartition(".")
                 if of == module and name not in _NO_DRAWS and (module != "torch" or name in _TORCH_DRAWS):
                     return call
+                if module == "torch" and (_is_params(of, name) or _is_random(project, project.value(call.func))):
+                    return call
     return None
+
+
+def _is_params(of: str, name: str) -> bool:
+    """``RandomCrop.get_params(…)``, which draws for one sample."""
+    return name == "get_params" and of.startswith("torchvision.transforms.")
+
+
+def _is_random(project: Project, value: Value, depth: int = reach.DEEPEST) -> bool:
+    """Whether a transform of torchvision, or one in it, draws from torch's global generator when it is called."""
+    for one in alternatives(value):
+        if isinstance(one, Made) and one.name.startswith("torchvision.transforms."):
+            last = one.name.rpartition(".")[2]
+            if last.startswith("Rand") or last in _RANDOM_TRANSFORMS:
+                return True
+            inner = reach.composed(project.evaluator, one) if depth and composes(one.name) else ()
+            if any(_is_random(project, part, depth - 1) for part in inner):
+                return True
+    return False
 
 
 def _called(project: Project, call: t.Call) -> str | None:

@@ -12,7 +12,8 @@ Finds code that runs in workers and seeds `random`, numpy or torch
 
 Workers start anew for every epoch, and the function with them: each epoch repeats the augmentations of the first. With
 the word of numpy's state so does every run and every rank, whatever the user's seed. torch seeds `random`, numpy and
-torch itself in each worker, differently by worker and epoch.
+torch itself in each worker, differently by worker and epoch. Of torch's generator draw the transforms of torchvision.
+Several seeds in one function are told once.
 
 Where all loaders whose workers run it are for evaluation this is **advice**: draws that are the same each time cost no
 augmentation there, and may be meant. So is the word of numpy's state where requirements or a README say that the
@@ -52,11 +53,11 @@ def make_loader(dataset):
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, seeding, workers
+from dl_lint.project import starting
 from dl_lint.project.purpose import purpose
-from dl_lint.project.values import Instance
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -64,41 +65,77 @@ if TYPE_CHECKING:
 
     from dl_lint.facts import tree as t
     from dl_lint.project import Project
+    from dl_lint.project.scopes import Scope
     from dl_lint.project.seeding import Seeding
     from dl_lint.project.values import Loader
 
 SEEDS_NUMPY = (1, 9)
 """The first torch that seeds numpy in each worker."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A seed that workers of ``loader`` get again in every epoch."""
+
+    seeded: Seeding
+    loader: Loader
+    message: str
+    advice: bool
+
+
 _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by worker and epoch, or leave it to torch"
 
 
 @rule("DL404", severity="bug")
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
-    found: dict[t.Call, Finding] = {}
-    for seeded, loader, drawing in (*_at_start(project), *_at_first_sample(project)):
-        known, target, older = found.get(seeded.call), project.target(seeded.call), False
+    found: dict[t.Call, _Fault] = {}
+    fixed: dict[Scope, t.Call] = {}
+    for seeded, loader, drawing in starting.seedings(project):
+        if seeded.seeder.startswith("torch.") and seeded.origins <= {"id", "constant", "state"}:
+            fixed.setdefault(project.function_of(seeded.call), seeded.call)
+        known = found.get(seeded.call)
         if (known is not None and not known.advice) or project.workers(loader) == "none":
             continue
-        if "state" in seeded.origins and "base" not in seeded.origins:
-            older = target.lacks(SEEDS_NUMPY)
-            if older and not target.told:
-                continue
-            since = f"torch 1.9 and newer; {target.told}" if older else "torch 1.9 and newer"
-            message = f"the first word of numpy's state is 2147483648 in every worker ({since}), so this seed is "
-            message += "the same in every epoch, on every rank and in every run"
-        elif drawing is not None and _repeats(project, seeded, loader):
-            place = project.place(drawing)
-            message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
-            message += f"random numbers of the first (drawn at {project.told(place)})"
-        else:
-            continue
-        evaluates = older or purpose(project, loader) == "evaluation"
-        if known is None or not evaluates:
-            related = Related(project.place(loader.call), "the workers of this loader run it")
-            place = project.place(seeded.call)
-            found[seeded.call] = Finding(place, message, _REMEDY, (related,), advice=evaluates)
-    yield from found.values()
+        fault = _fault(project, seeded, loader, drawing)
+        if fault is not None and (known is None or not fault.advice):
+            found[seeded.call] = fault
+    together: dict[tuple[object, ...], list[_Fault]] = {}
+    for one in sorted(found.values(), key=lambda one: project.place(one.seeded.call)):
+        function = project.function_of(one.seeded.call)
+        together.setdefault((function, one.seeded.origins, one.advice), []).append(one)
+    for first, *others in together.values():
+        related = [Related(project.place(first.loader.call), "the workers of this loader run it")]
+        related += (Related(project.place(one.seeded.call), "likewise seeded here") for one in others)
+        remedy = _REMEDY + _and_torch(project, [first, *others], fixed)
+        place = project.place(first.seeded.call)
+        yield Finding(place, first.message, remedy, tuple(related), advice=first.advice)
+
+
+def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | None) -> _Fault | None:
+    older = False
+    if "state" in seeded.origins and "base" not in seeded.origins:
+        target = project.target(seeded.call)
+        older = target.lacks(SEEDS_NUMPY)
+        if older and not target.told:
+            return None
+        since = f"torch 1.9 and newer; {target.told}" if older else "torch 1.9 and newer"
+        message = f"the first word of numpy's state is 2147483648 in every worker ({since}), so this seed is "
+        message += "the same in every epoch, on every rank and in every run"
+    elif drawing is not None and _repeats(project, seeded, loader):
+        message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
+        message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
+    else:
+        return None
+    return _Fault(seeded, loader, message, older or purpose(project, loader) == "evaluation")
+
+
+def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, t.Call]) -> str:
+    """What else is to go where torch was seeded so before: ``torch.initial_seed()`` is that number from then on."""
+    call = fixed.get(project.function_of(faults[0].seeded.call))
+    if call is None or not any(project.place(call) < project.place(one.seeded.call) for one in faults):
+        return ""
+    at = project.told(project.place(call))
+    return f"; take out `torch.manual_seed` ({at}) as well, as `torch.initial_seed()` is its number from then on"
 
 
 def _repeats(project: Project, seeded: Seeding, loader: Loader) -> bool:
@@ -106,32 +143,3 @@ def _repeats(project: Project, seeded: Seeding, loader: Loader) -> bool:
     if "id" not in seeded.origins or not seeded.origins <= {"id", "constant"}:
         return False
     return not project.argument(loader, "persistent_workers").given
-
-
-def _at_start(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
-    """What ``worker_init_fn`` seeds, and where the samples of that loader draw."""
-    for start in seeding.worker_starts(project):
-        for seeded in seeding.seedings(project, start.function, start):
-            yield seeded, start.loader, _drawing(project, start.loader, seeded.seeder)
-
-
-def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
-    """What datasets seed once in a worker, under a condition."""
-    for dataset in project.dataset_classes():
-        functions = project.fetching(dataset.cls)
-        for function in functions:
-            for seeded in seeding.seedings(project, function):
-                if any(project.tests_around(seeded.call)):
-                    drawing = seeding.draws(project, functions, seeded.seeder)
-                    for loader in workers.users(project, dataset.cls):
-                        yield seeded, loader, drawing
-
-
-def _drawing(project: Project, loader: Loader, seeder: str) -> t.Call | None:
-    """Where the samples of a loader draw from the generator that is seeded; None if they are not seen to."""
-    for one in alternatives(project.argument(loader, "dataset").value):
-        if isinstance(one, Instance):
-            found = seeding.draws(project, project.fetching(one.cls), seeder)
-            if found is not None:
-                return found
-    return None

@@ -2,9 +2,11 @@ import argparse
 import random
 from functools import partial
 
+import albumentations
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, get_worker_info
+from torchvision import transforms
 
 
 class Noisy(Dataset):
@@ -34,7 +36,7 @@ class Lazy(Dataset):
             info = get_worker_info()
             if info is not None:
                 torch.manual_seed(info.id)  # expect
-                np.random.seed(info.id)  # expect
+                np.random.seed(info.id)  # told with the seed above
                 self.seeded = True
         return np.random.rand() * torch.rand(1)
 
@@ -154,3 +156,96 @@ def train(model):
     train_loader = DataLoader(Noisy(), num_workers=4, worker_init_fn=for_both)
     for batch in train_loader:
         model(batch)
+
+
+# --- torchvision draws from torch's generator ------------------------------------------------------
+
+
+class Jittered(Dataset):
+    def __init__(self):
+        self.augment = transforms.Compose([transforms.ToTensor(), transforms.ColorJitter(0.4)])
+
+    def __getitem__(self, index):
+        return self.augment(index)
+
+
+class Placed(Dataset):
+    def __getitem__(self, index):
+        return transforms.RandomCrop.get_params(index, (8, 8))
+
+
+class Given(Dataset):
+    def __init__(self, transform):
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(index)
+
+
+class Resized(Dataset):
+    def __init__(self):
+        self.augment = transforms.Compose([transforms.Resize(8), transforms.ToTensor()])
+
+    def __getitem__(self, index):
+        return self.augment(index)
+
+
+class Flipped(Dataset):
+    """Draws from numpy's generator."""
+
+    def __init__(self):
+        self.augment = albumentations.HorizontalFlip()
+
+    def __getitem__(self, index):
+        return self.augment(image=index)
+
+
+def torch_by_id(worker_id):
+    torch.manual_seed(worker_id)  # expect
+
+
+def torch_by_id_for_params(worker_id):
+    torch.manual_seed(worker_id + 8)  # expect
+
+
+def torch_by_id_for_given(worker_id):
+    torch.manual_seed(worker_id)  # expect
+    random.seed(worker_id)
+
+
+def numpy_by_id_for_jittered(worker_id):
+    np.random.seed(worker_id)
+
+
+def torch_by_id_for_resized(worker_id):
+    torch.manual_seed(worker_id)
+
+
+def torch_by_id_for_flipped(worker_id):
+    torch.manual_seed(worker_id)
+
+
+def torch_by_id_of_persistent(worker_id):
+    torch.manual_seed(worker_id)
+
+
+def torch_by_torch(worker_id):
+    torch.manual_seed(torch.initial_seed() + worker_id)
+
+
+def one_of_two(worker_id):
+    torch.manual_seed(worker_id)
+    np.random.seed(worker_id)  # expect
+
+
+def vision_loaders():
+    flips = transforms.RandomHorizontalFlip()
+    yield DataLoader(Jittered(), num_workers=4, worker_init_fn=torch_by_id)
+    yield DataLoader(Placed(), num_workers=4, worker_init_fn=torch_by_id_for_params)
+    yield DataLoader(Given(flips), num_workers=4, worker_init_fn=torch_by_id_for_given)
+    yield DataLoader(Jittered(), num_workers=4, worker_init_fn=numpy_by_id_for_jittered)
+    yield DataLoader(Resized(), num_workers=4, worker_init_fn=torch_by_id_for_resized)
+    yield DataLoader(Flipped(), num_workers=4, worker_init_fn=torch_by_id_for_flipped)
+    yield DataLoader(Jittered(), num_workers=4, worker_init_fn=torch_by_id_of_persistent, persistent_workers=True)
+    yield DataLoader(Jittered(), num_workers=4, worker_init_fn=torch_by_torch)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=one_of_two)
