@@ -34,10 +34,12 @@ TEST = """\
 from build import build
 
 
-def test(model, dataset):
+def test(model, dataset, names):
     loader = build(dataset)
     for batch in loader:
         model(batch)
+    for name in names:
+        model.draw(name)
 """
 VALIDATE = """\
 def validate(model, dataset, epochs):
@@ -81,6 +83,73 @@ def test_several_callers_are_named(project: Project) -> None:
     project.write({"build.py": BUILD, "train.py": TRAIN + VALIDATE, "test.py": TEST})
     [one] = found(project)
     assert "pass True from train.py:5 and train.py:12 only" in one["remedy"]
+
+
+ONCE = """\
+from build import build
+
+
+def once(model, dataset):
+    loader = build(dataset)
+    for batch in loader:
+        model(batch)
+"""
+EXPORT = """\
+from build import build
+
+
+def export(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def main(model, dataset):
+    loader = build(dataset)
+    export(model, loader)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    "once",
+    [
+        ONCE,
+        EXPORT,
+        EXPORT.replace("    export(", "    total = export("),
+        ONCE.replace("in loader", "in enumerate(loader)"),
+        ONCE.replace("    loader = build", "    loader = None\n    loader = build"),
+    ],
+)
+def test_where_the_others_read_theirs_once_and_end_one_value_is_for_all(project: Project, once: str) -> None:
+    project.write({"build.py": BUILD, "train.py": TRAIN, "once.py": once})
+    [one] = found(project)
+    assert one["remedy"] == (
+        "pass `persistent_workers=True` (torch 1.7 or newer): "
+        "other callers of `build` read theirs once, and lose nothing by it"
+    )
+    assert (one["fix"], len(one["related"])) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    "once",
+    [
+        ONCE + "    for step in range(100):\n        model(step)\n",
+        ONCE + "    return loader\n",
+        ONCE + "    model.loader = loader\n",
+        ONCE.replace("    for", "    for _ in range(2):\n        build(dataset)\n    for"),
+        ONCE.replace("def once", "class Keeping:\n    pass\n\n\ndef once").replace("loader", "Keeping.loader"),
+        EXPORT + "    export(model, dataset)\n",
+        EXPORT.replace("    export(", "    return export("),
+        EXPORT.replace('print("done")', "return lambda: len(loader)"),
+        EXPORT.replace("export(model, loader)\n    print", "model.fit(loader)\n    print"),
+        EXPORT.replace("loader = build", "global loader\n    loader = build"),
+        ONCE + "\n\ndef unread(model, dataset):\n    loader = build(dataset)\n    return loader\n",
+    ],
+)
+def test_but_not_where_workers_would_stay_for_longer(project: Project, once: str) -> None:
+    project.write({"build.py": BUILD, "train.py": TRAIN, "once.py": once})
+    [one] = found(project)
+    assert "from train.py:5 only: it builds others too" in one["remedy"]
 
 
 @pytest.mark.parametrize(

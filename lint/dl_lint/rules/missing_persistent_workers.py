@@ -14,7 +14,8 @@ with: where the dataset is changed between epochs, also through the loader's ite
 is flagged there; nor where the collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it
 on. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after
 so many steps, which may be few epochs, or takes so many batches of an endless generator, the finding is advice. Where a
-function builds loaders for several callers, the finding names those whose loader is iterated again, and has no fix.
+function builds loaders for several callers, the finding names those whose loader is iterated again, and has no fix;
+where the others read theirs once, as the last thing that they do, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, the finding is advice and says by which file that was told: the nearest requirements or README that name a
@@ -121,8 +122,12 @@ def _remedy(project: Project, loader: Loader, target: Target, since: Version, on
     first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
     if not only:
         return f"pass `persistent_workers=True`{first}, so that the workers stay between epochs"
-    from_here = " and ".join(project.told(project.place(call)) for call in only)
     name = project.function_of(loader.call).name
+    if builders.serves_all(project, loader, only):
+        return (
+            f"pass `persistent_workers=True`{first}: other callers of `{name}` read theirs once, and lose nothing by it"
+        )
+    from_here = " and ".join(project.told(project.place(call)) for call in only)
     return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
 
 
