@@ -126,6 +126,8 @@ def _onwards(project: Project, cls: Class, node: t.Node) -> Iterator[t.Node]:
             yield from project.site(node).scope.loads.get(name, ())
         case t.Attribute(attr="copy"):
             yield project.parent(above) or above
+        case t.Conditional(test=test) if test is not node:
+            yield above
         case t.Call(func=func, args=args) if func is not node:
             if (dotted(func) or "").rpartition(".")[2] in _COPIES:
                 yield above

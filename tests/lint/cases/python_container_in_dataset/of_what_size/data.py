@@ -143,6 +143,18 @@ class Numbered(Dataset):
         return self.pairs[index], self.grid[index], self.rows[index], self.few[index], self.many[index]
 
 
+class InOneOfTwo(Dataset):
+    def __init__(self, path):
+        self.coco = json.load(open(path))  # expect
+        self.coco["images"] = sorted(self.coco["images"], key=len)
+        self.other = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        found = self.coco["annotations"][index] if "annotations" in self.coco else self.coco["images"][index]
+        name = "yes" if self.other["flags"][index] else "no"
+        return [segment["id"] for segment in found["segments"]], name
+
+
 # --- of unknown size ------------------------------------------------------------------------------
 
 
