@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import casts, tensors
 from dl_lint.project.blocking import MOVES, blocks
-from dl_lint.project.syntax import children, dotted
+from dl_lint.project.syntax import called, children, dotted
 from dl_lint.project.values import External, Made, alternatives
 from dl_lint.project.views import VIEWS
 
@@ -77,7 +77,7 @@ def follows_wait(project: Project, call: t.Call) -> bool:
 
 def _is_of_batch(project: Project, copy: t.Node) -> bool:
     moved = copy.func.value if isinstance(copy, t.Call) and isinstance(copy.func, t.Attribute) else None
-    if isinstance(moved, t.Call) and _called(moved) in tensors.FROM_DATA:
+    if isinstance(moved, t.Call) and called(moved) in tensors.FROM_DATA:
         return False  # of numbers, such as the length of the batch
     return bool(project.batches_in(project.value(moved)))
 
@@ -149,7 +149,7 @@ def _decides(project: Project, stmt: t.Stmt) -> bool:
     test = stmt.test if isinstance(stmt, t.If | t.While | t.Assert) else None
     while isinstance(test, t.UnaryOp | t.BoolOp):
         test = test.operand if isinstance(test, t.UnaryOp) else test.values[0]
-    return isinstance(test, t.Call) and _called(test) in _TRUTHS and _is_of_device(project, test)
+    return isinstance(test, t.Call) and called(test) in _TRUTHS and _is_of_device(project, test)
 
 
 def _is_of_device(project: Project, expr: t.Expr) -> bool:
@@ -196,7 +196,7 @@ def _costs_little(project: Project, node: t.Node, besides: frozenset[str]) -> bo
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, t.Call) and _called(one) not in allowed and not _transforms(project, one):
+        if isinstance(one, t.Call) and called(one) not in allowed and not _transforms(project, one):
             return False
         if isinstance(one, t.Assign):
             waiting += [*one.targets, one.value] if one.value is not None else []
@@ -214,8 +214,3 @@ def _transforms(project: Project, call: t.Call) -> bool:
         if not makes and not (call.args and project.placement(project.value(call.args[0])) == "device"):
             return False
     return True
-
-
-def _called(call: t.Call) -> str:
-    func = call.func
-    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""

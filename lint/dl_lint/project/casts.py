@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 METHODS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte"})
 """Methods that cast to the dtype of their name, where the tensor is."""
 
+NEW = METHODS | {
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "clone", "flip", "roll", "repeat",
+    "index_select", "masked_select", "gather", "repeat_interleave",
+}  # fmt: skip
+"""Functions and methods that return new memory; those that cast do where what they cast is of another dtype."""
+
 _SAME = {
     "float": "float32",
     "double": "float64",

@@ -134,3 +134,9 @@ def option_name(call: t.Call) -> str:
     flags = [str(arg.value) for arg in call.args if isinstance(arg, t.Constant) and arg.kind == "str"]
     long = [flag for flag in flags if flag.startswith("--")] or flags
     return long[0].lstrip("-").replace("-", "_") if long else ""
+
+
+def called(node: t.Node) -> str:
+    """The last part of the name of what a call calls, ``cat`` of ``torch.cat(…)``; empty for anything else."""
+    func = node.func if isinstance(node, t.Call) else None
+    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""

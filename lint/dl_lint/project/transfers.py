@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
 from dl_lint.project import arguments, tensors
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Absent, Const, Value, alternatives
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class Transfer:
     receiver: Value
     destination: Destination
     asynchronous: bool | None
+
+    @property
+    def told(self) -> str:
+        """What is copied, as messages name it."""
+        return f"`{name}`" if (name := dotted(self.receiver_expr)) else "this"
 
 
 def transfers(ev: Evaluator) -> Iterator[Transfer]:

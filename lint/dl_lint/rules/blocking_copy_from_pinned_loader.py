@@ -62,7 +62,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import beside, collated, edits, guarding, unpacking
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Loader, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -87,7 +86,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         write = f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
         yield Finding(
             project.place(transfer.call),
-            f"{_named(transfer)} comes from a loader that pins its batches ({project.told(pinning)}), but the "
+            f"{transfer.told} comes from a loader that pins its batches ({project.told(pinning)}), but the "
             "host waits here until the device holds it",
             f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),
@@ -128,10 +127,6 @@ def _pinning(project: Project, loader: Loader) -> t.Node:
         return keyword
     said = project.argument(loader, "pin_memory").node
     return said if isinstance(said, t.Keyword) and said.name is not None else loader.call
-
-
-def _named(transfer: Transfer) -> str:
-    return f"`{name}`" if (name := dotted(transfer.receiver_expr)) else "this"
 
 
 def _fix(project: Project, transfer: Transfer) -> Fix | None:

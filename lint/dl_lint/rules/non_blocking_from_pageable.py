@@ -11,8 +11,8 @@ Only page-locked memory can be copied while the host goes on. From pageable memo
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
 
 Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
-prepared by accelerate, helpers that pinned and other batches go through, and casts of a batch that may be pinned, as
-`images.float()` is the very same tensor where that is of float32 already.
+prepared by accelerate, helpers that pinned and other batches go through. `images.float()` of a pinned batch is advice:
+it is new memory, but for a batch of float32, which it leaves as it is.
 
 ## Example
 
@@ -49,7 +49,8 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import casts, edits
-from dl_lint.project.syntax import dotted
+from dl_lint.project.casts import NEW
+from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -59,12 +60,6 @@ if TYPE_CHECKING:
     from dl_lint.project import Project
     from dl_lint.project.transfers import Transfer
 
-COPYING = frozenset(
-    {*casts.METHODS, "cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "clone", "flip", "roll",
-     "repeat", "index_select", "masked_select", "gather", "repeat_interleave"}
-)  # fmt: skip
-"""What returns new memory; a cast does where what it casts is new, or of another dtype."""
-
 
 @rule("DL103", severity="slow")
 def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
@@ -73,7 +68,10 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             continue
         sources = alternatives(transfer.receiver)
         unpinned = [loader for one in sources if (loader := _unpinned(project, one)) is not None]
-        computed = [one.node for one in sources if isinstance(one, Tensor) and _computed_on_host(project, one)]
+        computed = [one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW)]
+        cast = [one.node for one in sources if isinstance(one, Tensor) and _cast_of_pinned(project, one)]
+        if cast and len(cast) == len(sources):
+            yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
         if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
@@ -103,12 +101,17 @@ def _nobody_pins(project: Project, near: t.Node) -> bool:
     return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in around)
 
 
-def _computed_on_host(project: Project, value: Tensor) -> bool:
-    """Whether ``value`` was made anew, on the host, from a batch that was there."""
-    func = value.node.func if isinstance(value.node, t.Call) else None
-    name = func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
-    found = project.batches_in(value.source)
-    return value.placement == "pageable" and name in COPYING and bool(found) and not any(one.prepared for one in found)
+def _made_of(project: Project, value: Tensor, placement: str, functions: frozenset[str]) -> tuple[Loader, ...]:
+    """The loaders of whose batches one of ``functions`` made a tensor on the host; none where one is prepared."""
+    if value.placement != placement or called(value.node) not in functions:
+        return ()
+    found = tuple(project.batches_in(value.source))
+    return () if any(one.prepared for one in found) else found
+
+
+def _cast_of_pinned(project: Project, value: Tensor) -> bool:
+    found = _made_of(project, value, "host", casts.METHODS)
+    return bool(found) and all(project.pins(one) == "yes" for one in found)
 
 
 def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
@@ -118,7 +121,7 @@ def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
     given = ("workers and " if unattended else "") + "`pin_memory=True`" + (" and cast on the device" if cast else "")
     return Finding(
         project.place(transfer.call),
-        f"{_named(transfer)} is in pageable memory, as its loader does not pin ({project.told(made)}): the host "
+        f"{transfer.told} is in pageable memory, as its loader does not pin ({project.told(made)}): the host "
         "waits for this copy in spite of `non_blocking=True`",
         f"give the loader {given}, or leave `non_blocking` out",
         (Related(made, "this loader does not pin its batches"),),
@@ -126,19 +129,16 @@ def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
     )
 
 
-def _of_copy(project: Project, transfer: Transfer, copy: t.Node) -> Finding:
+def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "") -> Finding:
     made = project.place(copy)
     return Finding(
         project.place(transfer.call),
-        f"{_named(transfer)} was computed on the host ({project.told(made)}), so it is in pageable memory "
-        "whether its loader pins or not: the host waits for this copy in spite of `non_blocking=True`",
+        f"{transfer.told} was computed on the host ({project.told(made)}), so it is in pageable memory "
+        f"whether its loader pins or not{unless}: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
+        advice=bool(unless),
     )
-
-
-def _named(transfer: Transfer) -> str:
-    return f"`{name}`" if (name := dotted(transfer.receiver_expr)) else "this"
 
 
 def _pinning(project: Project, loader: Loader) -> Fix | None:

@@ -154,9 +154,9 @@ def cast_from_a_loader_that_does_not_pin(model, dataset):
 def cast_to_what_it_may_be_already(model, dataset, dtype, like):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels, masks, depths in loader:
-        images = images.float().cuda(non_blocking=True)
-        labels = labels.long().to(device, non_blocking=True)
-        half = depths.half().view(-1).cuda(non_blocking=True)
+        images = images.float().cuda(non_blocking=True)  # expect advice
+        labels = labels.long().to(device, non_blocking=True)  # expect advice
+        half = depths.half().view(-1).cuda(non_blocking=True)  # expect advice
         depths = depths.to(dtype).cuda(non_blocking=True)
         typed = masks.type(torch.LongTensor).cuda(non_blocking=True)
         masks = masks.type_as(like).to(torch.float32).cuda(non_blocking=True)
@@ -167,8 +167,8 @@ def cast_twice_to_the_same(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels, masks in loader:
         images = images.float().to(torch.float32).cuda(non_blocking=True)
-        labels = labels.type(torch.LongTensor).long().cuda(non_blocking=True)
-        masks = masks.to(dtype=torch.half).half().cuda(non_blocking=True)
+        labels = labels.type(torch.LongTensor).long().cuda(non_blocking=True)  # expect advice
+        masks = masks.to(dtype=torch.half).half().cuda(non_blocking=True)  # expect advice
         model(images, labels, masks)
 
 
