@@ -114,7 +114,7 @@ def shared(project: Project, cls: Class) -> Iterator[Shared]:
     """The handles that objects of ``cls`` open in the main process and read in their workers."""
     making = workers.building(project, cls)
     building = (*making, *_measuring(project, cls))
-    loaders = workers.users(project, cls)
+    loaders = workers.users(project, cls) or workers.unclaimed(project, cls)
     pickled = project.hints.spawns or (bool(loaders) and all(scripts.spawns(project, loader) for loader in loaders))
     for read in project.reads(cls):
         if pickled and _is_pickled_by_hand(project, cls, read):
