@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import seeding, workers
+from dl_lint.project import context, reach, seeding, workers
 from dl_lint.project.values import Instance, alternatives
 
 if TYPE_CHECKING:
@@ -12,8 +12,15 @@ if TYPE_CHECKING:
 
     from dl_lint.facts import tree as t
     from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
     from dl_lint.project.seeding import Seeding
     from dl_lint.project.values import Loader
+
+DRAWING = ("albumentations", "audiomentations", "detectron2", "imgaug", "mmcv", "mmdet", "mmseg", "monai")
+"""Libraries whose transforms draw from the generators of numpy and Python."""
+
+_DRAWS = ("rand", "uniform", "normal", "choice", "shuffle", "permutation", "sample", "beta", "gauss")
+"""How the names of the functions that draw begin."""
 
 
 def seedings(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
@@ -49,3 +56,31 @@ def _drawing(project: Project, loader: Loader, seeder: str) -> t.Call | None:
             if found is not None:
                 return found
     return None
+
+
+def may_draw(project: Project, seeded: Seeding) -> bool:
+    """Whether anything in the sub-project of a seeding, other than what loads and loops in the main process, draws from
+    the generator that it seeds, or has a library do so. Of torch's generator draws torchvision, so that it always may.
+    """
+    near, module = seeded.call, seeded.seeder.rpartition(".")[0]
+    if module.startswith("torch") or any(project.mentions(near, name) for name in DRAWING):
+        return True
+    functions = (
+        scope
+        for file in project.files
+        for scope in file.scopes
+        if scope.kind in ("function", "lambda") and scope.calls and project.are_near(near, scope.calls[0])
+    )
+    drawing = tuple(one for one in functions if not _is_of_main_process(project, one))
+    if seeding.draws(project, drawing, seeded.seeder) is not None:
+        return True
+    named = ("np.random", module) if module == "numpy.random" else (module,)
+    return any(project.mentions_unlinted(near, f"{of}.{draw}") for of in named for draw in _DRAWS)
+
+
+def _is_of_main_process(project: Project, function: Scope) -> bool:
+    """Whether a function makes a loader or goes over one, as workers never do."""
+    inside = tuple(reach.with_inner(function))
+    return any(context.function_of(project.evaluator, one.call) in inside for one in project.loaders()) or any(
+        loop.function in inside for loop in project.loader_loops()
+    )

@@ -17,7 +17,8 @@ Several seeds in one function are told once.
 
 Where all loaders whose workers run it are for evaluation this is **advice**: draws that are the same each time cost no
 augmentation there, and may be meant. So is the word of numpy's state where requirements or a README say that the
-project is for a torch before 1.9; where `target-torch` says so, it is not reported.
+project is for a torch before 1.9; where `target-torch` says so, it is not reported. Nor are seeds of a generator from
+which nothing in the project draws but in its main process.
 
 ## Example
 
@@ -114,6 +115,8 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
 def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | None) -> _Fault | None:
     older = False
     if "state" in seeded.origins and "base" not in seeded.origins:
+        if drawing is None and not starting.may_draw(project, seeded):
+            return None
         target = project.target(seeded.call)
         older = target.lacks(SEEDS_NUMPY)
         if older and not target.told:
