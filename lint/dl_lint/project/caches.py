@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import reach, workers
+from dl_lint.project import handed, reach, workers
+from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import (
-    Bound,
     Class,
     Collection,
     Const,
     Derived,
     External,
-    Function,
     Instance,
     Made,
     Table,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Change, Scope
 
-GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
 SHRINKING = frozenset({"pop", "popitem", "popleft", "clear", "remove", "discard"})
 
 LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "yaml.safe_load", "yaml.load"})
@@ -49,12 +47,16 @@ _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it."""
+    """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
+
+    ``advice`` if it grows with options that are not the defaults only, or by a few numbers for each sample.
+    """
 
     node: t.Node
     what: str
     origin: t.Node | None = None
     memo: bool = False
+    advice: bool = False
 
 
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
@@ -66,8 +68,10 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
                     for change in changes:
                         if _grows(project, function, change, cls):
-                            yield Growth(change.node, f"`{name}`", _origin(project, owner, name))
-            yield from _handed(project, scope, function.params[0].name)
+                            off = handed.is_off(project, change.node)
+                            yield Growth(change.node, f"`{name}`", _origin(project, owner, name), advice=off)
+            for entry, fixed in handed.filled(project, scope, function.params[0].name):
+                yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
             yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
 
@@ -240,7 +244,7 @@ def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
 def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
     for node, target, added in _additions(scope):
-        entry = _entry(_aliased(function, target), function.params[0].name)
+        entry = handed.entry_of(_aliased(function, target), function.params[0].name)
         if (
             entry is None
             or project.in_handler(node)
@@ -251,7 +255,7 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
         name = dotted(entry.value) or ""
         stays = any(_holds_entries(one) for one in alternatives(project.value(entry.value)))
         if stays and not _emptied(project, name, function, cls):
-            yield Growth(node, f"`{name}`")
+            yield Growth(node, f"`{name}`", advice=handed.is_off(project, node))
 
 
 def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
@@ -318,61 +322,3 @@ def _is_unbounded(project: Project, decorator: t.Expr) -> bool:
 
 def _is_many(size: object) -> bool:
     return isinstance(size, int) and size > FEW
-
-
-# --- entries that others fill --------------------------------------------------------------
-
-
-def _handed(project: Project, scope: Scope, owner: str) -> Iterator[Growth]:
-    """``decode(…, meta=self.meta[index])``, where the function fills what it is handed."""
-    for call in scope.calls:
-        for argument in (*call.args, *call.keywords):
-            given = argument.value if isinstance(argument, t.Keyword) else argument
-            entry = _entry(given, owner)
-            if entry is None or _is_constant(project, entry.index):
-                continue
-            if any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value))) and any(
-                _fills(function, name, 2, project) for function, name in _bound_to(project, call, argument)
-            ):
-                yield Growth(entry, f"`{dotted(entry.value)}`")
-
-
-def _entry(given: t.Node, owner: str) -> t.Subscript | None:
-    """``self.a[b]``, also as the first branch of a conditional."""
-    while isinstance(given, t.Conditional):
-        given = given.body
-    if isinstance(given, t.Subscript):
-        name = dotted(given.value) or ""
-        if name.startswith(owner + ".") and name.count(".") == 1:
-            return given
-    return None
-
-
-def _bound_to(project: Project, call: t.Call, argument: t.Node) -> Iterator[tuple[Scope, str]]:
-    """The functions that a call enters, each with the name that it gives to ``argument``."""
-    for one in alternatives(project.value(call.func)):
-        function = one.function if isinstance(one, Bound) else one
-        if not isinstance(function, Function):
-            continue
-        if isinstance(argument, t.Keyword):
-            if argument.name is not None:
-                yield function.scope, argument.name
-        else:
-            at = call.args.index(argument) + (1 if isinstance(one, Bound) else 0)
-            if at < len(function.scope.params):
-                yield function.scope, function.scope.params[at].name
-
-
-def _fills(function: Scope, name: str, depth: int, project: Project) -> bool:
-    """Whether a function puts something into what it is given as ``name``."""
-    for scope in reach.with_inner(function):
-        if any(change.kind in GROWING or change.kind == "update" for change in scope.changes.get(name, ())):
-            return True
-        for call in scope.calls if depth else ():
-            for argument in (*call.args, *call.keywords):
-                given = argument.value if isinstance(argument, t.Keyword) else argument
-                if not isinstance(given, t.Name) or given.id != name:
-                    continue
-                if any(_fills(one, its, depth - 1, project) for one, its in _bound_to(project, call, argument)):
-                    return True
-    return False

@@ -453,3 +453,36 @@ class SeenBefore(Dataset):
         if index not in self.seen:
             self.seen.add(index)  # expect
         return np.load(self.paths[index])
+
+
+class KeptByOption(Dataset):
+    def __init__(self, paths, keep=False, store="disk"):
+        self.paths = paths
+        self.keep = keep
+        self.store = store
+        self.images = {}
+        self.sounds = {}
+        self.masks = {}
+
+    def __getitem__(self, index):
+        image = np.load(self.paths[index])
+        if self.keep:
+            self.images[index] = image  # expect advice
+        if self.store == "memory":
+            self.sounds[index] = image.mean()  # expect advice
+        if self.store == "disk":
+            self.masks[index] = image > 0  # expect
+        return image
+
+
+class KeptUnlessTold(Dataset):
+    def __init__(self, paths, keep=True):
+        self.paths = paths
+        self.keep = keep
+        self.images = {}
+
+    def __getitem__(self, index):
+        image = np.load(self.paths[index])
+        if self.keep and index not in self.images:
+            self.images[index] = image  # expect
+        return image

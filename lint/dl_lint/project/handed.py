@@ -1,0 +1,149 @@
+"""Entries of containers that are handed to functions which fill them, and what is filled by option only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import reach
+from dl_lint.project.syntax import dotted
+from dl_lint.project.truth import truth_of
+from dl_lint.project.values import Bound, Collection, Const, Function, Number, Option, Table, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Change, Scope
+    from dl_lint.project.values import Value
+
+GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
+
+_DEEPEST = 2
+"""Calls that what is handed over is followed into."""
+
+_NUMBERS = frozenset({"int", "float", "len", "bool", "round", "abs"})
+
+
+def filled(project: Project, scope: Scope, owner: str) -> Iterator[tuple[t.Subscript, bool]]:
+    """``decode(…, meta=self.meta[index])``, where the function fills what it is handed, and whether that is no more
+    than a few numbers under fixed keys, or done only where an option is not what it is by default."""
+    for call in scope.calls:
+        for argument in (*call.args, *call.keywords):
+            given = argument.value if isinstance(argument, t.Keyword) else argument
+            entry = entry_of(given, owner)
+            if entry is None or all(isinstance(one, Const) for one in alternatives(project.value(entry.index))):
+                continue
+            if any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value))):
+                found = [
+                    small
+                    for function, name in _bound_to(project, call, argument)
+                    for small in _fillings(project, function, name, call, _DEEPEST)
+                ]
+                if found:
+                    yield entry, all(found)
+
+
+def entry_of(given: t.Node, owner: str) -> t.Subscript | None:
+    """``self.a[b]``, also as the first branch of a conditional."""
+    while isinstance(given, t.Conditional):
+        given = given.body
+    if isinstance(given, t.Subscript):
+        name = dotted(given.value) or ""
+        if name.startswith(owner + ".") and name.count(".") == 1:
+            return given
+    return None
+
+
+def _bound_to(project: Project, call: t.Call, argument: t.Node) -> Iterator[tuple[Scope, str]]:
+    """The functions that a call enters, each with the name that it gives to ``argument``."""
+    for one in alternatives(project.value(call.func)):
+        function = one.function if isinstance(one, Bound) else one
+        if not isinstance(function, Function):
+            continue
+        if isinstance(argument, t.Keyword):
+            if argument.name is not None:
+                yield function.scope, argument.name
+        else:
+            at = call.args.index(argument) + (1 if isinstance(one, Bound) else 0)
+            if at < len(function.scope.params):
+                yield function.scope, function.scope.params[at].name
+
+
+def _fillings(project: Project, function: Scope, name: str, entered: t.Call, depth: int) -> Iterator[bool]:
+    """What a function that ``entered`` calls puts into what it is given as ``name``: whether each is a mere number, or
+    put there by option only."""
+    for scope in reach.with_inner(function):
+        for change in scope.changes.get(name, ()):
+            if change.kind in GROWING or change.kind == "update":
+                yield _is_number(project, change) or _is_refused(project, change.node, function, entered)
+        for call in scope.calls if depth else ():
+            for argument in (*call.args, *call.keywords):
+                given = argument.value if isinstance(argument, t.Keyword) else argument
+                if isinstance(given, t.Name) and given.id == name:
+                    refused = _is_refused(project, call, function, entered)
+                    for one, its in _bound_to(project, call, argument):
+                        yield from (refused or small for small in _fillings(project, one, its, call, depth - 1))
+
+
+def _is_number(project: Project, change: Change) -> bool:
+    """Whether a number, or what an object says of itself, is stored under a fixed key."""
+    if change.kind != "item" or not isinstance(change.key, t.Constant):
+        return False
+    match change.value:
+        case t.Constant() | t.Compare() | t.Attribute():
+            return True
+        case t.Call(func=t.Name(id=name)):
+            return name in _NUMBERS
+        case t.Expr() as value:
+            return all(isinstance(one, Const | Number) for one in alternatives(project.value(value)) or (None,))
+        case _:
+            return False
+
+
+# --- options ---------------------------------------------------------------------------------
+
+
+def is_off(project: Project, node: t.Node) -> bool:
+    """Whether something is done only where an option is not what it is by default."""
+    return any(_is_refuted(project, test, outcome) for test, outcome in project.tests_around(node))
+
+
+def _is_refuted(project: Project, test: t.Expr, outcome: bool) -> bool:
+    match test:
+        case t.UnaryOp(op="not", operand=inner):
+            return _is_refuted(project, inner, not outcome)
+        case t.BoolOp(op="and", values=parts) if outcome:
+            return any(_is_refuted(project, one, outcome) for one in parts)
+        case t.Compare(left=left, ops=("==",), comparators=(t.Constant(value=wanted),)) if outcome:
+            return _is_another(project, left, wanted)
+        case t.Name() | t.Attribute():
+            found = alternatives(project.value(test))
+            defaults = [truth_of(one.default) for one in found if isinstance(one, Option)]
+            return len(defaults) == len(found) > 0 and all(one is (not outcome) for one in defaults)
+        case _:
+            return False
+
+
+def _is_another(project: Project, expr: t.Expr, wanted: object) -> bool:
+    """Whether an option is by default, and wherever the code sets it, something else than ``wanted``."""
+    found = alternatives(project.value(expr))
+    if isinstance(expr, t.Attribute) and not any(isinstance(one, Option | Const) for one in found):
+        stores = [one for one in project.attribute_stores(expr.attr) if not one.path and not one.op]
+        found = tuple(one for store in stores for one in alternatives(project.value(store.value)))
+    defaults: list[Value] = [one.default if isinstance(one, Option) else one for one in found]
+    return bool(defaults) and all(isinstance(one, Const) and one.value != wanted for one in defaults)
+
+
+def _is_refused(project: Project, node: t.Node, function: Scope, entered: t.Call) -> bool:
+    """Whether ``function`` does something only where it is passed another literal than what ``entered`` passes."""
+    names = [param.name for param in function.params][1 if function.is_method else 0 :]
+    for test, outcome in project.tests_around(node):
+        match test:
+            case t.Compare(left=t.Name(id=name), ops=("==",), comparators=(t.Constant(value=wanted),)) if outcome:
+                given = project.passed(entered, name, *names)
+                if given.given and isinstance(given.expr, t.Expr) and _is_another(project, given.expr, wanted):
+                    return True
+            case _:
+                continue
+    return is_off(project, node)

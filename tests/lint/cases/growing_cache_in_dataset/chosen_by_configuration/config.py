@@ -1,0 +1,7 @@
+class Node:
+    pass
+
+
+C = Node()
+C.BACKEND = "plain"
+C.READER = "fast"
