@@ -84,3 +84,10 @@ def _is_of_main_process(project: Project, function: Scope) -> bool:
     return any(context.function_of(project.evaluator, one.call) in inside for one in project.loaders()) or any(
         loop.function in inside for loop in project.loader_loops()
     )
+
+
+def repeats(project: Project, seeded: Seeding, loader: Loader) -> bool:
+    """Whether a seed is fixed but for the worker's id, in workers that do not outlive an epoch."""
+    if "id" not in seeded.origins or not seeded.origins <= {"id", "constant"}:
+        return False
+    return not project.argument(loader, "persistent_workers").given

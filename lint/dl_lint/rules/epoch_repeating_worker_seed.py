@@ -27,6 +27,10 @@ import numpy as np
 from torch.utils.data import DataLoader
 
 
+def shift(sound):
+    return np.roll(sound, np.random.randint(len(sound)))
+
+
 def seed_worker(worker_id):
     np.random.seed(np.random.get_state()[1][0] + worker_id)
 
@@ -41,6 +45,10 @@ def make_loader(dataset):
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
+
+
+def shift(sound):
+    return np.roll(sound, np.random.randint(len(sound)))
 
 
 def seed_worker(worker_id):
@@ -124,7 +132,7 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | 
         since = f"torch 1.9 and newer; {target.told}" if older else "torch 1.9 and newer"
         message = f"the first word of numpy's state is 2147483648 in every worker ({since}), so this seed is "
         message += "the same in every epoch, on every rank and in every run"
-    elif drawing is not None and _repeats(project, seeded, loader):
+    elif drawing is not None and starting.repeats(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
         message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
     else:
@@ -139,10 +147,3 @@ def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, t.Call
         return ""
     at = project.told(project.place(call))
     return f"; take out `torch.manual_seed` ({at}) as well, as `torch.initial_seed()` is its number from then on"
-
-
-def _repeats(project: Project, seeded: Seeding, loader: Loader) -> bool:
-    """Whether a seed is fixed but for the worker's id, in workers that do not outlive an epoch."""
-    if "id" not in seeded.origins or not seeded.origins <= {"id", "constant"}:
-        return False
-    return not project.argument(loader, "persistent_workers").given
