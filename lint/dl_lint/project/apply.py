@@ -138,6 +138,8 @@ def _from_table(base: Table, key: Value) -> Value:
     if isinstance(key, Const):
         value = base.get(key.value)
         return UNKNOWN if isinstance(value, Absent) else without_absent(value)
+    if isinstance(key, OneOf) and all(isinstance(one, Const) for one in key.members):
+        return union(_from_table(base, one) for one in key.members)
     values = [without_absent(value) for _, value in base.items]
     return union(values) if values and base.closed else union((*values, UNKNOWN))
 

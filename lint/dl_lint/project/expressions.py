@@ -109,8 +109,26 @@ def _merge(items: dict[Literal, Value], other: Value) -> bool:
 
 def _comprehension(ev: Evaluator, expr: t.Comprehension) -> Value:
     if expr.kind == "dict":
-        return Collection("dict", None, ev.symbolic(expr.element), expr)
+        element, keys = ev.symbolic(expr.element), _spelled_out_keys(ev, expr)
+        if keys:
+            return Table(tuple((key, element) for key in keys), True, expr)
+        return Collection("dict", None, element, expr)
     return Collection(expr.kind, None, ev.symbolic(expr.element), expr)
+
+
+def _spelled_out_keys(ev: Evaluator, expr: t.Comprehension) -> dict[Literal, None]:
+    """The keys of ``{phase: … for phase in ["train", "val"]}``, if all are known."""
+    match expr:
+        case t.Comprehension(generators=(t.Generator(target=t.Name(id=name), iter=over, ifs=()),), key=t.Name(id=key)):
+            found = ev.symbolic(over) if name == key else None
+            items = (found.items or ()) if isinstance(found, Collection) else ()
+            return {one.value: None for one in items if isinstance(one, Const)} if _are_constant(items) else {}
+        case _:
+            return {}
+
+
+def _are_constant(items: tuple[Value, ...]) -> bool:
+    return len(items) <= 4 * MOST_ITEMS and all(isinstance(one, Const) for one in items)
 
 
 def _conditional(ev: Evaluator, expr: t.Conditional) -> Value:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import calls, context
+from dl_lint.project import calls, context, rounds
 from dl_lint.project.syntax import advanced, begun, children
 from dl_lint.project.values import (
     NONE,
@@ -137,7 +137,7 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     building = set(context.repeating(ev, loader.call))
     for frame in loader.frames:
         building.update(context.repeating(ev, frame.call))
-    repeating = [node for node in around if node not in building and node not in choosing]
+    repeating = [node for node in around if not (node in building or node in choosing or rounds.at_most_once(ev, node))]
     if _draws_from_iterator(ev, loop):
         if loop.node not in building and _starts_over(ev, loop, loader):
             return loop.node
@@ -151,7 +151,7 @@ def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
     """Whether a loop takes the next batch of an iterator made before, which goes on where it was."""
     found = alternatives(ev.value(loop.source))
     return isinstance(ev.parents.get(loop.source), t.Call | t.Attribute) and all(
-        isinstance(one, Wrapped) and one.kind == "iter" for one in found
+        isinstance(one, Wrapped) and one.kind in ("iter", "enumerate") for one in found
     )
 
 
@@ -161,7 +161,7 @@ def _starts_again(ev: Evaluator, loop: LoaderLoop, node: LoopNode, loader: Loade
     return any(
         ev.sites[call].scope.function is not outer or node in context.loops_around(ev, call)
         for scope in dict.fromkeys((outer, loop.function))
-        for call in _begins(ev, scope, loader)
+        for call in begins(ev, scope, loader)
     )
 
 
@@ -170,16 +170,23 @@ def _starts_over(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> bool:
     return any(
         loop.node in context.loops_around(ev, call)
         and (context.in_handler(ev, call) or any(context.tests_around(ev, call)))
-        for call in _begins(ev, loop.function, loader)
+        for call in begins(ev, loop.function, loader)
     )
 
 
-def _begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[t.Call]:
-    """The calls in a function that make an iterator of ``loader``."""
+def begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[t.Call]:
+    """The calls in a function that make an iterator of ``loader`` to take batches from."""
     for call in scope.calls:
-        iterable = begun(call)
+        iterable = begun(call) or _enumerated(ev, call)
         if iterable is not None and _holds(ev, iterable, loader):
             yield call
+
+
+def _enumerated(ev: Evaluator, call: t.Call) -> t.Expr | None:
+    """What ``batches = enumerate(x)`` goes over, which is an iterator itself."""
+    if not isinstance(call.func, t.Name) or call.func.id != "enumerate" or not call.args:
+        return None
+    return call.args[0] if isinstance(ev.parents.get(call), t.Assign) else None
 
 
 def drained_again(ev: Evaluator) -> Iterator[tuple[Loader, LoopNode]]:

@@ -161,7 +161,9 @@ def _speaks_of_epochs(project: Project, expr: t.Expr, depth: int) -> bool:
     if _is_of_epochs(expr):
         return True
     return depth > 0 and any(
-        _speaks_of_epochs(project, value, depth - 1) for name in names_in(expr) for value in _given(project, expr, name)
+        _speaks_of_epochs(project, value, depth - 1)
+        for name in names_in(expr)
+        for value in assigned(project, expr, name)
     )
 
 
@@ -175,7 +177,7 @@ def _is_of_epochs(expr: t.Expr) -> bool:
     return any({"epoch", "epochs"} & set(words(name)) for name in names_in(expr))
 
 
-def _given(project: Project, near: t.Expr, name: str) -> Iterator[t.Expr]:
+def assigned(project: Project, near: t.Expr, name: str) -> Iterator[t.Expr]:
     """What a name or an attribute is assigned in the same function or class."""
     scope = project.site(near).scope.function
     bound = [*scope.bindings.get(name, ())]

@@ -237,7 +237,7 @@ def while_steps_are_left(model, dataset, options):
 class Iterations:
     def __init__(self, dataset, options):
         self.loader = DataLoader(dataset, num_workers=3)  # expect advice
-        self.other = DataLoader(dataset, num_workers=3)  # expect
+        self.other = DataLoader(dataset, num_workers=3)  # expect advice
         self.num_iters = options.iters
         self.total = options.epochs * 1000
 
@@ -325,7 +325,7 @@ def until_it_is_good(model, dataset):
 
 
 def beside_the_other_loader(model, dataset, extra):
-    loader = DataLoader(extra, num_workers=3)  # expect
+    loader = DataLoader(extra, num_workers=3)  # expect advice
     batches = iter(loader)
     for batch in DataLoader(dataset, num_workers=3):
         try:
@@ -611,7 +611,7 @@ def one_iterator_goes_on(model, dataset, epochs):
 
 
 def iterator_renewed(model, dataset, epochs):
-    loader = DataLoader(dataset, num_workers=4)  # expect
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
     iterator = iter(loader)
     for epoch in range(epochs):
         for step in range(100):
@@ -938,3 +938,120 @@ def another_wrapper_changes(model, dataset, epochs):
             model(batch)
         for batch in second:
             model(batch)
+
+
+def renewed_for_each_length(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    batches = iter(loader)
+    for epoch in range(epochs):
+        for step in range(len(loader)):
+            try:
+                batch = next(batches)
+            except StopIteration:
+                batches = iter(loader)
+                batch = next(batches)
+            model(batch, step)
+
+
+def renewed_within_the_length_of_another(model, dataset, other, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    main = DataLoader(other, num_workers=4, persistent_workers=True)
+    batches = iter(loader)
+    for epoch in range(epochs):
+        for step in range(len(main)):
+            try:
+                batch = next(batches)
+            except StopIteration:
+                batches = iter(loader)
+                batch = next(batches)
+            model(batch, step)
+
+
+def epochs_counted_where_it_ends(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    batches, epoch = iter(loader), 0
+    while epoch < epochs:
+        try:
+            model(next(batches))
+        except StopIteration:
+            batches = iter(loader)
+            epoch += 1
+
+
+def enumerated_and_renewed_at_the_end(model, dataset, other, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    pairs = enumerate(loader)
+    for epoch in range(epochs):
+        for batch in DataLoader(other):
+            try:
+                _, extra = pairs.__next__()
+            except StopIteration:
+                pairs = enumerate(loader)
+                _, extra = pairs.__next__()
+            model(batch, extra)
+
+
+def enumerated_and_goes_on(model, dataset, epochs):
+    pairs = enumerate(DataLoader(dataset, num_workers=4))
+    for epoch in range(epochs):
+        for step in range(100):
+            model(next(pairs))
+
+
+def one_epoch_only(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    num_epochs = 1
+    for epoch in tqdm(range(num_epochs)):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def one_epoch_written_out(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for epoch in range(3, 4):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def one_epoch_unless_asked_for_more(model, dataset, long):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    num_epochs = 1
+    if long:
+        num_epochs = 10
+    for epoch in range(num_epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def one_epoch_by_default(model, dataset, num_epochs=1):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(num_epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def one_phase(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    for phase in ["train"]:
+        for batch in loader:
+            model(batch, phase)
+
+
+def one_phase_in_epochs(model, dataset, epochs):
+    loaders = {phase: DataLoader(dataset, num_workers=4) for phase in ["train", "val"]}  # expect
+    for epoch in range(epochs):
+        for phase in ["train"]:
+            for batch in loaders[phase]:
+                model(batch, epoch)
+
+
+def a_phase_that_never_comes(model, dataset, others, extra, epochs):
+    loaders = {phase: DataLoader(dataset, num_workers=4) for phase in ["train", "val"]}  # expect
+    loaders["test"] = DataLoader(others, num_workers=4)
+    loaders["more"] = DataLoader(extra, num_workers=4)  # expect
+    for epoch in range(epochs):
+        for phase in ["train", "val", "more"]:
+            for batch in loaders[phase]:
+                model(batch, epoch)
+    for batch in loaders["test"]:
+        model(batch)

@@ -1,0 +1,95 @@
+"""Whether a loader is known to come to its end again and again, or only to begin anew if it ever does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import steps
+from dl_lint.project.loops import begins
+from dl_lint.project.repetition import names_in, words
+from dl_lint.project.syntax import children, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader
+
+
+def is_uncertain(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
+    """Whether ``again`` may end before it has gone over ``loader`` twice: it counts steps, or ``loop`` takes single
+    batches of an iterator that is made anew only where it ended."""
+    if steps.are_counted(project, loader, again, loop):
+        return True
+    return loop is not None and _is_renewed_at_its_end(project, loader, again, loop)
+
+
+def _is_renewed_at_its_end(project: Project, loader: Loader, again: t.Node, loop: LoopNode) -> bool:
+    if not isinstance(again, t.For | t.While | t.Generator) or not _is_drawn_from(project, loader, loop):
+        return False
+    outer = project.function_of(again)
+    anew = [
+        _handler(project, call)
+        for scope in dict.fromkeys((outer, project.function_of(loop)))
+        for call in begins(project.evaluator, scope, loader)
+        if scope is not outer or again in project.loops_around(call)
+    ]
+    if not anew or any(one is None or _counts_epochs(one) for one in anew):
+        return False
+    return not any(
+        _is_of_length(project, limit, loader, steps.DEEPEST)
+        for node in (loop, *project.repeating(loop))
+        for limit in _limits(node)
+    )
+
+
+def _is_drawn_from(project: Project, loader: Loader, loop: LoopNode) -> bool:
+    """Whether ``loop`` takes what ``next`` gives of a loader, and does not go over it itself."""
+    sources = [one.source for one in project.loader_loops() if one.node is loop and loader in one.loaders]
+    return bool(sources) and all(isinstance(project.parent(one), t.Call | t.Attribute) for one in sources)
+
+
+def _handler(project: Project, call: t.Call) -> t.Handler | None:
+    return next((above for above in project.ancestors(call) if isinstance(above, t.Handler)), None)
+
+
+def _counts_epochs(handler: t.Handler) -> bool:
+    """Whether the end of the loader is the end of an epoch, or of the loop."""
+    waiting: list[t.Node] = list(handler.body)
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case t.Jump(kind="break"):
+                return True
+            case t.AugAssign(target=target) | t.Assign(targets=(target, *_)):
+                if any({"epoch", "epochs"} & set(words(name)) for name in names_in(target)):
+                    return True
+            case t.If():
+                waiting += (*node.body, *node.orelse)
+            case _:
+                continue
+    return False
+
+
+def _limits(loop: LoopNode) -> Iterator[t.Expr]:
+    """What may say how many passes a loop has."""
+    yield loop.test if isinstance(loop, t.While) else loop.iter
+
+
+def _is_of_length(project: Project, expr: t.Expr, loader: Loader, depth: int) -> bool:
+    """Whether a number is made from the length of a loader, or from one of something that is no loader."""
+    waiting: list[t.Node] = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, t.Call) and dotted(node.func) == "len" and node.args:
+            measured = {one.call for one in project.iterated_loaders(node.args[0])[0]}
+            if not measured or loader.call in measured:
+                return True
+        waiting.extend(children(node))
+    return depth > 0 and any(
+        _is_of_length(project, value, loader, depth - 1)
+        for name in names_in(expr)
+        for value in steps.assigned(project, expr, name)
+    )

@@ -1,0 +1,41 @@
+"""How often a loop goes round, where that is written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Const
+
+if TYPE_CHECKING:
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.evaluate import Evaluator
+
+RANGES = frozenset({"range", "trange", "tqdm.trange"})
+
+
+def at_most_once(ev: Evaluator, loop: LoopNode) -> bool:
+    """Whether a loop has one pass at most: ``for phase in ["train"]``, ``range(epochs)`` where epochs is always 1."""
+    if isinstance(loop, t.While):
+        return False
+    over = loop.iter
+    while isinstance(over, t.Call) and dotted(over.func) not in RANGES and over.args:
+        over = over.args[0]  # a progress bar around it
+    if isinstance(over, t.Sequence):
+        return len(over.items) == 1 and not isinstance(over.items[0], t.Starred)
+    if not isinstance(over, t.Call) or dotted(over.func) not in RANGES:
+        return False
+    ends = [_number(ev, one) for one in over.args]
+    match ends:
+        case [int(stop)]:
+            return stop <= 1
+        case [int(start), int(stop)]:
+            return stop - start <= 1
+        case _:
+            return False
+
+
+def _number(ev: Evaluator, expr: t.Expr) -> int | None:
+    value = ev.value(expr)
+    return value.value if isinstance(value, Const) and type(value.value) is int else None
