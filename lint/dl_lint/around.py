@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING
 from dl_lint.cache import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 # A README or a lock file beyond this says what we look for in its first part, or not at all.
 MOST_BYTES = 1_000_000
 
 FILES = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "pipfile"})
-BEGINNINGS = ("readme", "environment", "conda", "env.", "env_", "env-")
+INSTALLING = ("install", "getting_started", "getting-started", "get_started", "get-started")
+"""Beginnings of the names of pages that say how to set a project up."""
+
+BEGINNINGS = ("readme", "environment", "conda", "env.", "env_", "env-", *INSTALLING)
 ENDINGS = (".txt", ".md", ".rst", ".yml", ".yaml")
+
+MANUALS = ("docs", "doc", "readme")
+"""Folders of pages, of which any may say it."""
+
+PAGES = (".md", ".rst")
+OF_THE_PAST = ("change", "history", "release", "news", "whats")
+"""Beginnings of the names of pages about versions that were."""
+
+DEEPEST = 3
+"""Folders of pages in one another."""
 
 
 class Around:
@@ -41,6 +54,17 @@ class Around:
             self._seen[_slashed(folder)] = digest(*self._names[folder])
         return self._names[folder]
 
+    def pages(self, folder: str) -> tuple[str, ...]:
+        """The paths of the pages of the manual in a folder."""
+        return tuple(os.path.join(folder, page) for name in MANUALS for page in self._in_manual(folder, name, DEEPEST))
+
+    def _in_manual(self, folder: str, below: str, depth: int) -> Iterator[str]:
+        for name in self.names(os.path.join(folder, below)) if depth else ():
+            if name.endswith("/"):
+                yield from self._in_manual(folder, os.path.join(below, name[:-1]), depth - 1)
+            elif is_page(name):
+                yield os.path.join(below, name)
+
     def text(self, path: str) -> str:
         data = _content(path)
         self._seen[path] = "" if data is None else digest(data)
@@ -57,10 +81,24 @@ def _slashed(folder: str) -> str:
 
 
 def _names(folder: str) -> tuple[str, ...]:
+    """Those of a manual with its pages, and with its folders, each with its slash."""
     try:
-        return tuple(sorted(name for name in os.listdir(folder) if may_tell(name)))
+        if not in_manual(folder):
+            return tuple(sorted(name for name in os.listdir(folder) if may_tell(name)))
+        with os.scandir(folder) as entries:
+            found = [f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in entries]
+        return tuple(sorted(name for name in found if name.endswith("/") or may_tell(name) or is_page(name)))
     except OSError:
         return ()
+
+
+def in_manual(folder: str) -> bool:
+    """Whether a folder is one of pages, or no deeper in one than they are read."""
+    return not {part.lower() for part in folder.rstrip("/").split("/")[-DEEPEST:]}.isdisjoint(MANUALS)
+
+
+def is_page(name: str) -> bool:
+    return name.lower().endswith(PAGES) and not name.lower().startswith(OF_THE_PAST)
 
 
 def may_tell(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from watchfiles import DefaultFilter, watch
 
-from dl_lint.around import may_tell
+from dl_lint.around import in_manual, is_page, may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,8 @@ class _OfARun(DefaultFilter):
     ignore_dirs = (*DefaultFilter.ignore_dirs, ".dl_lint_cache", ".ipynb_checkpoints", "venv")
 
     def __call__(self, change: Change, path: str) -> bool:
-        tells = path.endswith(ENDS) or may_tell(os.path.basename(path))
+        folder, name = os.path.split(path)
+        tells = path.endswith(ENDS) or may_tell(name) or (is_page(name) and in_manual(folder))
         return tells and super().__call__(change, path)
 
 

@@ -185,6 +185,14 @@ OLD = [
     ("pyproject.toml", '[project]\ndependencies = ["torch~=1.4.0"]\n', "pyproject.toml:2 says `torch~=1.4.0`"),
     ("README.md", "# Faces\n\nPytorch 1.2.0\n", "README.md:3 says `PyTorch 1.2.0`"),
     ("readme.rst", "conda install pytorch==1.4\n", "readme.rst:1 says `PyTorch 1.4`"),
+    ("INSTALL.md", "- Linux\n- PyTorch 1.4\n", "INSTALL.md:2 says `PyTorch 1.4`"),
+    ("docs/get_started.md", "- PyTorch 1.3\n", "docs/get_started.md:1 says `PyTorch 1.3`"),
+    (
+        "docs/source/notes/build.rst",
+        "Install PyTorch 1.4.0 first.\n",
+        "docs/source/notes/build.rst:1 says `PyTorch 1.4.0`",
+    ),
+    ("readme/data.md", "# Data\n\npip install torch==1.4\n", "readme/data.md:3 says `PyTorch 1.4`"),
 ]
 
 
@@ -206,12 +214,13 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
 @pytest.mark.parametrize(
     "files",
     [
-        {"requirements.txt": "torch>=1.3\n"},
+        {"requirements.txt": "torch>=1.8\n"},
+        {"requirements.txt": "torch\n"},
         {"requirements.txt": "torch==1.4; sys_platform == 'darwin'\ntorch\n"},
         {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
         {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
         {"requirements.txt": "torchvision==0.5\n"},
-        {"README.md": "PyTorch 1.0+ is needed\n"},
+        {"README.md": "PyTorch 1.8+ is needed\n"},
         {"README.md": "tested with PyTorch 1.4 and PyTorch 2.1\n"},
         {"README.md": "Pytorch 1.4\n", "src/README.md": "Pytorch 2.0\n"},
         {"requirements.txt": "torch==1.4\n", "src/requirements.txt": "torch\n"},
@@ -219,8 +228,12 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
         {"src/data/requirements.txt": "torch==1.4\n"},
         {"../requirements.txt": "torch==1.4\n"},
         {"requirements.in": "torch==1.4\n"},
-        {"requirements.txt": "torch==1.4\n", "amp.py": "from torch.cuda.amp import autocast\n"},
-        {"requirements.txt": "torch==1.4\n", "amp.py": "from torch.cuda import amp\n"},
+        {"README.md": "PyTorch 1.4\n", "docs/install.md": "Install PyTorch 2.1\n"},
+        {"docs/data.md": "Trained with PyTorch 1.4\n"},
+        {"docs/changelog.md": "install PyTorch 1.4\n"},
+        {"docs/a/b/c/install.md": "install PyTorch 1.4\n"},
+        {"other/docs/install.md": "Install PyTorch 1.4\n"},
+        {"requirements.txt": "torch>=1.4\n", "amp.py": "from torch import autocast\n"},
         {"requirements.txt": "torch==1.4\n", "src/amp.py": "import torch\n\nstep = torch.compile(print)\n"},
         {"README.md": "Pytorch 1.4\n", "eval.py": "import torch\n\n@torch.inference_mode()\ndef run():\n    pass\n"},
         {"README.md": "Pytorch 1.4\n", "more.py": TRAIN.replace("=4", "=4, persistent_workers=True")},
@@ -238,6 +251,10 @@ def test_it_stands_where_the_torch_may_be_new_enough(project: Project, files: di
         "try:\n    from torch.cuda.amp import autocast\nexcept ImportError:\n    autocast = None\n",
         "import torch\n\nif hasattr(torch, 'compile'):\n    print(torch.compile)\n",
         "import torch\n\nstep = torch.compile(print) if torch.__version__ >= '2' else print\n",
+        "def run(fp16):\n    if fp16:\n        from torch.amp import autocast\n",
+        "import torch\n\n\ndef run(model, fast):\n    return torch.compile(model) if fast else model\n",
+        "def run(x, plain):\n    if plain:\n        return x\n    else:\n        import torch.func\n",
+        "from torch.cuda.amp import autocast\n",  # which came before persistent workers did
         "import torch\n\nprint(torch.cuda.amplitude, torch.export_all)\n",
         "from mine.torch.cuda.amp import autocast\n",
         "import torch\n\n# torch.compile(model)\n",
@@ -248,6 +265,44 @@ def test_it_stands_where_the_torch_may_be_new_enough(project: Project, files: di
 def test_code_for_either_torch_does_not_make_a_pin_stale(project: Project, code: str) -> None:
     project.write({"src/train.py": TRAIN, "requirements.txt": "torch==1.4\n", "more.py": code})
     assert [one[0] for one in found(project, "--pedantic")] == ["advice"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\n\nif __name__ == '__main__':\n    torch.compile(print)\n",
+        "import torch\n\nif torch.cuda.is_available():\n    torch.set_float32_matmul_precision('high')\n",
+        "from torch.cuda.amp import autocast\nfrom torch.func import vmap\n",
+        "import torch\n\n\ndef run(fp16):\n    with torch.autocast('cuda', enabled=fp16):\n        pass\n",
+    ],
+)
+def test_code_that_every_run_has_makes_an_older_pin_stale(project: Project, code: str) -> None:
+    project.write({"src/train.py": TRAIN, "requirements.txt": "torch==1.4\n", "more.py": code})
+    assert found(project) == [("slow", "", UNKNOWN.replace(" (torch 1.7 or newer)", ""), "fix")]
+
+
+LEAST = [
+    (TRAIN, "torch>=1.3", "in the oldest of which there are none"),
+    (TRAIN, "torch>=1.6,<2", "in the oldest of which there are none"),
+    (PINNED, "torch>=1.3", "in the oldest of which there are none"),
+    (PINNED, "torch>=1.7", "in the oldest of which persistent workers fail with pinned batches"),
+]
+
+
+@pytest.mark.parametrize(("code", "least", "short"), LEAST)
+def test_for_an_older_torch_too_it_is_advice(project: Project, code: str, least: str, short: str) -> None:
+    project.write({"train.py": code, "requirements.txt": f"{least}\n"})
+    assert found(project) == []
+    [one] = found(project, "--pedantic")
+    assert one[:2] == ("advice", f"; requirements.txt:1 says `{least}`, {short}")
+
+
+def test_persistent_workers_elsewhere_tell_that_they_work(project: Project) -> None:
+    elsewhere = "from torch.utils.data import DataLoader\n\nloader = DataLoader([], persistent_workers=True)\n"
+    project.write({"train.py": PINNED, "README.md": "PyTorch 1.4\n", "more.py": elsewhere})
+    assert found(project) == []
+    project.write({"more.py": elsewhere.replace("[],", "[], pin_memory=True,")})
+    assert [one[0] for one in found(project)] == ["slow"]
 
 
 def test_code_beside_the_folder_of_a_pin_says_nothing_of_it(project: Project) -> None:
@@ -323,13 +378,16 @@ def test_a_change_in_what_is_said_of_torch_renews_a_warm_answer(project: Project
         ({"requirements.txt": "torch==1.4.0\n"}, []),
         ({"requirements.txt": "torch==2.4\n"}, ["slow"]),
         ({"src/README.md": "PyTorch 1.4\n"}, []),
-        ({"src/README.md": "PyTorch 1.4+\n"}, ["slow"]),
+        ({"src/README.md": "PyTorch 1.9+\n"}, ["slow"]),
         ({"src/setup.cfg": "install_requires =\n  torch==1.4\n"}, []),
+        ({"src/setup.cfg": "[metadata]\n", "src/README.md": "None.\n", "src/docs/start.md": "install torch 1.4\n"}, []),
+        ({"src/docs/start.md": "install torch 2.4\n"}, ["slow"]),
+        ({"src/docs/more/install.md": "torch 1.4\n", "src/docs/start.md": "None.\n"}, []),
     ):
         project.write(files)
         for _ in range(2):
             assert [one[0] for one in found(project)] == severities
-    (project.root / "src" / "setup.cfg").unlink()
+    (project.root / "src" / "docs" / "more" / "install.md").unlink()
     assert [one[0] for one in found(project)] == ["slow"]
 
 

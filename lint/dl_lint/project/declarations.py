@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dl_lint.around import INSTALLING
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -19,6 +21,9 @@ LONGEST_LINE = 10_000
 
 NEAR = 60
 """Characters before a version that may say that it is the oldest."""
+
+PROSE = ("readme", *INSTALLING)
+"""Beginnings of the names of files in prose."""
 
 LATEST_MAJOR = 9
 """Above are the months of container images: ``pytorch:20.12``."""
@@ -34,6 +39,8 @@ class Said:
     line: int
     path: str = ""
     """Of the file, which those who read its text do not know."""
+    stated: Version | None = None
+    """The oldest in this very statement, where ``oldest`` is what several allow between them."""
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
@@ -49,7 +56,7 @@ _BEFORE = re.compile(r"^\s*(?:-\s+|install_requires\s*=\s*)?[\"']?(?:[\w./-]+::)
 def reader(name: str) -> Callable[[str], Iterator[Said]]:
     """What reads a file of that name."""
     name = name.lower()
-    if name.startswith("readme"):
+    if name.startswith(PROSE):
         return readme
     return {"setup.py": setup_py, "pyproject.toml": toml, "pipfile": toml}.get(name, lines)
 
@@ -182,6 +189,7 @@ _OPEN_BEFORE = re.compile(r"(?:least|minimum|min\.?|since|than|above)\W*(?:\w+\W
 _OF_THE_PAST = re.compile(
     r"\b(?:branch|before|older|earlier|prior|below|no longer|legacy|previous(?:ly)?)\b", re.IGNORECASE
 )
+_INSTALL = re.compile(r"\binstall", re.IGNORECASE)
 
 
 def readme(text: str) -> Iterator[Said]:
@@ -190,6 +198,12 @@ def readme(text: str) -> Iterator[Said]:
         if len(line) < LONGEST_LINE and "torch" in line.lower() and not _OF_THE_PAST.search(line):
             for found in _MENTION.finditer(line):
                 yield from _mentioned(found, line[max(0, found.start() - NEAR) : found.start()], number)
+
+
+def page(text: str) -> Iterator[Said]:
+    """Of another page of the manual, only what it says of installing."""
+    lines_of = text.splitlines()
+    yield from (said for said in readme(text) if _INSTALL.search(lines_of[said.line - 1]))
 
 
 def _mentioned(found: re.Match[str], before: str, line: int) -> Iterator[Said]:

@@ -1,4 +1,4 @@
-"""Which torch code needs at least: by the names that it uses, but for those behind a test of what there is."""
+"""Which torch code needs at least: by the names that it uses in every run, not for an option, nor if there are any."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ FIRST = {
 }
 """The torch that first had a name."""
 
-FIRST_PERSISTENT = (1, 7)
+PERSISTENT = (1, 7)
 """The torch that first had DataLoader(persistent_workers=…)."""
+
+PERSISTENT_WITH_PINNING = (1, 8)
+"""The torch in which that works where batches are pinned."""
 
 LAST = max(FIRST.values())
 
@@ -42,38 +45,40 @@ ASKING = frozenset({"hasattr", "getattr", "version", "__version__", "find_spec",
 """Names in the tests of code that also runs with an older torch."""
 
 
-def newer(project: Project, folder: str, than: Version) -> bool:
-    """Whether code below a folder uses what no torch up to ``than`` has."""
-    names = {name for name, first in FIRST.items() if first > than}
+def needed(project: Project, folder: str, least: Version) -> Version:
+    """The oldest torch that has all that code below a folder uses; ``least`` where that is enough."""
     files = project.evaluator.files
     linted = {files.keys[file] for file in project.files}
     top = folder.rstrip("/") + "/"
-    for path in sorted(linted.union(files.around.code)) if than < LAST else ():
+    for path in sorted(linted.union(files.around.code)):
         data = files.around.code.get(path)
-        if path.startswith(top) and (data is None or _may_use(data, names, than)):
+        if least < LAST and path.startswith(top) and (data is None or _may_use(data, least)):
             facts = files.read(os.path.relpath(path, files.root) if path.startswith(files.root) else path)
-            if facts is not None and _uses(facts.body, names, than):
-                return True
-    return False
+            if facts is not None:
+                least = _used(facts.body, least)
+    return least
 
 
-def _may_use(data: bytes, names: set[str], than: Version) -> bool:
+def _may_use(data: bytes, least: Version) -> bool:
+    """Whether code may use what torch ``least`` has not."""
     if b"torch" not in data:
         return False
-    if than < FIRST_PERSISTENT and b"persistent_workers" in data:
+    if least < PERSISTENT_WITH_PINNING and b"persistent_workers" in data:
         return True
-    return any(all(part.encode() in data for part in name.split(".")[1:]) for name in names)
+    return any(
+        first > least and all(part.encode() in data for part in name.split(".")[1:]) for name, first in FIRST.items()
+    )
 
 
-def _uses(body: tuple[t.Stmt, ...], names: set[str], than: Version) -> bool:
+def _used(body: tuple[t.Stmt, ...], least: Version) -> Version:
     sites: Sites = {}
     parents: Parents = {}
     index_file("", body, False, sites, parents)
-    return any(
-        (not names.isdisjoint(_named(node)) or (than < FIRST_PERSISTENT and _is_persistent(node, parents)))
-        and not _is_guarded(node, parents)
-        for node in (*sites, *parents)
-    )
+    for node in (*sites, *parents):
+        first = max((_first_persistent(node, parents), *(FIRST.get(name, least) for name in _named(node))))
+        if first > least and not _is_optional(node, parents):
+            least = first
+    return least
 
 
 def _named(node: t.Node) -> Iterator[str]:
@@ -92,23 +97,38 @@ def _named(node: t.Node) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def _is_persistent(node: t.Node, parents: Parents) -> bool:
+def _first_persistent(node: t.Node, parents: Parents) -> Version:
+    """The torch that ``DataLoader(persistent_workers=…)`` needs; (0, 0) for anything else."""
     call = parents.get(node)
     if not isinstance(node, t.Keyword) or node.name != "persistent_workers" or not isinstance(call, t.Call):
-        return False
-    return (dotted(call.func) or "").endswith("DataLoader")
+        return 0, 0
+    if not (dotted(call.func) or "").endswith("DataLoader"):
+        return 0, 0
+    pins = any(keyword.name == "pin_memory" for keyword in call.keywords)
+    return PERSISTENT_WITH_PINNING if pins else PERSISTENT
 
 
-def _is_guarded(node: t.Node, parents: Parents) -> bool:
-    """Whether code is for the case that there is what it uses: tried, or under a test of that."""
-    above: t.Node | None = node
+def _is_optional(node: t.Node, parents: Parents) -> bool:
+    """Whether some runs leave code out: it is tried, or under a test other than of a GPU or of being the script."""
+    child, above = node, parents.get(node)
     while above is not None:
         if isinstance(above, t.Try) and above.handlers:
             return True
-        if isinstance(above, t.If | t.Conditional) and _asks(above.test):
-            return True
-        above = parents.get(above)
+        if isinstance(above, t.If | t.Conditional):
+            chosen = child is not above.test and not _is_usual(above.test)
+            if chosen or _asks(above.test):
+                return True
+        child, above = above, parents.get(above)
     return False
+
+
+def _is_usual(test: t.Expr) -> bool:
+    """``__name__ == "__main__"``, ``torch.cuda.is_available()``: a test that holds in the runs that count."""
+    match test:
+        case t.Compare(left=t.Name(id="__name__")) | t.Call(func=t.Attribute(attr="is_available")):
+            return True
+        case _:
+            return False
 
 
 def _asks(test: t.Expr) -> bool:

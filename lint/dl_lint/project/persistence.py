@@ -34,10 +34,18 @@ def first_torch(project: Project, loader: Loader) -> Version:
     return FIRST if project.pins(loader) == "no" else FIRST_WITH_PINNING
 
 
-def lack(target: Target) -> str:
-    """What an older torch is short of."""
-    has = target.newest is not None and target.newest >= FIRST
-    return "where persistent workers fail with pinned batches" if has else "which has no persistent workers"
+def is_lacking(target: Target, since: Version) -> bool:
+    """Whether a project is for a torch without them, only or too."""
+    return target.lacks(since) or target.begins_before(since)
+
+
+def lack(target: Target, since: Version) -> str:
+    """What an older torch that a project is for is short of."""
+    if target.lacks(since):
+        has = target.newest is not None and target.newest >= FIRST
+        return "where persistent workers fail with pinned batches" if has else "which has no persistent workers"
+    has = target.stated is not None and target.stated >= FIRST
+    return f"in the oldest of which {'persistent workers fail with pinned batches' if has else 'there are none'}"
 
 
 def _left_to_callers(project: Project, loader: Loader) -> bool:

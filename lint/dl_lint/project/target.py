@@ -1,7 +1,7 @@
 """Which torch a project is for, where its configuration does not say: what the nearest folder that speaks of it says.
 
-The requirements of a folder come before its README. What the code uses overrules them: a pin below the torch that first
-had it is stale, and says nothing.
+The requirements of a folder come before its README and its pages about installing. What the code uses in every run
+overrules them: a pin below the torch that first had it stands for that torch.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dl_lint.around import may_tell
 from dl_lint.project import declarations, needs
 
 if TYPE_CHECKING:
@@ -23,15 +24,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration."""
+    it is written, empty for the configuration, and ``stated`` is the oldest that is written there."""
 
     oldest: Version | None = None
     newest: Version | None = None
     told: str = ""
+    stated: Version | None = None
 
     def lacks(self, since: Version) -> bool:
         """Whether the project is for a torch older than ``since`` only."""
         return self.newest is not None and self.newest < since
+
+    def begins_before(self, since: Version) -> bool:
+        """Whether the project promises to run with a torch older than ``since``, too."""
+        return self.stated is not None and self.stated < since
 
     def is_known_to_have(self, since: Version) -> bool:
         return self.oldest is not None and self.oldest >= since
@@ -44,7 +50,7 @@ def target(project: Project, near: t.Node) -> Target:
     """The torch that the code of ``near`` is for."""
     given = project.hints.target_torch
     if given is not None:
-        return Target(given, given)
+        return Target(given, given, stated=given)
     files = project.evaluator.files
     folder = os.path.dirname(files.keys[project.site(near).scope.file])
     return project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
@@ -58,10 +64,15 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
         if folder == files.root or not folder.startswith(files.root.rstrip("/") + "/"):
             return UNKNOWN
         folder = os.path.dirname(folder)
-    if found.newest is not None and needs.newer(project, folder, found.newest):
-        return UNKNOWN
     told = f"{files.around.shown(found.path)}:{found.line} says `{found.text}`"
-    return Target(found.oldest, found.newest, told)
+    stated = found.stated or found.newest
+    if stated is None:
+        return Target(found.oldest, found.newest, told)
+    needed = needs.needed(project, folder, stated)
+    if needed == stated:
+        return Target(found.oldest, found.newest, told, found.stated)
+    newest = None if found.newest is None else max(found.newest, needed)
+    return Target(needed, newest, told, None if found.stated is None else needed)
 
 
 def _known(project: Project, around: Around, folder: str) -> Said | None:
@@ -69,7 +80,7 @@ def _known(project: Project, around: Around, folder: str) -> Said | None:
 
 
 def _declared(around: Around, folder: str) -> Said | None:
-    """What a folder says: its requirements, its README where those leave open what is too new; None for nothing."""
+    """What a folder says: its requirements, its prose where those leave open what is too new; None for nothing."""
     required: list[Said] = []
     mentioned: list[Said] = []
     for name in around.names(folder):
@@ -77,6 +88,9 @@ def _declared(around: Around, folder: str) -> Said | None:
         read = declarations.reader(name)
         found = [replace(one, path=path) for one in read(around.text(path))]
         (mentioned if read is declarations.readme else required).extend(found)
+    for path in around.pages(folder):
+        read = declarations.readme if may_tell(os.path.basename(path)) else declarations.page
+        mentioned += [replace(one, path=path) for one in read(around.text(path))]
     wanted, named = _together(required), _together(mentioned)
     if wanted is None or wanted.newest is not None or named is None or named.newest is None:
         return wanted or named
@@ -90,4 +104,4 @@ def _together(several: list[Said]) -> Said | None:
         return None
     last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0)))
     oldest = [one.oldest for one in several if one.oldest is not None]
-    return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None)
+    return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None, stated=last.oldest)

@@ -7,20 +7,20 @@ stand in another function or file, or belong to a Lightning Trainer.
 
 ## Why is this bad?
 
-At the end of an epoch the workers exit; at the start of the next they are started again, import what they need and
-fill their queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the
-default on Linux from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they were started
-with: where the dataset is changed between epochs, also through the loader's iterator, they would not see it, so nothing
-is flagged there; nor where the collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it
-on. Nor is a loader that only every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after
-so many steps, which may be few epochs, or takes so many batches of an endless generator, the finding is advice. Where a
-function builds loaders for several callers, the finding names those whose loader is iterated again, and has no fix;
-where the others read theirs once, as the last thing that they do, it proposes one value for all.
+At the end of an epoch the workers exit; for the next they are started again, import what they need and fill their
+queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the default on Linux
+from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they have: where it is changed
+between epochs, also through the loader's iterator, they would not see it, so nothing is flagged there; nor where the
+collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it on. Nor is a loader that only
+every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after so many steps, which may be
+few epochs, takes so many batches of an endless generator, or renews an iterator only where it ended, the finding is
+advice. Where a function builds loaders for several callers, the finding names those whose loader is iterated again, and
+has no fix; where the others read theirs once, as the last thing that they do, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
-older torch, the finding is advice and says by which file that was told: the nearest requirements or README that name a
-version, unless the code uses what only a newer torch has. `target-torch` in `[tool.dl-lint]` overrules them, and what
-is too old for it is not reported at all.
+older torch, if only too, the finding is advice and says by which file that was told: the nearest requirements, README
+or page about installing that names a version, unless the code uses what only a newer torch has. `target-torch` in
+`[tool.dl-lint]` overrules them, and what is too old for it is not reported at all.
 
 ## Example
 
@@ -59,7 +59,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import builders, cadence, hooks, persistence, renewal, steps
+from dl_lint.project import builders, cadence, exhaustion, hooks, persistence, renewal
 from dl_lint.project.syntax import dotted
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     repeated = [
-        (loader, again, steps.are_counted(project, loader, again, loop))
+        (loader, again, exhaustion.is_uncertain(project, loader, again, loop))
         for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
         if persistence.starts_workers_again(project, loader)
         and not renewal.changes(project, loader, again, loop)
@@ -89,7 +89,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         seen.add(loader.call)
         only = builders.only_from(project, [one for one, _, _ in repeated if one.call is loader.call])
         target, since = project.target(loader.call), persistence.first_torch(project, loader)
-        lacking = target.lacks(since)
+        lacking = persistence.is_lacking(target, since)
         if lacking and not target.told:
             continue
         place = project.place(again)
@@ -101,7 +101,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
             project.place(loader.call),
             f"{by} iterates this loader again and again, and its workers are started anew for every pass"
             + (" (steps are counted: how many passes they make is not known)" if few else "")
-            + (f"; {target.told}, {persistence.lack(target)}" if lacking else ""),
+            + (f"; {target.told}, {persistence.lack(target, since)}" if lacking else ""),
             _remedy(project, loader, target, since, only),
             (Related(place, "iterated again by this"), *asked),
             None if lacking or only else _fix(project, loader),
