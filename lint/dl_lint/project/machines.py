@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import scripts, unused
+from dl_lint.project import platforms, scripts, unused
 from dl_lint.project.frameworks import LINUX_ONLY, OUTGROWN
 from dl_lint.project.values import Const, External, Instance, Module, Wrapped, alternatives
 
@@ -22,17 +22,21 @@ HOMES = ("/home/", "/mnt/", "/root/", "/data/", "/opt/")
 
 
 def always_fork(project: Project, node: t.Node) -> bool:
-    """Whether every script that comes to ``node`` can run on Linux only, and only with a Python that forks there.
+    """Whether every script that comes to ``node`` is for Linux only, and only for a Python that forks there.
 
-    That is one older than 3.14, and so one that has packages or methods which newer ones have not.
+    That is one older than 3.14: by what the project says, or by packages or methods which newer ones have not.
     """
+    if not is_outgrown(project, node):
+        return False
     needed = _needed_by_scripts(project, node)
-    return all(any(_is_for_linux(project, one) for one in files) for files in needed) and is_outgrown(project, node)
+    by_code = all(any(_is_for_linux(project, one) for one in files) for files in needed)
+    return by_code or platforms.is_for_linux(project, node)
 
 
 def is_outgrown(project: Project, node: t.Node) -> bool:
-    """Whether every script that comes to ``node`` needs a Python older than 3.14."""
-    return all(any(_is_outgrown(project, one) for one in files) for files in _needed_by_scripts(project, node))
+    """Whether every script that comes to ``node`` is for a Python older than 3.14."""
+    by_code = all(any(_is_outgrown(project, one) for one in files) for files in _needed_by_scripts(project, node))
+    return by_code or platforms.is_for_older_python(project, node)
 
 
 def _needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileIndex], ...]:

@@ -7,8 +7,9 @@ outside `if __name__ == "__main__"`. Modules that other files of the project imp
 ## Why is this bad?
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
-unexpectedly`. A script that needs Linux and a Python older than 3.14, by what it imports and calls, always forks
-unless it asks for something else: there it is **advice**.
+unexpectedly`. A script for Linux and a Python older than 3.14, by what it imports and calls, or what the README and
+the requirements say, always forks unless it asks for something else: there it is **advice**. So it is in a script that
+shows batch after batch, or stands among tests and has none: somebody runs that by hand.
 
 ## Example
 ```python
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, scripts, workers
+from dl_lint.project import alternatives, machines, scripts, viewing, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -75,8 +76,8 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
                 "in turn and dies"
             )
             related = (Related(project.place(loader.call), "this loader has workers"),)
-            never = forks and machines.always_fork(project, node)
-            yield Finding(project.place(node), message, REMEDY, related, advice=never)
+            mild = (forks and machines.always_fork(project, node)) or viewing.is_by_hand(project, file)
+            yield Finding(project.place(node), message, REMEDY, related, advice=mild)
 
 
 def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
