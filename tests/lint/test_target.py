@@ -342,6 +342,9 @@ OTHERS = [
         import numpy as np
         from torch.utils.data import DataLoader
 
+        def shift(sound):
+            return np.roll(sound, np.random.randint(len(sound)))
+
         def seed(worker_id):
             np.random.seed(np.random.get_state()[1][0] + worker_id)
 
