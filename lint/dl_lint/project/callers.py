@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import arguments, attributes
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import (
     UNKNOWN,
     Bound,
@@ -232,17 +232,12 @@ def _is(value: Value, scope: Scope) -> bool:
 
 def _entered(call: t.Call, scope: Scope) -> t.Expr | None:
     """The expression that a call enters, if it enters ``scope``: what it calls, or what it spawns."""
-    if _last(call.func) not in SPAWNERS or scope.name in SPAWNERS:
+    if called(call) not in SPAWNERS or scope.name in SPAWNERS:
         return call.func
     for keyword in call.keywords:
         if keyword.name in ("target", "fn"):
             return keyword.value
     return call.args[0] if call.args else None
-
-
-def _last(func: t.Expr) -> str:
-    """The last part of the name of what is called."""
-    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
 
 
 def _may_bind(binding: Binding, scope: Scope, plain: bool) -> bool:
@@ -260,7 +255,7 @@ def _may_bind(binding: Binding, scope: Scope, plain: bool) -> bool:
 
 def argument(ev: Evaluator, frame: Frame, parameter: Parameter) -> Value:
     """What one call passes for a parameter."""
-    last = _last(frame.call.func)
+    last = called(frame.call)
     if last in SPAWNERS and frame.scope.name != last:
         return _spawned(ev, frame, parameter, SPAWNERS[last])
     return arguments.bound(ev, frame, parameter.param)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
 from dl_lint.project import context, flow, reach, transfers
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Batch, Bound, External, Function, Tensor, Value, alternatives
 from dl_lint.project.views import VIEWS
 
@@ -263,7 +263,7 @@ class _Trail:
 
     def _waits(self, call: t.Call, mine: bool) -> bool:
         """Whether the host, once ``call`` returns, may have waited for the copy."""
-        func, last = call.func, _last(call)
+        func, last = call.func, called(call)
         if any(part in last.lower() for part in WAITING):
             return True
         if isinstance(func, t.Attribute):
@@ -285,7 +285,7 @@ class _Trail:
         found = (one.function if isinstance(one, Bound) else one for one in alternatives(self.ev.value(func)))
         roots = tuple(one.scope for one in found if isinstance(one, Function))
         return any(
-            _last(inner) in WAITING or _last(inner) in BLOCKING
+            called(inner) in WAITING or called(inner) in BLOCKING
             for scope in (reach.reachable(self.ev, roots) if roots else ())
             for inner in scope.calls
         )
@@ -293,11 +293,6 @@ class _Trail:
 
 def _is_slice(index: t.Expr) -> bool:
     return isinstance(index, t.Slice) or (isinstance(index, t.Sequence) and any(map(_is_slice, index.items)))
-
-
-def _last(call: t.Call) -> str:
-    func = call.func
-    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
 
 
 def _with_comprehensions(scope: Scope) -> Iterator[Scope]:

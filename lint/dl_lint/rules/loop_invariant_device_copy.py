@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -78,7 +78,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             )
             + f" copied to the device for every batch ({project.told(place)})",
             "make it on the device: give the function that builds it `device=`"
-            if built and _last(source) in ON_DEVICE
+            if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
         )
@@ -93,7 +93,7 @@ def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
             yield transfer.call, transfer.receiver_expr
     for call in project.calls("torch.tensor", "torch.as_tensor"):
         target = project.passed(call, "device")
-        copies = call.args and (_last(call) == "tensor" or isinstance(call.args[0], t.Sequence))
+        copies = call.args and (called(call) == "tensor" or isinstance(call.args[0], t.Sequence))
         if target.given and copies and project.placement(project.value(call)) != "cpu":
             yield call, call.args[0]
 
@@ -123,8 +123,3 @@ def _invariant(project: Project, source: t.Expr, loop: LoopNode) -> bool:
         isinstance(call.func, t.Attribute) and call.func.attr.endswith("_") and dotted(call.func.value) == name
         for call in project.function_of(source).calls
     )
-
-
-def _last(call: t.Expr) -> str:
-    func = call.func if isinstance(call, t.Call) else None
-    return func.attr if isinstance(func, t.Attribute) else func.id if isinstance(func, t.Name) else ""
