@@ -37,8 +37,24 @@ def rebound(model, batches):
 
 def blocking_copy(conditions, device):
     while True:
-        rows = torch.from_numpy(np.stack(conditions)).pin_memory().to(device)  # expect
+        rows = torch.from_numpy(np.stack(conditions)).pin_memory().to(device)  # expect advice
         yield rows
+
+
+def blocking_copy_of_batches(model, batches, device):
+    for images in batches:
+        model(images.pin_memory().to(device))  # expect
+
+
+def labels_of_one_step(model, numbers, device):
+    for step in numbers:
+        labels = torch.tensor([step.kind, step.size]).pin_memory()  # expect advice
+        model(labels.to(device, non_blocking=True))
+
+
+def arrays_of_a_loader(model, dataset, device):
+    for images in DataLoader(dataset, num_workers=4):
+        model(torch.from_numpy(images.numpy()).pin_memory().to(device))  # expect
 
 
 def in_a_comprehension(batches, device):
