@@ -37,6 +37,9 @@ LITERALS = [
     ("probe(len(xs))", "number"),
     ("probe((y := 5))", "5"),
     ("probe([i for i in (1, 1)])", "list of 1"),
+    ("probe({name: 1 for name in ('a', 'b')})", "{a: 1, b: 1}"),
+    ("probe({name: 1 for name in ('a', 'b') if x})", "dict of 1"),
+    ("probe({name: 1 for name in names})", "dict of 1"),
     ("probe(dict(a=1, **{'b': 2}))", "{b: 2, a: 1}"),
 ]
 
@@ -48,6 +51,10 @@ def test_literals_and_operators(load: Load, code: str, expected: str) -> None:
 
 FLOWS = {
     "the newest assignment wins": ("x = 1\nx = 2\nprobe(x)", "2"),
+    "a key that a comprehension does not have is the one set later": (
+        "x = {k: 1 for k in ['a', 'b']}\nif c:\n    x['d'] = 2\n    probe(x['d'])",
+        "2",
+    ),
     "an assignment below does not reach": ("x = 1\nprobe(x)\nx = 2", "1"),
     "two arms, both seen": ("if c:\n    x = 1\nelse:\n    x = 2\nprobe(x)", "1 | 2"),
     "two arms cover what was before": ("x = 0\nif c:\n    x = 1\nelse:\n    x = 2\nprobe(x)", "1 | 2"),
