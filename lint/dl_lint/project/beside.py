@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import casts, tensors
 from dl_lint.project.blocking import MOVES, blocks
+from dl_lint.project.host_reads import READING
 from dl_lint.project.syntax import called, children, dotted
 from dl_lint.project.values import External, Made, alternatives
 from dl_lint.project.views import VIEWS
@@ -42,19 +43,17 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     a copy of pageable memory or for a value that was copied.
     """
     stmt: t.Node | None = project.statement_of(call)
-    if any(blocks(project, other) for other in _simple(stmt) if other.at > call.at):
+    if any(blocks(project, other) for other in simple(stmt) if other.at > call.at):
         return True
-    names = _assigned(stmt) if isinstance(stmt, t.Stmt) and _is_cheap(project, stmt) else frozenset()
+    names = assigned(stmt) if isinstance(stmt, t.Stmt) and is_cheap(project, stmt) else frozenset()
     at_once = True
-    for following in _following(project, stmt):
-        if _synchronises(following):
+    for later in onward(project, stmt):
+        if _synchronises(later):
             return True
-        if at_once and (
-            _looks(project, following, names) or _decides(project, following) or _copies_pageable(project, following)
-        ):
+        if at_once and (looks(project, later, names) or _decides(project, later) or _copies_pageable(project, later)):
             return True
-        at_once = at_once and _is_cheap(project, following)
-        if not at_once and not isinstance(following, t.Assign):
+        at_once = at_once and is_cheap(project, later)
+        if not at_once and not isinstance(later, t.Assign):
             return False
     return False
 
@@ -65,12 +64,12 @@ def follows_wait(project: Project, call: t.Call) -> bool:
     The device has nothing to do by then, so that what is to be gained is the time of this copy alone.
     """
     stmt = project.statement_of(call)
-    if any(blocks(project, other) for other in _simple(stmt) if other.at < call.at):
+    if any(blocks(project, other) for other in simple(stmt) if other.at < call.at):
         return True
     for before in _preceding(project, stmt):
-        if any(blocks(project, other) and _is_of_batch(project, other) for other in _simple(before)):
+        if any(blocks(project, other) and _is_of_batch(project, other) for other in simple(before)):
             return True
-        if not _is_cheap(project, before):
+        if not is_cheap(project, before):
             return False
     return False
 
@@ -83,7 +82,7 @@ def _is_of_batch(project: Project, copy: t.Node) -> bool:
 
 
 def _copies_pageable(project: Project, stmt: t.Stmt) -> bool:
-    return any(blocks(project, other) for other in _simple(stmt))
+    return any(blocks(project, other) for other in simple(stmt))
 
 
 def _preceding(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
@@ -94,7 +93,21 @@ def _preceding(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
             yield from reversed(body[: body.index(stmt)])
 
 
-def _following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
+def onward(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
+    """The statements that come next, those inside a ``with`` or at the start of a loop in its place."""
+    for later in following(project, stmt):
+        yield from _opened(later)
+
+
+def _opened(stmt: t.Stmt) -> Iterator[t.Stmt]:
+    if isinstance(stmt, t.With | t.For):
+        for one in stmt.body:
+            yield from _opened(one)
+    if not isinstance(stmt, t.With):
+        yield stmt
+
+
+def following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
     """The statements that come next, out of the tests and contexts around but not round a loop."""
     while isinstance(stmt, t.Stmt):
         above = project.parent(stmt)
@@ -109,7 +122,7 @@ def _synchronises(stmt: t.Stmt) -> bool:
     return isinstance(func, t.Attribute) and func.attr == "synchronize"
 
 
-def _simple(stmt: t.Node | None) -> Iterator[t.Node]:
+def simple(stmt: t.Node | None) -> Iterator[t.Node]:
     """What a simple statement is certain to evaluate, once."""
     if isinstance(stmt, t.Assign | t.ExprStmt):
         yield from _inside(stmt)
@@ -128,20 +141,29 @@ def _inside(node: t.Node) -> Iterator[t.Node]:
         waiting.extend(children(one))
 
 
-def _assigned(stmt: t.Node | None) -> frozenset[str]:
+def assigned(stmt: t.Node | None) -> frozenset[str]:
     targets = stmt.targets if isinstance(stmt, t.Assign) else ()
     parts = [part for one in targets for part in (one.items if isinstance(one, t.Sequence) else (one,))]
     return frozenset(name for one in parts if (name := dotted(one)) is not None)
 
 
-def _looks(project: Project, stmt: t.Stmt, names: frozenset[str]) -> bool:
+def looks(project: Project, stmt: t.Stmt, names: frozenset[str]) -> bool:
     """Whether the host reads, before anything else, a value of one of ``names``."""
     if isinstance(stmt, t.If | t.While):
         test = stmt.test
         if isinstance(test, t.Compare) and not {"is", "is not", "in", "not in"} & set(test.ops):
-            return any(_root(one) in names for one in (test.left, *test.comparators))
+            return any(root(one) in names for one in (test.left, *test.comparators))
         return _reads(test, names)
-    return isinstance(stmt, t.Assign | t.ExprStmt) and _is_cheap(project, stmt, READS) and _reads(stmt, names)
+    if isinstance(stmt, t.ExprStmt) and called(stmt.value) == "print":
+        return _shows(stmt.value, names)
+    return isinstance(stmt, t.Assign | t.ExprStmt) and is_cheap(project, stmt, READS) and _reads(stmt, names)
+
+
+def _shows(printing: t.Expr, names: frozenset[str]) -> bool:
+    """Whether ``print`` is given a tensor of one of ``names``, or what is computed of it; not its shape."""
+    given = list(printing.args) if isinstance(printing, t.Call) else []
+    given += [part for one in given if isinstance(one, t.FString) for part in one.values]
+    return any(root(one, through=_COMPUTED | READING) in names for one in given)
 
 
 def _decides(project: Project, stmt: t.Stmt) -> bool:
@@ -166,12 +188,12 @@ def _reads(node: t.Node, names: frozenset[str]) -> bool:
         isinstance(one, t.Call)
         and isinstance(one.func, t.Attribute)
         and one.func.attr in READS
-        and _root(one.func.value, through=_COMPUTED) in names
+        and root(one.func.value, through=_COMPUTED) in names
         for one in _inside(node)
     )
 
 
-def _root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
+def root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
     """The name that is indexed, or looked at as it is; not that of another attribute, such as a shape."""
     while True:
         if isinstance(expr, t.Subscript):
@@ -182,11 +204,11 @@ def _root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
             return dotted(expr)
 
 
-def _is_cheap(project: Project, stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
+def is_cheap(project: Project, stmt: t.Stmt, besides: frozenset[str] = frozenset()) -> bool:
     """Whether a statement only assigns, copies to the device, or computes a little with tensors, in some cases only."""
     if isinstance(stmt, t.If):
         return _costs_little(project, stmt.test, besides) and all(
-            _is_cheap(project, one, besides) for one in (*stmt.body, *stmt.orelse)
+            is_cheap(project, one, besides) for one in (*stmt.body, *stmt.orelse)
         )
     return isinstance(stmt, t.Assign | t.ExprStmt) and _costs_little(project, stmt, besides)
 

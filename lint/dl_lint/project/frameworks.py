@@ -305,7 +305,8 @@ PARSERS = frozenset(
 
 FRESH_TENSORS = frozenset(
     {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",
-     "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "linspace"}
+     "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "randperm",
+     "linspace"}
 )  # fmt: skip
 """Functions of torch that return new memory, on the CPU unless told otherwise."""
 

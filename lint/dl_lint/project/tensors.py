@@ -196,7 +196,7 @@ def _given_device(ev: Evaluator, where: arguments.Given) -> str:
 
 
 _OF_THE_HOST = frozenset(
-    {"from_numpy", "zeros", "ones", "rand", "randn", "randint", "arange", "full", "empty", "linspace"}
+    {"from_numpy", "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "full", "empty", "linspace"}
 )
 """Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
 

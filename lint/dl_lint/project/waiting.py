@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, context
+from dl_lint.project import beside, context, copied
+from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Value, Wrapped, alternatives
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def delays(project: Project, transfer: Transfer) -> bool:
         if loop in begun_anew:
             continue
         if not _is_over_one_batch(project, loop) and not _copies_one_batch(project, transfer, loop):
-            return not beside.is_waited_for(project, transfer.call)
+            return not (
+                beside.is_waited_for(project, transfer.call) or copied.is_read_by_callee(project, transfer.call)
+            )
     return False
 
 
@@ -38,8 +41,25 @@ def _ends_at_once(project: Project, loop: LoopNode) -> bool:
     if not isinstance(loop, t.For) or not _is_of_loaders(project.value(loop.iter)):
         return False
     arms = project.site(loop).scope.file.arms.get(loop, ())
-    ends = any(arm.kind == "for" and arm.exits in ("break", "leave") for arm in arms)
+    ends = any(arm.kind == "for" and arm.exits in ("break", "leave") for arm in arms) or _is_for_first(loop)
     return ends and not context.goes_on_early(loop)
+
+
+def _is_for_first(loop: t.For) -> bool:
+    """Whether ``if i == 0: break`` leaves a loop over ``enumerate(loader)`` in its first pass."""
+    index = loop.target.items[0] if isinstance(loop.target, t.Sequence) and loop.target.items else None
+    if not isinstance(index, t.Name) or called(loop.iter) != "enumerate":
+        return False
+    for stmt in loop.body:
+        match stmt:
+            case t.If(
+                test=t.Compare(left=t.Name(id=name), ops=("==",), comparators=(t.Constant(value=0),)),
+                body=(*_, t.Jump(kind="break") | t.Return()),
+            ) if name == index.id:
+                return True
+            case _:
+                continue
+    return False
 
 
 def _is_of_loaders(value: Value) -> bool:

@@ -17,10 +17,11 @@ a mask returns (new, pageable memory) and `float()` may, slices past the first d
 also where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
 copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)` or
 `torch.LongTensor(n, 2).fill_(0).cuda()`, a tensor of the device indexed by a list, a look at the result,
-`if torch.isnan(images).any()`), and loops that always end with the first batch. Right behind a pageable copy of another
-part of the batch it is **advice**, and so it is where the loader is known to have no workers (an option that is 0
-unless the user sets it is not that): then the batch is pinned on the thread that trains, of which DL210 tells, and the
-copy matters once that is mended.
+`if torch.isnan(images).any()`, a function of the project that begins with one), copies that nothing reads or that are
+only brought back to the host, what some caller has moved already, and loops that always end with the first batch. Right
+behind a pageable copy of another part of the batch it is **advice**, and so it is where the loader is known to have no
+workers (an option that is 0 unless the user sets it is not that): then the batch is pinned on the thread that trains,
+of which DL210 tells, and the copy matters once that is mended.
 
 ## Example
 
@@ -61,8 +62,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, collated, edits, guarding, unpacking
-from dl_lint.project.values import Batch, Loader, alternatives
+from dl_lint.project import beside, collated, copied, edits, guarding, unpacking
+from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -106,15 +107,19 @@ def _is_excused(project: Project, transfer: Transfer) -> bool:
         guarding.is_of_another_kind(project, transfer)
         or guarding.is_for_old_torch(project, transfer)
         or unpacking.is_out_of_reach(project, transfer.receiver_expr)
+        or copied.is_unread(project, transfer.call)
+        or copied.is_read_on_host_only(project, transfer.call)
         or collated.makes_wait(project, transfer)
     )
 
 
 def _pinned(project: Project, transfer: Transfer) -> Loader | None:
     """A loader that pins and whose batch may be what is copied, one with workers if any; None where one that does not
-    pin may have it too."""
-    loaders = [one.loader for one in alternatives(transfer.receiver) if isinstance(one, Batch)]
-    if any(project.pins(loader) == "no" for loader in loaders):
+    pin may have it too, or where some caller has it on the device already."""
+    found = alternatives(transfer.receiver)
+    loaders = [one.loader for one in found if isinstance(one, Batch)]
+    moved = any(isinstance(one, Tensor) and one.placement == "device" for one in found)
+    if moved or any(project.pins(loader) == "no" for loader in loaders):
         return None
     pinning = [one for one in loaders if not one.prepared and project.pins(one) == "yes"]
     return min(pinning, key=lambda one: project.workers(one) == "none", default=None)

@@ -872,3 +872,179 @@ def unpacked_as_it_is(model, texts, rows, collate, size):
         model(left.to(device), right)  # expect
     for batch in DataLoader(Rows(), batch_size=size, num_workers=4, pin_memory=True):
         model(batch.to(device), batch[0].to(device))  # expect
+
+
+# --- what becomes of the copy ----------------------------------------------------------------
+
+
+def handed_over(images, device):
+    return images.to(device) * 2
+
+
+def handed_over_from_the_host(images, device):
+    return images.to(device) * 2  # expect
+
+
+def moved_by_the_caller(model, dataset, use_gpu):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(handed_over_from_the_host(labels, device))
+        if use_gpu:
+            images = images.cuda(non_blocking=True)
+        model(handed_over(images, device))
+
+
+def nothing_reads_the_copy(model, dataset):
+    for images, labels, inverse in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        labels, inverse = labels.to(device), inverse.to(device)  # expect
+        model(images, labels)
+
+
+def nothing_reads_the_list(model, dataset):
+    for images, others in DataLoader(dataset, num_workers=4, pin_memory=True):
+        others = [one.to(device) for one in others]
+        model(images)
+
+
+def a_closure_reads_the_copy(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)  # expect
+
+        def loss(scores):
+            return (scores - labels).sum()
+
+        model(images, loss)
+
+
+def matches(scores, truth):
+    _, best = torch.max(scores, 1)
+    best = best.cpu().numpy().astype("int64")
+    truth = truth.cpu().numpy().astype("int64")
+    return (best == truth).sum()
+
+
+class Score:
+    def __init__(self):
+        self.right = 0
+
+    def update(self, truth, scores):
+        def count(self, truth, scores):
+            self.right += matches(scores, truth)
+
+        if isinstance(scores, torch.Tensor):
+            count(self, truth, scores)
+
+
+class Mean:
+    def __init__(self):
+        self.values = []
+
+    def update(self, model, truth, images):
+        scores = model(images)
+        self.values.append((scores - truth).sum().item())
+
+
+def read_on_the_host_next(model, dataset):
+    score = Score()
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        scores = model(images)
+        labels = labels.to(device)
+        score.update(labels, scores)
+
+
+def read_on_the_host_in_the_end(model, dataset):
+    score = Score()
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)
+        scores = model(images.to(device))  # expect
+        score.update(labels, scores)
+
+
+def waited_for_next(model, dataset, weights):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        scores = model(images)
+        labels = labels.to(device)
+        matches(scores, labels)
+        model(labels)
+
+
+def worked_with_before_it_is_read(model, dataset):
+    mean = Mean()
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)  # expect
+        mean.update(model, labels, images)
+
+
+def read_by_one_and_used_by_another(model, dataset, criterion):
+    score = Score()
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)  # expect
+        criterion(model(images), labels).backward()
+        score.update(labels, images)
+
+
+def only_the_shape_is_read(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)
+        print(model(images), labels.shape, labels.size(0))
+
+
+def printed_next(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        print(images.std(), images.mean())
+        labels = labels.to(device)
+        print(f"{labels.mean()}")
+        model(images, labels)
+
+
+def shape_printed_next(model, dataset):
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        print(images.shape)
+        model(images)
+
+
+def left_in_the_first_pass(model, dataset):
+    for index, (images, _) in enumerate(DataLoader(dataset, num_workers=4, pin_memory=True)):
+        model(images.to(device))
+        if index == 0:
+            break
+
+
+def left_in_the_tenth_pass(model, dataset):
+    for index, (images, _) in enumerate(DataLoader(dataset, num_workers=4, pin_memory=True)):
+        model(images.to(device))  # expect
+        if index == 10:
+            break
+
+
+def pageable_at_the_start_of_a_loop(model, dataset, steps):
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)
+        mixed = images.clone()
+        with torch.no_grad():
+            for time in torch.linspace(0, 1, steps):
+                mixed = model(mixed, images, time.expand(mixed.size(0)).to(device))
+
+
+def pageable_further_on_in_a_loop(model, dataset, steps):
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        with torch.no_grad():
+            for time in torch.linspace(0, 1, steps):
+                images = model(images)
+                images = model(images, time.expand(images.size(0)).to(device))
+
+
+def shuffled(images, labels):
+    share = 0.5
+    order = torch.randperm(images.size(0)).cuda()
+    return share * images + (1 - share) * images[order], labels[order]
+
+
+def mixed_with_a_pageable_copy(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.cuda(), labels.cuda()
+        images, labels = shuffled(images, labels)
+        model(images, labels)
