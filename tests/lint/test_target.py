@@ -214,13 +214,15 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
 @pytest.mark.parametrize(
     "files",
     [
-        {"requirements.txt": "torch>=1.8\n"},
+        {"requirements.txt": "torch>=1.3\n"},
         {"requirements.txt": "torch\n"},
+        {"setup.py": 'setup(install_requires=["torch>=1.8"])\n'},
+        {"setup.py": 'setup(install_requires=["torch>=1.4"])\n', "requirements.txt": "torch>=1.9\n"},
         {"requirements.txt": "torch==1.4; sys_platform == 'darwin'\ntorch\n"},
         {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
         {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
         {"requirements.txt": "torchvision==0.5\n"},
-        {"README.md": "PyTorch 1.8+ is needed\n"},
+        {"README.md": "PyTorch 1.0+ is needed\n"},
         {"README.md": "tested with PyTorch 1.4 and PyTorch 2.1\n"},
         {"README.md": "Pytorch 1.4\n", "src/README.md": "Pytorch 2.0\n"},
         {"requirements.txt": "torch==1.4\n", "src/requirements.txt": "torch\n"},
@@ -233,7 +235,7 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
         {"docs/changelog.md": "install PyTorch 1.4\n"},
         {"docs/a/b/c/install.md": "install PyTorch 1.4\n"},
         {"other/docs/install.md": "Install PyTorch 1.4\n"},
-        {"requirements.txt": "torch>=1.4\n", "amp.py": "from torch import autocast\n"},
+        {"setup.cfg": "install_requires = torch>=1.4\n", "amp.py": "from torch import autocast\n"},
         {"requirements.txt": "torch==1.4\n", "src/amp.py": "import torch\n\nstep = torch.compile(print)\n"},
         {"README.md": "Pytorch 1.4\n", "eval.py": "import torch\n\n@torch.inference_mode()\ndef run():\n    pass\n"},
         {"README.md": "Pytorch 1.4\n", "more.py": TRAIN.replace("=4", "=4, persistent_workers=True")},
@@ -290,11 +292,13 @@ LEAST = [
 
 
 @pytest.mark.parametrize(("code", "least", "short"), LEAST)
-def test_for_an_older_torch_too_it_is_advice(project: Project, code: str, least: str, short: str) -> None:
-    project.write({"train.py": code, "requirements.txt": f"{least}\n"})
+def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
+    project: Project, code: str, least: str, short: str
+) -> None:
+    project.write({"train.py": code, "setup.cfg": f"install_requires =\n    {least}\n"})
     assert found(project) == []
     [one] = found(project, "--pedantic")
-    assert one[:2] == ("advice", f"; requirements.txt:1 says `{least}`, {short}")
+    assert one[:2] == ("advice", f"; setup.cfg:2 says `{least}`, {short}")
 
 
 def test_persistent_workers_elsewhere_tell_that_they_work(project: Project) -> None:
@@ -381,7 +385,7 @@ def test_a_change_in_what_is_said_of_torch_renews_a_warm_answer(project: Project
         ({"requirements.txt": "torch==1.4.0\n"}, []),
         ({"requirements.txt": "torch==2.4\n"}, ["slow"]),
         ({"src/README.md": "PyTorch 1.4\n"}, []),
-        ({"src/README.md": "PyTorch 1.9+\n"}, ["slow"]),
+        ({"src/README.md": "PyTorch 1.4+\n"}, ["slow"]),
         ({"src/setup.cfg": "install_requires =\n  torch==1.4\n"}, []),
         ({"src/setup.cfg": "[metadata]\n", "src/README.md": "None.\n", "src/docs/start.md": "install torch 1.4\n"}, []),
         ({"src/docs/start.md": "install torch 2.4\n"}, ["slow"]),

@@ -35,7 +35,7 @@ def first_torch(project: Project, loader: Loader) -> Version:
 
 
 def is_lacking(target: Target, since: Version) -> bool:
-    """Whether a project is for a torch without them, only or too."""
+    """Whether a project is for a torch without them, or promises that it can be installed with one."""
     return target.lacks(since) or target.begins_before(since)
 
 
@@ -44,7 +44,7 @@ def lack(target: Target, since: Version) -> str:
     if target.lacks(since):
         has = target.newest is not None and target.newest >= FIRST
         return "where persistent workers fail with pinned batches" if has else "which has no persistent workers"
-    has = target.stated is not None and target.stated >= FIRST
+    has = target.promised is not None and target.promised >= FIRST
     return f"in the oldest of which {'persistent workers fail with pinned batches' if has else 'there are none'}"
 
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration, and ``stated`` is the oldest that is written there."""
+    it is written, empty for the configuration. ``promised`` is the oldest that a package says it can be installed with;
+    that of a README or a list of requirements is where the project began."""
 
     oldest: Version | None = None
     newest: Version | None = None
     told: str = ""
-    stated: Version | None = None
+    promised: Version | None = None
 
     def lacks(self, since: Version) -> bool:
         """Whether the project is for a torch older than ``since`` only."""
@@ -37,7 +38,7 @@ class Target:
 
     def begins_before(self, since: Version) -> bool:
         """Whether the project promises to run with a torch older than ``since``, too."""
-        return self.stated is not None and self.stated < since
+        return self.promised is not None and self.promised < since
 
     def is_known_to_have(self, since: Version) -> bool:
         return self.oldest is not None and self.oldest >= since
@@ -45,12 +46,15 @@ class Target:
 
 UNKNOWN = Target()
 
+METADATA = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
+"""Files that tell what a package can be installed with."""
+
 
 def target(project: Project, near: t.Node) -> Target:
     """The torch that the code of ``near`` is for."""
     given = project.hints.target_torch
     if given is not None:
-        return Target(given, given, stated=given)
+        return Target(given, given)
     files = project.evaluator.files
     folder = os.path.dirname(files.keys[project.site(near).scope.file])
     return project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
@@ -65,14 +69,15 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
             return UNKNOWN
         folder = os.path.dirname(folder)
     told = f"{files.around.shown(found.path)}:{found.line} says `{found.text}`"
-    stated = found.stated or found.newest
-    if stated is None:
-        return Target(found.oldest, found.newest, told)
-    needed = needs.needed(project, folder, stated)
-    if needed == stated:
-        return Target(found.oldest, found.newest, told, found.stated)
+    promised = found.stated if os.path.basename(found.path).lower() in METADATA else None
+    least = promised or found.newest
+    if least is None:
+        return Target(found.oldest, None, told)
+    needed = needs.needed(project, folder, least)
+    if needed == least:
+        return Target(found.oldest, found.newest, told, promised)
     newest = None if found.newest is None else max(found.newest, needed)
-    return Target(needed, newest, told, None if found.stated is None else needed)
+    return Target(needed, newest, told, None if promised is None else needed)
 
 
 def _known(project: Project, around: Around, folder: str) -> Said | None:
