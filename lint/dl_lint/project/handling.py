@@ -27,6 +27,10 @@ _MEMBERS = frozenset({"get", "items", "keys", "values", "pop", "copy", "update",
 _OF_LISTS = frozenset({"LongTensor", "FloatTensor", "IntTensor", "BoolTensor"})
 """Constructors that take the lengths of a tensor for numbers, and so are given lists."""
 
+_OF_MANY = _OF_LISTS | {"array", "asarray", "tensor", "as_tensor", "stack", "enumerate", "zip", "sorted", "sum", "map",
+                        "choice", "sample", "shuffle", "list", "tuple", "set"}  # fmt: skip
+"""Functions that are given lists."""
+
 _OF_ONE = frozenset({"float", "int", "str", "bool", "round", "exists", "getsize", "basename"}) | FILES
 """Functions that are given one text or number."""
 
@@ -49,8 +53,10 @@ class Handling(Enum):
     """By places known beforehand, ``path, target = self.samples[index]``."""
     FIELDS = 2
     """By names, and each of the things behind them is one text or number, as far as this code goes."""
-    RECORD = 3
-    """By going over it, or it is not known what the things behind its names are: it holds as much as it likes."""
+    UNTOLD = 3
+    """By names, and it is not known what the things behind them are."""
+    RECORD = 4
+    """By going over it, or over what is behind a name: it holds as much as it likes."""
 
 
 def handling(project: Project, cls: Class, reads: Iterable[Indexed]) -> Handling:
@@ -75,9 +81,9 @@ def _of(project: Project, node: t.Node) -> Handling:
         case t.Subscript(value=value, index=index) if value is node:
             if isinstance(index, t.Slice) or _is_place(index):
                 return Handling.COLUMNS
-            return Handling.FIELDS if _is_single(project, above, LINKS) else Handling.RECORD
+            return _of_field(project, above)
         case t.Attribute(attr="get") if isinstance(field := project.parent(above), t.Call) and field.func is above:
-            return Handling.FIELDS if _is_single(project, field, LINKS) else Handling.RECORD
+            return _of_field(project, field)
         case t.Attribute(attr=attr) if attr in _MEMBERS - {"copy"}:
             return Handling.RECORD
         case t.Call(func=func) if func is not node and (dotted(func) or "").rpartition(".")[2] in _OF_LISTS:
@@ -88,6 +94,33 @@ def _of(project: Project, node: t.Node) -> Handling:
             return Handling.COLUMNS
         case _:
             return Handling.WHOLE
+
+
+def _of_field(project: Project, field: t.Expr) -> Handling:
+    if _is_single(project, field, LINKS):
+        return Handling.FIELDS
+    return Handling.RECORD if _is_many(project, field, LINKS) else Handling.UNTOLD
+
+
+def _is_many(project: Project, field: t.Expr, links: int) -> bool:
+    """Whether a field of a record is gone over, or looked something up in: it is a list or a record itself."""
+    above = project.parent(field)
+    match above:
+        case t.For(iter=over) | t.Generator(iter=over):
+            return over is field
+        case t.Subscript(value=value):
+            return value is field
+        case t.Starred():
+            return True
+        case t.Attribute(attr=attr):
+            return attr in _MEMBERS
+        case t.Call(func=func) if func is not field:
+            return (dotted(func) or "").rpartition(".")[2] in _OF_MANY
+        case t.Assign(targets=(t.Name(id=name),)) if links:
+            loads = project.site(field).scope.loads.get(name, ())
+            return any(_is_many(project, one, links - 1) for one in loads)
+        case _:
+            return False
 
 
 def _is_single(project: Project, field: t.Expr, links: int) -> bool:

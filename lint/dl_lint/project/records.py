@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import filling, heft, indexing, inherited, ranges
+from dl_lint.project import filling, heft, indexing, inherited, ranges, updating
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
 
@@ -76,13 +76,18 @@ def _made_here(project: Project, filled: list[t.Node]) -> list[t.Node]:
     return [one for one in filled if _attribute(project, one) is None] or filled
 
 
-def remedy(project: Project, one: Container) -> str:
+def remedy(project: Project, cls: Class, one: Container) -> str:
     """What to keep in place of a container."""
+    if updating.is_updated(project, cls, one.attribute):
+        return (
+            "keep numbers and strings in numpy arrays or tensors, one for each field: samples are changed in place, "
+            "which bytes and ranges do not allow"
+        )
     arrays = (
         "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
         "byte array with an array of offsets"
     )
-    if one.ranges is None:
+    if one.ranges is None or updating.is_joined(project, cls, one.attribute):
         return arrays
     at = project.told(project.place(one.ranges))
     return f"keep `range(…)` itself, not a list of it ({at}): it is sliced and counted in the same way; {arrays}"

@@ -5,24 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import purpose, unused
+from dl_lint.project import purpose, sampling, unused, workers
 from dl_lint.project.callers import is_test
 from dl_lint.project.repetition import words
-from dl_lint.project.values import Class, alternatives
+from dl_lint.project.values import Absent, Class, Const, External, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader
 
 EVALUATING = frozenset({"val", "valid", "validation", "eval", "evaluation", "test", "testing"})
 """Words in the name of a class whose samples nothing is trained on: for evaluation, or for the project's own tests."""
+
+FOLDERS = frozenset({"eval", "evals", "evaluate", "evaluation"})
+"""Folders of scripts that evaluate."""
+
+SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode"})
 
 
 def is_minor(project: Project, cls: Class) -> bool:
     """Whether no training has the samples of a dataset class: it is for evaluation only, or nobody makes an object."""
     return project.evaluator.once(
-        ("minor", cls), lambda: _is_for_evaluation(project, cls) or unused.is_unused_class(project, cls)
+        ("minor", cls),
+        lambda: (
+            _is_for_evaluation(project, cls)
+            or _is_gone_through_once(project, cls)
+            or unused.is_unused_class(project, cls)
+        ),
     )
 
 
@@ -33,6 +44,48 @@ def _is_for_evaluation(project: Project, cls: Class) -> bool:
         named = {*words(cls.scope.name)}
         return bool(EVALUATING & named) and not purpose.TRAINING & named and {"training", "both"}.isdisjoint(said)
     return all(one == "evaluation" for one in said)
+
+
+def _is_gone_through_once(project: Project, cls: Class) -> bool:
+    """Whether objects are made by files in a folder for evaluation only, or all loaders of the class read it in order,
+    once, for a model that does not learn from it."""
+    uses = list(_uses(project, cls))
+    if not uses or None in uses:
+        return False
+    if all(use is not None and not FOLDERS.isdisjoint(project.path(use).lower().split("/")[:-1]) for use in uses):
+        return True
+    loaders = workers.users(project, cls)
+    return bool(loaders) and all(_goes_once(project, loader) for loader in loaders)
+
+
+def _goes_once(project: Project, loader: Loader) -> bool:
+    for name in ("shuffle", "sampler", "batch_sampler"):
+        for said in alternatives(project.argument(loader, name).value):
+            if not (isinstance(said, Absent) or (isinstance(said, Const) and not said.value)):
+                return False
+    found = [(loop, its) for loop in project.loader_loops() for its in loop.loaders if its.call is loader.call]
+    return bool(found) and all(
+        project.repeated_by(loop, its) is None
+        and not sampling.trains(project, loop, its)
+        and _is_without_gradients(project, loop.node)
+        for loop, its in found
+    )
+
+
+def _is_without_gradients(project: Project, node: t.Node) -> bool:
+    """Whether gradients are off around a node, by a ``with`` or by its function's decorator."""
+    switches: list[t.Expr] = []
+    for above in project.ancestors(node):
+        if isinstance(above, t.With):
+            switches += [item.value for item in above.items]
+        if isinstance(above, t.FunctionDef):
+            switches += above.decorators
+    return any(_is_switch(project, one) for one in switches)
+
+
+def _is_switch(project: Project, switch: t.Expr) -> bool:
+    called = switch.func if isinstance(switch, t.Call) else switch
+    return any(isinstance(one, External) and one.name in SWITCHES for one in alternatives(project.value(called)))
 
 
 def _uses(project: Project, cls: Class) -> Iterator[t.Call | None]:

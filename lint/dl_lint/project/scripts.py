@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import names
-from dl_lint.project.values import NONE, Absent, Const, Made, Module, alternatives
+from dl_lint.project.values import NONE, UNKNOWN, Absent, Const, Made, Module, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,7 +97,8 @@ def _spawning(project: Project) -> frozenset[str]:
 def spawns(project: Project, loader: Loader) -> bool:
     """Whether the workers of a loader are new processes rather than forks, by its own word or by the script's."""
     contexts = alternatives(project.argument(loader, "multiprocessing_context").value)
-    if all(isinstance(one, Absent) or one == NONE for one in contexts):
+    unnamed = all(isinstance(one, Absent) or one == NONE for one in contexts)
+    if unnamed or (UNKNOWN in contexts and not project.mentions(loader.call, "multiprocessing_context")):
         return any(project.path(loader.call).startswith(folder) for folder in spawning(project))
     return all(is_spawn(_named(project, one)) for one in contexts)
 

@@ -17,16 +17,18 @@ Numbers in an array or a tensor, and strings in a numpy array or a pyarrow table
 
 ## How large must it be?
 
-An epoch in random order adds to each worker 32 bytes for a number, 112 for a path or a short text, and for a record of
-fixed length 34 and 16 for each thing in it, and the things (docs/memory.md).
-A flat list of 10,000 paths costs a worker 1 MB, which is not worth a change; 1,000,000 cost 110 MB, which is with eight
-workers. Where the code does not tell how many samples there are, lists of such small things are **advice**: shown only
-with `--pedantic` or where DL301 is selected, and the message says how many make 100 MB. **Slow** are those that are
-dear at any number: records of a parsed or unpickled file, lists of lists of no fixed length (tokens, boxes, frames),
-records of more than 1 kB; and those whose number the code names, such as `range(5_000_000)`. Records that hold no lists
-are advice where all loaders are known to have four workers at most. So are containers of a class that is for evaluation
-only, that decodes and keeps each file that its records name, or of which nobody makes an object; an import in an
-`__init__.py` makes none.
+An epoch in random order adds to each worker 32 bytes for a number, 112 for a path or a short text, for a record of
+fixed length 34 and 16 for each thing in it, and the things (docs/memory.md), and for a record of a parsed file some 600
+if it holds a few texts, 2,000 if it holds lists or records. A flat list of 10,000 paths costs a worker 1 MB, which is
+not worth a change; 1,000,000 cost 110 MB, which is with eight workers.
+
+**Slow** are records that come to 0.8 GB in all workers of a machine at 100,000 samples, lists that are as long as the
+data makes them (tokens, boxes, frames), and whatever is that large by a number in the code, such as
+`range(5_000_000)`. Where the loaders do not say how many workers there are, eight are assumed, and at least as many
+where training is distributed. All smaller things are **advice**: shown only with `--pedantic` or where DL301 is
+selected, and the message says how many make 100 MB. So are containers of a class that is for evaluation only, by its
+names or as all loaders read it once, in order and without gradients; of one that decodes and keeps each file that its
+records name; and of one of which nobody makes an object; an import in an `__init__.py` makes none.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
@@ -121,7 +123,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             told.update(new)
             size = heft.size(project, cls, one.attribute, one.filled, one.reads)
             for way in flow.by_way(sorted(new, key=project.place), project.site):
-                yield _finding(project, one, way, size, roles.is_minor(project, cls))
+                yield _finding(project, cls, one, way, size)
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -133,7 +135,7 @@ def _classes(project: Project) -> Iterator[Class]:
     yield from sorted(found, key=lambda one: roles.is_minor(project, one))
 
 
-def _finding(project: Project, one: Container, filled: list[t.Node], size: Size, minor: bool) -> Finding:
+def _finding(project: Project, cls: Class, one: Container, filled: list[t.Node], size: Size) -> Finding:
     """One finding for an attribute, at the first of the places that fill it on one way."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
@@ -141,7 +143,7 @@ def _finding(project: Project, one: Container, filled: list[t.Node], size: Size,
         project.place(filled[0]),
         f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) "
         f"reads it: every worker comes to own a copy of {one.copied}, as each read writes to a reference count{size}",
-        records.remedy(project, one),
+        records.remedy(project, cls, one),
         (Related(at, "read here for each sample"), *others),
-        advice=minor or not size.is_large,
+        advice=not size.is_large or roles.is_minor(project, cls),
     )

@@ -21,5 +21,5 @@ class Archived(Dataset):
         return self.archive().read(self.names[index])
 
 
-def make_loader(dataset):
-    return DataLoader(dataset, num_workers=3)
+def make_loader(dataset, **options):
+    return DataLoader(dataset, **options)

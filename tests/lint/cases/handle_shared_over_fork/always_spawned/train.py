@@ -1,4 +1,5 @@
 import importlib
+import json
 
 import torch
 from data import make_loader
@@ -6,7 +7,7 @@ from data import make_loader
 
 def train(name, path):
     dataset = getattr(importlib.import_module("data"), name)(path)
-    for batch in make_loader(dataset):
+    for batch in make_loader(dataset, **json.load(open("options.json"))):
         print(batch)
 
 

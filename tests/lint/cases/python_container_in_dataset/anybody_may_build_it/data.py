@@ -10,4 +10,4 @@ class Audio(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])

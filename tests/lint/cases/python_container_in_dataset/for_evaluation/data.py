@@ -8,7 +8,7 @@ class Base(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Ranking(Dataset):
@@ -16,7 +16,7 @@ class Ranking(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class RetrievalEval(Dataset):
@@ -26,7 +26,7 @@ class RetrievalEval(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class EvalTwice(Dataset):
@@ -34,7 +34,7 @@ class EvalTwice(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Either(Dataset):
@@ -42,7 +42,7 @@ class Either(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Shared(Dataset):
@@ -54,12 +54,12 @@ class Shared(Dataset):
 
 class SharedVal(Shared):
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class SharedFit(Shared):
     def __getitem__(self, index):
-        return self.entries[index]["boxes"][0]
+        return list(self.entries[index]["boxes"])[0]
 
 
 KINDS = {"retrieval": RetrievalEval}
@@ -70,7 +70,7 @@ class VideoTestFrames(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class TrainTestFrames(Dataset):
@@ -78,7 +78,7 @@ class TrainTestFrames(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Latest(Dataset):
@@ -86,7 +86,7 @@ class Latest(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 KINDS |= {"frames": VideoTestFrames, "all": TrainTestFrames, "latest": Latest}

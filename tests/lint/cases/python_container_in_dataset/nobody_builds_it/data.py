@@ -8,7 +8,7 @@ class Records(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Audio(Dataset):
@@ -18,7 +18,7 @@ class Audio(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Parent(Dataset):
@@ -26,7 +26,7 @@ class Parent(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Child(Parent):
@@ -47,4 +47,4 @@ class Registered(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])

@@ -111,6 +111,62 @@ class Frames(Dataset):
         return [Image.open(frame) for frame in self.clips[index]]
 
 
+class Neighbours(Dataset):
+    """As many neighbours for each frame as the options say."""
+
+    def __init__(self, root, length=3):
+        self.samples = []  # expect advice
+        self.lists = []  # expect advice
+        self.chosen = [[name + kind for kind in ("a", "b")] for name in os.listdir(root)]  # expect advice
+        half = (length - 1) // 2
+        shifts = list(range(-half, half + 1))
+        shifts.pop(half)
+        for folder in os.listdir(root):
+            frames = sorted(os.listdir(folder))
+            for number in range(half, len(frames) - half):
+                sample = {"frame": frames[number], "others": []}
+                others = []
+                for shift in shifts:
+                    sample["others"].append(frames[number + shift])
+                    others.append(frames[number + shift])
+                self.samples.append(sample)
+                self.lists.append(others)
+
+    def __getitem__(self, index):
+        return self.samples[index], self.lists[index], self.chosen[index]
+
+
+class Neighbourhoods(Dataset):
+    """As many as there are, or as many as the record says."""
+
+    def __init__(self, root):
+        self.samples = []  # expect
+        self.lists = []  # expect
+        self.numbers = []  # expect
+        self.waited = []  # expect
+        for folder in os.listdir(root):
+            frames = sorted(os.listdir(folder))
+            for frame in frames:
+                sample = {"frame": frame, "others": []}
+                others = []
+                for other in frames:
+                    sample["others"].append(other + frame)
+                for other in open(frame):
+                    others.append(other)
+                size = os.path.getsize(frame)
+                waited = []
+                while size:
+                    waited.append(size)
+                    size -= 1000
+                self.samples.append(sample)
+                self.lists.append(others)
+                self.numbers.append(list(range(os.path.getsize(frame))))
+                self.waited.append(waited)
+
+    def __getitem__(self, index):
+        return self.samples[index], self.lists[index], self.numbers[index], self.waited[index]
+
+
 class Broad(Dataset):
     """A record of ten texts takes more than 1 kB."""
 

@@ -32,6 +32,16 @@ class AskedFor(Tracks):
         return Image.open(self.tracks[index]["path"])
 
 
+class MoreWorkers(Dataset):
+    """Eight, for which a text or two are not too much."""
+
+    def __init__(self, path):
+        self.tracks = json.load(open(path))  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(self.tracks[index]["path"])
+
+
 class ManyWorkers(Dataset):
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect
@@ -50,7 +60,7 @@ class OnceManyWorkers(Dataset):
 
 class NobodyKnows(Dataset):
     def __init__(self, path):
-        self.tracks = json.load(open(path))  # expect
+        self.tracks = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
         return Image.open(self.tracks[index]["path"])
@@ -75,13 +85,24 @@ class WithRecords(Dataset):
 
 
 class HandedOn(Dataset):
+    """What is behind the name is not known."""
+
     def __init__(self, path, decode):
-        self.tracks = json.load(open(path))  # expect
+        self.tracks = json.load(open(path))  # expect advice
         self.decode = decode
 
     def __getitem__(self, index):
         times = self.tracks[index]["times"]
         return self.decode(times), os.path.join("out", self.tracks[index]["path"])
+
+
+class HandedOnByMore(Dataset):
+    def __init__(self, path, decode):
+        self.tracks = json.load(open(path))  # expect
+        self.decode = decode
+
+    def __getitem__(self, index):
+        return self.decode(self.tracks[index]["times"])
 
 
 class Tokens(Dataset):

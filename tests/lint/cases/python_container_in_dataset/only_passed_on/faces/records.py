@@ -8,7 +8,7 @@ class Wanted(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Unwanted(Dataset):
@@ -18,7 +18,7 @@ class Unwanted(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Uttered(Dataset):
@@ -28,4 +28,4 @@ class Uttered(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])

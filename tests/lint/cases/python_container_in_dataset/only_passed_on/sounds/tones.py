@@ -10,7 +10,7 @@ class Heard(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Played(Dataset):
@@ -20,7 +20,7 @@ class Played(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Sung(Dataset):
@@ -30,4 +30,4 @@ class Sung(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])

@@ -8,7 +8,7 @@ class Spoken(Dataset):
         self.entries = json.load(open(path))  # expect
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
 
 
 class Whispered(Dataset):
@@ -16,4 +16,4 @@ class Whispered(Dataset):
         self.entries = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
-        return self.entries[index]["boxes"]
+        return list(self.entries[index]["boxes"])
