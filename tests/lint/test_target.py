@@ -374,6 +374,20 @@ def test_other_rules_about_newer_torch_ask_the_same(project: Project, code: str,
     assert (one["severity"] == "advice", "requirements.txt" in one["message"]) == (False, False)
 
 
+def test_copies_of_a_torch_without_non_blocking_are_left_alone(project: Project) -> None:
+    text = """\
+        from torch.utils.data import DataLoader
+
+        def train(model, dataset):
+            for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+                model(images.cuda())
+        """
+    project.write({"train.py": textwrap.dedent(text), "requirements.txt": "torch==0.3.1\n"})
+    assert project.lint_json("--select", "DL102", "--pedantic").records == []
+    project.write({"requirements.txt": "torch==0.4.1\n"})
+    assert [one["severity"] for one in project.lint_json("--select", "DL102").records] == ["slow"]
+
+
 # --- the cache -------------------------------------------------------------------------
 
 

@@ -67,7 +67,7 @@ def is_read_by_callee(project: Project, copy: t.Call) -> bool:
     for later in beside.onward(project, stmt):
         if _enters_reader(project, later, names, DEEPEST):
             return True
-        if not beside.is_cheap(project, later):
+        if not (beside.is_cheap(project, later) or _is_quick(project, later)):
             return False
     return False
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.transfers import Transfer
 
+NON_BLOCKING = (0, 4)
+"""The torch that first had ``non_blocking``."""
+
 
 def is_of_another_kind(project: Project, transfer: Transfer) -> bool:
     """Whether a test says that this is no tensor but, say, a graph, whose ``to`` need not take ``non_blocking``."""
@@ -24,8 +27,18 @@ def is_of_another_kind(project: Project, transfer: Transfer) -> bool:
     return False
 
 
+def _is_volatile(project: Project, copy: t.Call) -> bool:
+    around = (one for one in project.ancestors(copy) if isinstance(one, t.Call))
+    return any(keyword.name == "volatile" for one in around for keyword in one.keywords)
+
+
 def is_for_old_torch(project: Project, transfer: Transfer) -> bool:
-    """Whether a test keeps the copy to torch 0.x, in ``if torch_ver == "0.3"``: ``non_blocking`` came with 0.4."""
+    """Whether a copy is for torch 0.x only: ``non_blocking`` came with 0.4, when ``volatile`` went.
+
+    So says a test around it, ``if torch_ver == "0.3"``, what is made of it, or the project itself.
+    """
+    if project.target(transfer.call).lacks(NON_BLOCKING) or _is_volatile(project, transfer.call):
+        return True
     for test, outcome in project.tests_around(transfer.call):
         match test:
             case t.Compare(left=left, ops=("==",), comparators=(t.Constant(value=str() as version),)) if outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project.syntax import called, children
 from dl_lint.project.values import External, alternatives
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
 
 CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns"})
+
+WAITING = frozenset({"synchronize", "item", "tolist", "cpu", "numpy", "float", "backward"})
+"""Calls that wait for the device, and the one after which a step of training waits anyway."""
 
 COLLECTING = frozenset({"append", "extend", "add", "update"})
 
@@ -36,6 +40,51 @@ def is_timed(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     return (
         "synchronize" in names and len(read) > 1 and any(_is_collected(project, one) for one in _spans(project, read))
     )
+
+
+def is_clocked(project: Project, copy: t.Call) -> bool:
+    """Whether a clock is read before a copy and after it in one pass, with nothing in between that waits.
+
+    What is measured there is the copy; it would be the time to ask for it.
+    """
+    stmt: t.Node | None = project.statement_of(copy)
+    while isinstance(stmt, t.Stmt):
+        above = project.parent(stmt)
+        body = getattr(above, "body", ())
+        if isinstance(body, tuple) and stmt in body:
+            at = body.index(stmt)
+            started = {name for one in body[:at] for name in _readings(project, one)}
+            if started and _ends_span(project, body[at + 1 :], started):
+                return True
+        stmt = above if isinstance(above, t.If | t.With) else None
+    return False
+
+
+def _readings(project: Project, stmt: t.Stmt) -> Iterator[str]:
+    """The names that a statement gives the time of a clock."""
+    if isinstance(stmt, t.Assign) and isinstance(stmt.value, t.Call) and _is_clock(project, stmt.value):
+        yield from (one.id for one in stmt.targets if isinstance(one, t.Name))
+
+
+def _ends_span(project: Project, later: tuple[t.Stmt, ...], started: set[str]) -> bool:
+    """Whether the time since one of ``started`` is taken before anything waits for the device."""
+    waiting: list[t.Node] = list(reversed(later))
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case t.With(body=body):
+                waiting += reversed(body)
+            case t.Assign(value=t.Expr() as value) | t.ExprStmt(value=value):
+                waiting.append(value)
+            case t.Stmt():
+                return False
+            case t.BinOp(left=t.Call() as now, op="-", right=t.Name(id=name)) if name in started:
+                return _is_clock(project, now)
+            case _:
+                if called(node) in WAITING:
+                    return False
+                waiting += reversed(children(node))
+    return False
 
 
 def _is_clock(project: Project, call: t.Call) -> bool:

@@ -19,9 +19,10 @@ copies right before the host waits anyway (a synchronise, a pageable copy such a
 `torch.LongTensor(n, 2).fill_(0).cuda()`, a tensor of the device indexed by a list, a look at the result,
 `if torch.isnan(images).any()`, a function of the project that begins with one), copies that nothing reads or that are
 only brought back to the host, what some caller has moved already, and loops that always end with the first batch. Right
-behind a pageable copy of another part of the batch it is **advice**, and so it is where the loader is known to have no
-workers (an option that is 0 unless the user sets it is not that): then the batch is pinned on the thread that trains,
-of which DL210 tells, and the copy matters once that is mended.
+behind a pageable copy of another part of the batch it is **advice**, as it is between two readings of a clock that
+measure the copy, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
+that): then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is
+mended.
 
 ## Example
 
@@ -63,6 +64,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import beside, collated, copied, edits, guarding, unpacking
+from dl_lint.project.timing import is_clocked
 from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -92,7 +94,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
             f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),
             _fix(project, transfer),
-            advice=alone or beside.follows_wait(project, transfer.call),
+            advice=alone or beside.follows_wait(project, transfer.call) or is_clocked(project, transfer.call),
         )
 
 

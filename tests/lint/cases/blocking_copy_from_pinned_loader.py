@@ -1,4 +1,5 @@
 import argparse
+import time
 
 import torch
 from accelerate import Accelerator
@@ -1024,17 +1025,17 @@ def pageable_at_the_start_of_a_loop(model, dataset, steps):
         images = images.to(device)
         mixed = images.clone()
         with torch.no_grad():
-            for time in torch.linspace(0, 1, steps):
-                mixed = model(mixed, images, time.expand(mixed.size(0)).to(device))
+            for moment in torch.linspace(0, 1, steps):
+                mixed = model(mixed, images, moment.expand(mixed.size(0)).to(device))
 
 
 def pageable_further_on_in_a_loop(model, dataset, steps):
     for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = images.to(device)  # expect
         with torch.no_grad():
-            for time in torch.linspace(0, 1, steps):
+            for moment in torch.linspace(0, 1, steps):
                 images = model(images)
-                images = model(images, time.expand(images.size(0)).to(device))
+                images = model(images, moment.expand(images.size(0)).to(device))
 
 
 def shuffled(images, labels):
@@ -1048,3 +1049,47 @@ def mixed_with_a_pageable_copy(model, dataset):
         images, labels = images.cuda(), labels.cuda()
         images, labels = shuffled(images, labels)
         model(images, labels)
+
+
+def mixed_with_a_pageable_copy_after_an_operation(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = images.cuda(), labels.cuda()
+        labels = torch.nn.functional.one_hot(labels, 10)
+        images, labels = shuffled(images, labels)
+        model(images, labels)
+
+
+# --- measured, and for a torch that is gone --------------------------------------------------
+
+
+def measured_with_the_copy(model, dataset):
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        start = time.time()
+        with torch.no_grad():
+            images = images.to(device)  # expect advice
+            scores = model(images)
+        taken = time.time() - start
+        print(taken, scores.cpu())
+
+
+def measured_until_the_loss_is_there(model, dataset, meter):
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        start = time.time()
+        images, labels = images.to(device), labels.to(device)  # expect
+        loss = model(images, labels)
+        loss.backward()
+        meter.update(loss.item(), time.time() - start)
+
+
+def measured_before_the_copy(model, dataset, meter):
+    start = time.time()
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        meter.update(time.time() - start)
+        model(images.to(device))  # expect
+        start = time.time()
+
+
+def of_old_times(model, dataset):
+    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(torch.autograd.Variable(images.cuda(), volatile=True))
+        model(torch.autograd.Variable(images.cuda(), requires_grad=True))  # expect
