@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import steps
 from dl_lint.project.loops import begins
-from dl_lint.project.repetition import names_in, words
+from dl_lint.project.repetition import names_in
 from dl_lint.project.syntax import children, dotted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _is_renewed_at_its_end(project: Project, loader: Loader, again: t.Node, loop
         for call in begins(project.evaluator, scope, loader)
         if scope is not outer or again in project.loops_around(call)
     ]
-    if not anew or any(one is None or _counts_epochs(one) for one in anew):
+    if not anew or any(one is None or _ends_epoch(project, one, again) for one in anew):
         return False
     return not any(
         _is_of_length(project, limit, loader, steps.DEEPEST)
@@ -55,8 +55,9 @@ def _handler(project: Project, call: t.Call) -> t.Handler | None:
     return next((above for above in project.ancestors(call) if isinstance(above, t.Handler)), None)
 
 
-def _counts_epochs(handler: t.Handler) -> bool:
-    """Whether the end of the loader is the end of an epoch, or of the loop."""
+def _ends_epoch(project: Project, handler: t.Handler, again: LoopNode) -> bool:
+    """Whether the end of the loader is the end of the loop, or counts epochs that end ``again``."""
+    counted: set[str] = set()
     waiting: list[t.Node] = list(handler.body)
     while waiting:
         node = waiting.pop()
@@ -64,13 +65,22 @@ def _counts_epochs(handler: t.Handler) -> bool:
             case t.Jump(kind="break"):
                 return True
             case t.AugAssign(target=target) | t.Assign(targets=(target, *_)):
-                if any({"epoch", "epochs"} & set(words(name)) for name in names_in(target)):
-                    return True
+                counted.update(names_in(target))
             case t.If():
                 waiting += (*node.body, *node.orelse)
             case _:
                 continue
-    return False
+    return any(not counted.isdisjoint(names_in(test)) for test in _ending(project, again))
+
+
+def _ending(project: Project, again: LoopNode) -> Iterator[t.Expr]:
+    """The tests that end a loop, or leave it."""
+    if isinstance(again, t.While):
+        yield again.test
+    for owner, arms in project.site(again).scope.file.arms.items():
+        leaves = any(arm.exits in ("leave", "break") for arm in arms)
+        if leaves and isinstance(owner, t.If) and again in project.loops_around(owner):
+            yield owner.test
 
 
 def _limits(loop: LoopNode) -> Iterator[t.Expr]:

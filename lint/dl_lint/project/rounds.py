@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import context
 from dl_lint.project.syntax import dotted
+from dl_lint.project.truth import truth
 from dl_lint.project.values import Const
 
 if TYPE_CHECKING:
@@ -16,7 +18,12 @@ RANGES = frozenset({"range", "trange", "tqdm.trange"})
 
 
 def at_most_once(ev: Evaluator, loop: LoopNode) -> bool:
-    """Whether a loop has one pass at most: ``for phase in ["train"]``, ``range(epochs)`` where epochs is always 1."""
+    """Whether a loop has one pass at most: ``for phase in ["train"]``, ``range(epochs)`` where epochs is always 1.
+
+    So has one that is switched off: ``if TRAINING:``, where that is always False.
+    """
+    if any(truth(ev, test) is (not outcome) for test, outcome in context.tests_around(ev, loop)):
+        return True
     if isinstance(loop, t.While):
         return False
     over = loop.iter

@@ -131,8 +131,20 @@ def _limits(project: Project, again: t.For | t.While, *, by_batch: bool) -> Iter
     elif not isinstance(again.test, t.Constant):
         if _compares_steps(again.test):
             yield again.test
+        else:
+            yield from _lowering(project, again)
     else:
         yield from _leaving(project, again)
+
+
+def _lowering(project: Project, again: t.While) -> Iterator[t.Expr]:
+    """The tests of steps, or of epochs, under which a flag is set that ends a loop: ``while keep_on``."""
+    flag = again.test.operand if isinstance(again.test, t.UnaryOp) else again.test
+    scope, name = project.site(again).scope, dotted(flag)
+    for binding in scope.bindings.get(name, ()) if name is not None else ():
+        if isinstance(binding.value, t.Constant) and again in project.loops_around(binding.node):
+            tests = (test for test, _ in project.tests_around(binding.node))
+            yield from (test for test in tests if _compares_steps(test) or _is_of_epochs(test))
 
 
 def _leaving(project: Project, again: LoopNode) -> Iterator[t.Expr]:

@@ -978,6 +978,64 @@ def epochs_counted_where_it_ends(model, dataset, epochs):
             epoch += 1
 
 
+def epochs_counted_where_it_ends_for_the_sampler(dataset, sampler):
+    loader = DataLoader(dataset, num_workers=4, sampler=sampler)  # expect advice
+    batches, epoch = iter(loader), 0
+    while True:
+        try:
+            yield next(batches)
+        except StopIteration:
+            epoch += 1
+            sampler.set_epoch(epoch)
+            batches = iter(loader)
+
+
+def epochs_counted_where_it_ends_until_enough(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    batches, epoch = iter(loader), 0
+    while True:
+        try:
+            model(next(batches))
+        except StopIteration:
+            epoch += 1
+            batches = iter(loader)
+        if epoch >= epochs:
+            return
+
+
+def while_a_flag_of_steps_is_up(model, dataset, args):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    keep_on, total_steps = True, 0
+    while keep_on:
+        for batch in loader:
+            model(batch)
+            total_steps += 1
+            if total_steps > args.num_steps:
+                keep_on = False
+                break
+
+
+def until_a_flag_of_epochs_is_up(model, dataset, args):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    done, epoch = False, 0
+    while not done:
+        for batch in loader:
+            model(batch)
+        epoch += 1
+        if epoch >= args.epochs:
+            done = True
+
+
+def until_a_flag_of_loss_is_up(model, dataset, limit):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    done = False
+    while not done:
+        for batch in loader:
+            loss = model(batch)
+        if loss < limit:
+            done = True
+
+
 def enumerated_and_renewed_at_the_end(model, dataset, other, epochs):
     loader = DataLoader(dataset, num_workers=4)  # expect advice
     pairs = enumerate(loader)
@@ -1011,6 +1069,34 @@ def one_epoch_written_out(model, dataset):
     for epoch in range(3, 4):
         for batch in loader:
             model(batch, epoch)
+
+
+TRAINING = False
+EVALUATING = True
+
+
+def switched_off(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)
+    if TRAINING and epochs:
+        for epoch in range(epochs):
+            for batch in loader:
+                model(batch, epoch)
+
+
+def switched_on(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    if EVALUATING and not TRAINING:
+        for epoch in range(epochs):
+            for batch in loader:
+                model(batch, epoch)
+
+
+def switched_off_unless_asked_for(model, dataset, epochs, training=False):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    if training:
+        for epoch in range(epochs):
+            for batch in loader:
+                model(batch, epoch)
 
 
 def one_epoch_unless_asked_for_more(model, dataset, long):
