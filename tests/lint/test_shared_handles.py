@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,3 +46,33 @@ def test_one_without_a_lock_table_is_forbidden_all_the_same(project: Project, op
     assert "lock table" not in said
     assert "LMDB forbids using an environment in a process that did not open it" in said
     assert "for spawned ones it cannot be pickled" in said
+
+
+IN_A_NOTEBOOK = """\
+import h5py
+from torch.utils.data import Dataset
+
+class Volumes(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")
+
+    def __getitem__(self, index):
+        return self.file["images"][index]
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "codes"),
+    [
+        ("volumes = Volumes('a.h5')\nstack = volumes.file['images'][:]", []),
+        ("from torch.utils.data import DataLoader\nloader = DataLoader(Volumes('a.h5'), num_workers=2)", ["DL303"]),
+    ],
+    ids=["without a loader", "with one"],
+)
+def test_a_notebook_without_a_loader_has_no_workers(project: Project, cell: str, codes: list[str]) -> None:
+    cells: list[dict[str, object]] = [
+        {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": text}
+        for text in (IN_A_NOTEBOOK, cell)
+    ]
+    project.write({"look.ipynb": json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})})
+    assert [record["code"] for record in project.lint_json().records] == codes

@@ -90,7 +90,10 @@ def remedy(project: Project, cls: Class, one: Container) -> str:
     if one.ranges is None or updating.is_joined(project, cls, one.attribute):
         return arrays
     at = project.told(project.place(one.ranges))
-    return f"keep `range(…)` itself, not a list of it ({at}): it is sliced and counted in the same way; {arrays}"
+    return (
+        f"keep `range(…)` itself, not a list of it ({at}): it is sliced and counted in the same way, and `list(…)` of "
+        f"the part that a sample takes is a list where one is changed; {arrays}"
+    )
 
 
 def telling(project: Project, found: list[Indexed]) -> Indexed:

@@ -130,7 +130,11 @@ def _called_from(project: Project, loader: Loader) -> Iterator[Loader]:
 
 
 def idle(project: Project, cls: Class) -> bool:
-    """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers."""
+    """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers, or its
+    notebook, from which nothing can be imported, makes no loader."""
+    file = cls.scope.file
+    if file.path.endswith(".ipynb") and all(project.site(one.call).scope.file is not file for one in project.loaders()):
+        return True
     loaders = users(project, cls) or _unasked(project, cls)
     return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
 

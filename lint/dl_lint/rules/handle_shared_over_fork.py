@@ -3,7 +3,8 @@
 ## What it does
 Finds `h5py.File`, `lmdb.open`, `sqlite3.connect`, archives, `open()` and their like kept on `self` by what `__init__`
 or `__len__` runs and read by what `__getitem__` runs, also through an alias: `self.images = self.file["images"]`. Files
-that are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers.
+that are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers,
+which those are that the linted code only iterates and indexes where it makes them, or of a notebook without a loader.
 
 ## Why is this bad?
 Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
@@ -65,7 +66,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import handles, pickling, workers
+from dl_lint.project import direct, handles, pickling, workers
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent
 from dl_lint.rule import Finding, Related, rule
@@ -98,7 +99,7 @@ _HARM = {
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
-        if workers.idle(project, dataset.cls):
+        if workers.idle(project, dataset.cls) or direct.is_read_directly(project, dataset.cls):
             continue
         for shared in handles.shared(project, dataset.cls):
             if shared.made.call in seen or (project.hints.spawns and shared.made.name in pickling.UNPICKLABLE):
