@@ -71,3 +71,28 @@ def test_other_lists_are_to_go_into_arrays(project: Project) -> None:
 def test_a_range_itself_is_no_list(project: Project) -> None:
     found = said(project, CLIPS.format(frames="range(first, first + 300)"))
     assert found["remedy"].startswith("keep numbers and strings in a numpy array")
+
+
+ROWS = """\
+from torch.utils.data import Dataset
+
+
+class Clips(Dataset):
+    def __init__(self, path):
+        self.clips = []
+        for line in open(path):
+            name, start, end = line.split(",")
+            last = {end}
+            self.clips.append({clip})
+
+    def __getitem__(self, index):
+        name, start, end = self.clips[index]
+        return name, start, end
+"""
+
+
+def test_what_is_made_a_number_is_weighed_as_one(project: Project) -> None:
+    for clip in ("(name, float(start), last)", "{'name': name, 'start': float(start), 'end': last}"):
+        for end, kilobytes in (("int(end)", "0.26"), ("end.strip()", "0.34")):
+            found = said(project, ROWS.replace("{end}", end).replace("{clip}", clip))
+            assert f"; at about {kilobytes} kB each" in found["message"]

@@ -80,15 +80,21 @@ class Scale:
                 return Heft(TEXT)
             case Const() | Number() | Derived(base=Made(name="builtins.range"), step="iterate"):
                 return Heft(NUMBER)
-            case Collection(items=tuple() as items) if items:
-                return self._record(list(items), depth)
+            case Collection(items=tuple() as items, node=node) if items:
+                written = node.items if isinstance(node, t.Sequence) and len(node.items) == len(items) else ()
+                numbers = [_is_number(self._project, one) for one in written] or [False] * len(items)
+                return self._record(
+                    [_NUMBER if is_number else one for is_number, one in zip(numbers, items, strict=True)], depth
+                )
             case Collection() if (length := repeated.length(self._project, value)) is not None:
                 part = self.part(value.element, depth - 1)
                 return Heft(RECORD + (length or FIXED) * (REFERENCE + part.bytes), part.unbounded)
             case Collection():
                 return Heft(RECORD, unbounded=True)
-            case Table():
-                return self._record([item for _, item in value.items], depth)
+            case Table(node=node):
+                keyed = node.items if isinstance(node, t.Mapping) else ()
+                named = {getattr(key, "value", None) for key, one in keyed if _is_number(self._project, one)}
+                return self._record([_NUMBER if key in named else one for key, one in value.items], depth)
             case Instance() if value.call is not None:
                 given = [*value.call.args, *(one.value for one in value.call.keywords)]
                 return self._record([self._project.value(one) for one in given], depth)
@@ -106,6 +112,27 @@ class Scale:
         for item in items:
             heft += self.part(item, depth - 1)
         return heft
+
+
+_NUMBER = Number()
+
+
+def _is_number(project: Project, expr: t.Expr) -> bool:
+    """Whether something is made a number where it is put into a record, or under a name before."""
+    match expr:
+        case t.Call(func=t.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
+            return True
+        case t.Name(id=name):
+            bindings = project.function_of(expr).bindings.get(name, ())
+            return bool(bindings) and all(
+                one.kind == "assign"
+                and not one.path
+                and isinstance(one.value, t.Call)
+                and _is_number(project, one.value)
+                for one in bindings
+            )
+        case _:
+            return False
 
 
 def _called(value: Derived) -> Derived | None:
