@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that hand the host what a tensor of the device holds."""
 
+SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim", "numel", "type", "ndimension"})
+"""Attributes and methods of a tensor that are known without its values."""
+
 _CHEAP = frozenset(
     {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "fill_", "zero_"}
 )
@@ -156,7 +159,9 @@ def looks(project: Project, stmt: t.Stmt, names: frozenset[str]) -> bool:
         return _reads(test, names)
     if isinstance(stmt, t.ExprStmt) and called(stmt.value) == "print":
         return _shows(stmt.value, names)
-    return isinstance(stmt, t.Assign | t.ExprStmt) and is_cheap(project, stmt, READS) and _reads(stmt, names)
+    if isinstance(stmt, t.AugAssign):
+        return _costs_little(project, stmt.value, READS | READING) and _reads(stmt.value, names)
+    return isinstance(stmt, t.Assign | t.ExprStmt) and is_cheap(project, stmt, READS | READING) and _reads(stmt, names)
 
 
 def _shows(printing: t.Expr, names: frozenset[str]) -> bool:
@@ -188,9 +193,21 @@ def _reads(node: t.Node, names: frozenset[str]) -> bool:
         isinstance(one, t.Call)
         and isinstance(one.func, t.Attribute)
         and one.func.attr in READS
-        and root(one.func.value, through=_COMPUTED) in names
+        and _is_made_of(one.func.value, names)
         for one in _inside(node)
     )
+
+
+def _is_made_of(expr: t.Node, names: frozenset[str]) -> bool:
+    """Whether a value is computed of one of ``names``, and not of its shape: ``(best == labels).sum()``."""
+    waiting = [expr]
+    while waiting:
+        one = waiting.pop()
+        if dotted(one) in names:
+            return True
+        if not (isinstance(one, t.Attribute) and one.attr in SHAPES):
+            waiting.extend(children(one))
+    return False
 
 
 def root(expr: t.Expr, through: frozenset[str] = frozenset()) -> str | None:
@@ -210,6 +227,8 @@ def is_cheap(project: Project, stmt: t.Stmt, besides: frozenset[str] = frozenset
         return _costs_little(project, stmt.test, besides) and all(
             is_cheap(project, one, besides) for one in (*stmt.body, *stmt.orelse)
         )
+    if isinstance(stmt, t.AugAssign):
+        return _costs_little(project, stmt.value, besides)
     return isinstance(stmt, t.Assign | t.ExprStmt) and _costs_little(project, stmt, besides)
 
 

@@ -26,8 +26,6 @@ Use = Literal["host", "device", "none"]
 _SAME = VIEWS | {"data", "T"}
 """Methods and attributes that give the tensor itself, in another shape."""
 
-_SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim", "numel", "type", "ndimension"})
-
 _LOOKING = frozenset({"len", "isinstance", "type", "zip", "enumerate", "list", "tuple", "id", "hasattr"})
 """Builtin functions that read nothing of a tensor's memory."""
 
@@ -135,7 +133,7 @@ def _joined(uses: Iterable[Use]) -> Use:
 def _use(project: Project, expr: t.Expr, depth: int) -> Use:
     match project.parent(expr):
         case t.Attribute(attr=attr) as above:
-            if attr in _SHAPES:
+            if attr in beside.SHAPES:
                 return "none"
             call = project.parent(above)
             if isinstance(call, t.Call) and call.func is above:

@@ -27,6 +27,12 @@ def is_of_another_kind(project: Project, transfer: Transfer) -> bool:
     return False
 
 
+def told_old_torch(project: Project, transfer: Transfer) -> str:
+    """What the project's files say of a torch that has no ``non_blocking``, as part of a message; empty for none."""
+    target = project.target(transfer.call)
+    return f"; {target.told}, which has no `non_blocking` yet" if target.lacks(NON_BLOCKING) else ""
+
+
 def _is_volatile(project: Project, copy: t.Call) -> bool:
     around = (one for one in project.ancestors(copy) if isinstance(one, t.Call))
     return any(keyword.name == "volatile" for one in around for keyword in one.keywords)
@@ -35,9 +41,10 @@ def _is_volatile(project: Project, copy: t.Call) -> bool:
 def is_for_old_torch(project: Project, transfer: Transfer) -> bool:
     """Whether a copy is for torch 0.x only: ``non_blocking`` came with 0.4, when ``volatile`` went.
 
-    So says a test around it, ``if torch_ver == "0.3"``, what is made of it, or the project itself.
+    So says a test around it, ``if torch_ver == "0.3"``, what is made of it, or the configuration.
     """
-    if project.target(transfer.call).lacks(NON_BLOCKING) or _is_volatile(project, transfer.call):
+    target = project.target(transfer.call)
+    if (target.lacks(NON_BLOCKING) and not target.told) or _is_volatile(project, transfer.call):
         return True
     for test, outcome in project.tests_around(transfer.call):
         match test:

@@ -22,7 +22,7 @@ only brought back to the host, what some caller has moved already, and loops tha
 behind a pageable copy of another part of the batch it is **advice**, as it is between two readings of a clock that
 measure the copy, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
 that): then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is
-mended.
+mended. Where the project is said to be for a torch before 0.4, which has no `non_blocking`, it is advice, too.
 
 ## Example
 
@@ -85,16 +85,17 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         if loader is None or _is_excused(project, transfer) or not delays(project, transfer):
             continue
         pinning = project.place(_pinning(project, loader))
-        alone = project.workers(loader) == "none"
+        alone, old = project.workers(loader) == "none", guarding.told_old_torch(project, transfer)
         write = f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
         yield Finding(
             project.place(transfer.call),
             f"{transfer.told} comes from a loader that pins its batches ({project.told(pinning)}), but the "
-            "host waits here until the device holds it",
+            f"host waits here until the device holds it{old}",
             f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),
-            _fix(project, transfer),
-            advice=alone or beside.follows_wait(project, transfer.call) or is_clocked(project, transfer.call),
+            None if old else _fix(project, transfer),
+            advice=bool(alone or old or beside.follows_wait(project, transfer.call))
+            or is_clocked(project, transfer.call),
         )
 
 

@@ -1093,3 +1093,33 @@ def of_old_times(model, dataset):
     for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
         model(torch.autograd.Variable(images.cuda(), volatile=True))
         model(torch.autograd.Variable(images.cuda(), requires_grad=True))  # expect
+
+
+def counted_on_the_host_next(model, dataset):
+    right, total = 0, 0
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        scores = model(images.to(device))  # expect
+        labels = labels.to(device)
+        _, best = torch.max(scores, 1)
+        total += labels.size(0)
+        right += (best == labels).sum().item()
+    return right / total
+
+
+def counted_on_the_device(model, dataset):
+    right, total = 0, 0
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        scores = model(images)
+        labels = labels.to(device)  # expect
+        total += labels.size(0)
+        right += (scores.argmax(1) == labels).sum()
+    return right / total
+
+
+def counted_by_the_shape(model, dataset):
+    total = 0
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        labels = labels.to(device)  # expect
+        total += torch.tensor(labels.shape[0]).item()
+        model(images, labels)
+    return total
