@@ -49,6 +49,9 @@ class Around:
 
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder of what may tell something, in order."""
+        return tuple(name for name in self._listed(folder) if may_tell(name))
+
+    def _listed(self, folder: str) -> tuple[str, ...]:
         if folder not in self._names:
             self._names[folder] = _names(folder)
             self._seen[_slashed(folder)] = digest(*self._names[folder])
@@ -59,7 +62,7 @@ class Around:
         return tuple(os.path.join(folder, page) for name in MANUALS for page in self._in_manual(folder, name, DEEPEST))
 
     def _in_manual(self, folder: str, below: str, depth: int) -> Iterator[str]:
-        for name in self.names(os.path.join(folder, below)) if depth else ():
+        for name in self._listed(os.path.join(folder, below)) if depth else ():
             if name.endswith("/"):
                 yield from self._in_manual(folder, os.path.join(below, name[:-1]), depth - 1)
             elif is_page(name):

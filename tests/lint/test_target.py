@@ -386,6 +386,15 @@ def test_other_rules_about_newer_torch_ask_the_same(project: Project, code: str,
     assert (one["severity"] == "advice", "requirements.txt" in one["message"]) == (False, False)
 
 
+def test_a_page_is_no_list_of_requirements(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"docs/src/train.py": TRAIN, "docs/notes.md": "torch==1.4\n", "docs/setup.cfg": "torch<1.7\n"})
+    monkeypatch.chdir(project.root / "docs")
+    [one] = project.lint_json("--select", "DL204", "--pedantic", ".").records
+    assert "; setup.cfg:1 says" in one["message"]
+    project.write({"docs/setup.cfg": "[metadata]\n"})
+    assert [one["severity"] for one in project.lint_json("--select", "DL204", ".").records] == ["slow"]
+
+
 # --- the cache -------------------------------------------------------------------------
 
 
