@@ -100,7 +100,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again, and its workers are started anew for every pass"
-            + (" (steps are counted: how many passes they make is not known)" if few else "")
+            + (" (it takes steps: how many passes they make is not known)" if few else "")
             + (f"; {target.told}, {persistence.lack(target, since)}" if lacking else ""),
             _remedy(project, loader, target, since, only),
             (Related(place, "iterated again by this"), *asked),
