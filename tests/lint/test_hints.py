@@ -110,6 +110,9 @@ import numpy as np
 def seed(worker_id):
     np.random.seed(np.random.get_state()[1][0] + worker_id)
 
+def shift(sound):
+    return np.roll(sound, np.random.randint(len(sound)))
+
 def make(dataset):
     return DataLoader(dataset, num_workers=2, worker_init_fn=seed)
 """
