@@ -80,3 +80,12 @@ def test_names_grow_with_the_rounds_or_with_the_life_of_a_worker() -> None:
     alive = Usage(main=named(0, 0, 0, 0, batches=BATCHES), workers=named(4, 8, 12, 4, batches=(4, 8, 12, 4)))
     assert leaks.by_name(alive, persistent=False).count == 8
     assert leaks.by_name(Usage(main=named(2, 2, 2, 2, batches=BATCHES)), persistent=False).count == 0
+
+
+def test_what_the_round_before_has_left_for_a_moment_is_no_part_of_the_next() -> None:
+    late = [
+        Level(number, batches, number, (), tuple(map(str, range(count))))
+        for number, (batches, count) in enumerate(((4, 16), (8, 48), (12, 80), (4, 64)))
+    ]
+    found = leaks.by_name(Usage(main=[Level(0, 8, 1, ())], workers=late), persistent=False)
+    assert found.count == 64
