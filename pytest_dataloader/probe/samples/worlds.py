@@ -12,9 +12,15 @@ if TYPE_CHECKING:
 
 
 def verdict_of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
-    """Fail for shares that overlap, miss samples, differ in length or keep their order though told the epoch."""
+    """Fail for shares that overlap, miss samples, differ in length or keep their order though told the epoch.
+
+    A size that nobody asked for and at which the loader raises, as with more ranks than archives, is told and no doubt
+    of the others: it would be loud, and how many sizes are reached depends on the machine's speed.
+    """
     part = "".join(f"; {each}" for each in evidence.partly)
-    for world in evidence.worlds:
+    worlds = [world for world in evidence.worlds if not world.error]
+    proven = world_size is None and any(world.world_size > 1 for world in worlds)
+    for world in worlds if proven else evidence.worlds:
         if world.unsharded:
             code = "DL405" if evidence.iterable else "DL406"
             return Verdict("failed", f"{_of(world)} read the same samples", (Advice(code, _SHARD),))
@@ -26,14 +32,16 @@ def verdict_of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
         if world.unequal and (world_size or not evidence.iterable):
             seen = f"{min(world.batches)} to {max(world.batches)} batches"
             return Verdict("failed", f"{_of(world)} have {seen}: some wait for ever", (Advice("", _EQUAL),))
-    if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in evidence.worlds):
+    if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in worlds):
         return Verdict("failed", "set_epoch changes nothing: ranks keep their order", (Advice("DL401", _EPOCH),))
-    padded = [f"{world.padding} at {world.world_size}" for world in evidence.worlds if world.padding]
-    told = f"{', '.join(str(world.world_size) for world in evidence.worlds)} ranks: disjoint and complete"
+    padded = [f"{world.padding} at {world.world_size}" for world in worlds if world.padding]
+    told = f"{', '.join(str(world.world_size) for world in worlds)} ranks: disjoint and complete"
+    ends = [(_of(world), world.error.splitlines()[0]) for world in evidence.worlds if world.error]
+    told += "".join(f"; {ranks} end with {error}" for ranks, error in ends)
     told += f"; padding repeats {', '.join(padded)}" if padded else ""
-    if cut := [f"{world.dropped} at {world.world_size}" for world in evidence.worlds if world.dropped]:
+    if cut := [f"{world.dropped} at {world.world_size}" for world in worlds if world.dropped]:
         told += f"; the rest that does not go round is left out, {', '.join(cut)}"
-    if uneven := [str(world.world_size) for world in evidence.worlds if world.unequal]:
+    if uneven := [str(world.world_size) for world in worlds if world.unequal]:
         told += f"; shares of different lengths with {', '.join(uneven)}"
     advice = (Advice("DL409", _PADDED),) if padded and not evidence.shuffles else ()
     if evidence.same_seeds_needed:

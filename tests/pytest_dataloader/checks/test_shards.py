@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting
@@ -54,6 +56,27 @@ def test_a_loader_that_nothing_shards_is_not_accused(name: str) -> None:
 def test_the_environment_tells_the_rank() -> None:
     seen, verdict = examine(Case(lambda: by_environment))
     assert (seen.how, verdict.outcome) == ("environment", "passed")
+
+
+def by_archive() -> DataLoader[int]:
+    """Four archives: a fifth rank gets none."""
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    mine = [sample for archive in range(rank, 4, world) for sample in range(6 * archive, 6 * archive + 6)]
+    if not mine:
+        raise ValueError("no archive for this rank\nuse fewer")
+    return DataLoader(mine, batch_size=2)  # type: ignore[arg-type]
+
+
+def test_sizes_at_which_a_loader_raises_are_no_doubt_of_the_others() -> None:
+    asked = [examine(Case(lambda: by_archive, world_size=size)) for size in (2, 8)]
+    assert [verdict.outcome for _, verdict in asked] == ["passed", "failed"]
+    (two,), (eight,) = (seen.worlds for seen, _ in asked)
+    verdict = judge(replace(asked[0][0], worlds=(two, eight)))
+    assert (verdict.outcome, verdict.reason) == (
+        "passed",
+        "2 ranks: disjoint and complete; 8 ranks end with ValueError: no archive for this rank",
+    )
+    assert judge(replace(asked[0][0], worlds=(eight,))).outcome == "inconclusive"
 
 
 def test_shares_that_hang_on_the_random_state_are_inconclusive() -> None:
