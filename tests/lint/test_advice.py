@@ -23,7 +23,7 @@ class Images(Dataset):
         self.entries = json.load(open(index))
 
     def __getitem__(self, index):
-        return self.names[index], self.entries[index]["box"]
+        return self.names[index], [box for box in self.entries[index]["boxes"]]
 """
 NAMES, ENTRIES = ("data.py", 9, "DL301"), ("data.py", 10, "DL301")
 
@@ -89,7 +89,7 @@ class Records(Dataset):
         self.entries = json.load(open(index))
 
     def __getitem__(self, index):
-        return self.entries[index]["box"]
+        return [box for box in self.entries[index]["boxes"]]
 """
 
 MAIN = """\

@@ -49,7 +49,7 @@ def said(project: Project, source: str) -> dict[str, str]:
 def test_records_of_a_file_come_with_the_number_from_which_they_matter(project: Project) -> None:
     flat = said(project, DATA.format(body='Image.open(self.records[index]["path"])'))
     assert flat["message"].endswith("; at about 0.6 kB each, 200,000 make 100 MB a worker")
-    untold = said(project, DATA.format(body='self.records[index]["boxes"]'))
+    untold = said(project, DATA.format(body='self.records[index]["target"]'))
     assert untold["message"].endswith("; at about 1.2 kB each, 80,000 make 100 MB a worker")
     nested = said(project, DATA.format(body='[box for box in self.records[index]["boxes"]]'))
     assert nested["message"].endswith("; at about 2 kB each, 50,000 make 100 MB a worker")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes
+from dl_lint.project import attributes, inherited
 from dl_lint.project.indexing import FILES
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Class, Function
@@ -27,8 +28,8 @@ _MEMBERS = frozenset({"get", "items", "keys", "values", "pop", "copy", "update",
 _OF_LISTS = frozenset({"LongTensor", "FloatTensor", "IntTensor", "BoolTensor"})
 """Constructors that take the lengths of a tensor for numbers, and so are given lists."""
 
-_OF_MANY = _OF_LISTS | {"array", "asarray", "tensor", "as_tensor", "stack", "enumerate", "zip", "sorted", "sum", "map",
-                        "choice", "sample", "shuffle", "list", "tuple", "set"}  # fmt: skip
+_OF_MANY = _OF_LISTS | {"Tensor", "array", "asarray", "tensor", "as_tensor", "stack", "enumerate", "zip", "sorted",
+                        "sum", "map", "choice", "sample", "shuffle", "list", "tuple", "set"}  # fmt: skip
 """Functions that are given lists."""
 
 _OF_ONE = frozenset({"float", "int", "str", "bool", "round", "exists", "getsize", "basename"}) | FILES
@@ -44,6 +45,9 @@ LINKS = 2
 
 _COPIES = frozenset({"deepcopy", "copy", "dict"})
 
+_PLURAL = re.compile(r"[a-z]{2}[a-hj-rt-z](?<!u)s$|ies$|ses$")
+"""Names of many things: points, boxes, poses; not class, radius or axis."""
+
 
 class Handling(Enum):
     """How a sample that was looked up is taken apart, at the most."""
@@ -55,13 +59,18 @@ class Handling(Enum):
     """By names, and each of the things behind them is one text or number, as far as this code goes."""
     UNTOLD = 3
     """By names, and it is not known what the things behind them are."""
-    RECORD = 4
+    SEVERAL = 4
+    """The same, and by its name one of the things is many."""
+    RECORD = 5
     """By going over it, or over what is behind a name: it holds as much as it likes."""
 
 
-def handling(project: Project, cls: Class, reads: Iterable[Indexed]) -> Handling:
-    """What is done with what ``reads`` give, in an object of ``cls``."""
+def handling(project: Project, cls: Class, reads: Iterable[Indexed], attribute: str | None = None) -> Handling:
+    """What is done with what ``reads`` give, in an object of ``cls``, and with the samples where ``self.attribute``
+    is gone over."""
     waiting: list[t.Node] = [read.node for read in reads]
+    if attribute is not None:
+        waiting += _gone_over(project, cls, attribute)
     seen: set[t.Node] = set()
     most = Handling.WHOLE
     while waiting and len(seen) < FARTHEST:
@@ -73,6 +82,18 @@ def handling(project: Project, cls: Class, reads: Iterable[Indexed]) -> Handling
         most = max(most, found, key=lambda one: one.value)
         waiting.extend(_onwards(project, cls, node))
     return most
+
+
+def _gone_over(project: Project, cls: Class, attribute: str) -> Iterator[t.Node]:
+    """The samples in the loops of the class over ``self.attribute``, or over ``enumerate`` of it."""
+    for method, key in inherited.methods(project, cls, attribute):
+        for loop in method.loops:
+            over, target = getattr(loop.node, "iter", None), getattr(loop.node, "target", None)
+            if isinstance(over, t.Call) and dotted(over.func) == "enumerate" and over.args:
+                over = over.args[0]
+                target = target.items[-1] if isinstance(target, t.Sequence) else None
+            if over is not None and dotted(over) == key and isinstance(target, t.Name):
+                yield from (one for one in method.loads.get(target.id, ()) if loop.node in project.loops_around(one))
 
 
 def _of(project: Project, node: t.Node) -> Handling:
@@ -99,7 +120,16 @@ def _of(project: Project, node: t.Node) -> Handling:
 def _of_field(project: Project, field: t.Expr) -> Handling:
     if _is_single(project, field, LINKS):
         return Handling.FIELDS
-    return Handling.RECORD if _is_many(project, field, LINKS) else Handling.UNTOLD
+    if _is_many(project, field, LINKS):
+        return Handling.RECORD
+    return Handling.SEVERAL if _is_plural(field) else Handling.UNTOLD
+
+
+def _is_plural(field: t.Expr) -> bool:
+    """Whether a field has the name of many things, as ``record["boxes"]`` has."""
+    key = field.index if isinstance(field, t.Subscript) else field.args[0] if isinstance(field, t.Call) else None
+    name = key.value if isinstance(key, t.Constant) else None
+    return isinstance(name, str) and _PLURAL.search(name.lower()) is not None
 
 
 def _is_many(project: Project, field: t.Expr, links: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, containers, decoded, inherited, workers
+from dl_lint.project import apply, containers, decoded, inherited, told_sizes, workers
 from dl_lint.project.changes import GROWING
 from dl_lint.project.handling import handling
 from dl_lint.project.values import (
@@ -53,20 +53,30 @@ _TOKEN_LIST = Collection("list", None, Number(), None)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What one sample takes, of how many the code itself speaks (0 if it does not), how many workers have them, and
-    whether the dataset keeps much more for each sample than that. As text: the end of a message, empty where a sample
-    takes what nobody knows."""
+    """What one sample takes, of how many the code itself speaks (0 if it does not), how many workers have them,
+    whether the dataset keeps much more for each sample than that, and of how many samples its words speak (0 if they
+    do not). As text: the end of a message, empty where a sample takes what nobody knows."""
 
     sample: Heft
     count: int
     workers: int = WORKERS
     outweighed: bool = False
+    told: int = 0
 
     @property
     def is_large(self) -> bool:
-        """Whether it is worth a change, as far as is known."""
-        heavy = self.sample.unbounded or self.sample.bytes * MANY * self.workers >= WORTHWHILE * WORKERS
-        return (heavy and not self.outweighed) or self.count * self.sample.bytes >= WORTHWHILE
+        """Whether it is worth a change, as far as is known. Nobody knows it of a record whose fields are not known,
+        nor of many things in each sample where a loader has one worker."""
+        if self.count * self.sample.bytes >= WORTHWHILE:
+            return True
+        if self.outweighed:
+            return False
+        if self.told:
+            each = max(self.sample.bytes, NESTED) if self.sample.unbounded else self.sample.bytes
+            return self.told * each * max(self.workers, WORKERS if self.told >= MANY else 0) >= WORTHWHILE * WORKERS
+        if self.sample.unbounded:
+            return self.workers > 1
+        return not self.sample.guessed and self.sample.bytes * MANY * self.workers >= WORTHWHILE * WORKERS
 
     def __str__(self) -> str:
         if self.sample.unbounded and self.sample.bytes < NESTED:
@@ -84,12 +94,14 @@ def _rounded(number: float) -> int:
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
     sample, count = _heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled)
-    return Size(sample, count, _workers(project, cls), decoded.outweigh(project, cls, attribute))
+    outweighed = decoded.outweigh(project, cls, attribute)
+    return Size(sample, count, _workers(project, cls), outweighed, told_sizes.told(project, cls))
 
 
 def _workers(project: Project, cls: Class) -> int:
     """How many workers have the samples of a dataset on one machine, as far as its loaders are known."""
-    asked = [project.argument(one, "num_workers").value for one in workers.users(project, cls)]
+    loaders = workers.users(project, cls) or workers.unclaimed(project, cls)
+    asked = [project.argument(one, "num_workers").value for one in loaders]
     told = [said for one in asked for said in alternatives(one)]
     defaults = [one.default if isinstance(one, Option) else one for one in told]
     known = [one.value for one in defaults if isinstance(one, Const) and isinstance(one.value, int)]
@@ -102,10 +114,12 @@ def _workers(project: Project, cls: Class) -> int:
 
 def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Heft:
     """What one sample takes, at the most of the ways in which it is filled. What is not known is taken for a text."""
-    scale = Scale(project, handling(project, cls, reads))
-    values = filling(project, cls, attribute, filled, min(one.depth for one in reads))
+    depth = min(one.depth for one in reads)
+    scale = Scale(project, handling(project, cls, reads, attribute if depth == 1 else None))
+    values = filling(project, cls, attribute, filled, depth)
     found = [scale.sample(one) for value in values for one in alternatives(value)]
-    return Heft(max((one.bytes for one in found), default=TEXT), any(one.unbounded for one in found))
+    most = max(found, key=lambda one: one.bytes, default=Heft(TEXT))
+    return Heft(most.bytes, any(one.unbounded for one in found), most.guessed)
 
 
 def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:

@@ -96,13 +96,20 @@ class Files:
     def _is_opaque(self, key: str, wanted: str) -> bool:
         found = self._opaque.get((key, wanted))
         if found is None:
-            data = self.content(key)
-            with suppress(OSError):
-                if data is None:
-                    with open(key, "rb") as file:
-                        data = file.read()
+            data = self._data(key)
             found = self._opaque[key, wanted] = data is not None and is_opaque(data, wanted)
         return found
+
+    def text(self, file: FileIndex) -> str:
+        """The source of a file; empty if it cannot be read."""
+        return (self._data(self.keys[file]) or b"").decode("utf-8", "replace")
+
+    def _data(self, key: str) -> bytes | None:
+        data = self.content(key)
+        if data is None:
+            with suppress(OSError), open(key, "rb") as opened:
+                data = opened.read()
+        return data
 
     def exists(self, key: str) -> bool:
         found = self.present.get(key)

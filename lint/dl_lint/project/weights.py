@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import containers, repeated
+from dl_lint.project import containers, regrouped, repeated
 from dl_lint.project.frameworks import JSON
 from dl_lint.project.handling import Handling
 from dl_lint.project.values import Collection, Const, Derived, Instance, Made, Number, Table, Value, alternatives
@@ -35,16 +35,23 @@ _PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
 
 @dataclass(frozen=True, slots=True)
 class Heft:
-    """``bytes`` for one sample in each worker; ``unbounded`` if a sample has as many objects as the data gives it."""
+    """``bytes`` for one sample in each worker; ``unbounded`` if a sample has as many objects as the data gives it,
+    ``guessed`` for a record of which nobody knows what is in it."""
 
     bytes: int
     unbounded: bool = False
+    guessed: bool = False
 
     def __add__(self, other: Heft) -> Heft:
         return Heft(self.bytes + REFERENCE + other.bytes, self.unbounded or other.unbounded)
 
 
-_PARSED = {Handling.FIELDS: FLAT, Handling.UNTOLD: UNTOLD, Handling.RECORD: NESTED}
+_PARSED = {
+    Handling.FIELDS: FLAT,
+    Handling.UNTOLD: UNTOLD,
+    Handling.SEVERAL: UNTOLD,
+    Handling.RECORD: NESTED,
+}
 
 
 class Scale:
@@ -63,7 +70,8 @@ class Scale:
                 columns = self._handled is Handling.COLUMNS or _has_separator(value)
                 return Heft(RECORD + 2 * (REFERENCE + TEXT), not columns)
             case Derived() | Made() if _is_parsed(value):
-                return Heft(_PARSED.get(self._handled, TEXT), self._handled is Handling.RECORD)
+                handled = self._handled
+                return Heft(_PARSED.get(handled, TEXT), handled is Handling.RECORD, handled is Handling.UNTOLD)
             case _:
                 return self.part(value)
 
@@ -89,6 +97,8 @@ class Scale:
             case Collection() if (length := repeated.length(self._project, value)) is not None:
                 part = self.part(value.element, depth - 1)
                 return Heft(RECORD + (length or FIXED) * (REFERENCE + part.bytes), part.unbounded)
+            case Collection() if regrouped.is_regrouped(self._project, value):
+                return Heft(RECORD + REFERENCE) + self.part(value.element, depth - 1)
             case Collection():
                 return Heft(RECORD, unbounded=True)
             case Table(node=node):

@@ -23,12 +23,13 @@ if it holds a few texts, 2,000 if it holds lists or records. A flat list of 10,0
 not worth a change; 1,000,000 cost 110 MB, which is with eight workers.
 
 **Slow** are records that come to 0.8 GB in all workers of a machine at 100,000 samples, lists that are as long as the
-data makes them (tokens, boxes, frames), and whatever is that large by a number in the code, such as
-`range(5_000_000)`. Where the loaders do not say how many workers there are, eight are assumed, and at least as many
-where training is distributed. All smaller things are **advice**: shown only with `--pedantic` or where DL301 is
-selected, and the message says how many make 100 MB. So are containers of a class that is for evaluation only, by its
-names or as all loaders read it once, in order and without gradients; of one that decodes and keeps each file that its
-records name; and of one of which nobody makes an object; an import in an `__init__.py` makes none.
+data makes them (tokens, boxes, frames) in two workers or more, and what a number in the code makes that large, such
+as `range(5_000_000)`. A class that documents its size ("11,000 train, 1,000 test") or names a large public data set is
+judged by that. Where no loader says how many workers there are, eight are assumed, and at least as many where training
+is distributed. Smaller things are **advice** (shown with `--pedantic` or where DL301 is selected), and so are parsed
+records of which the code tells nothing, neither going over a field nor giving it the name of many things; batches of
+the entries of one list; containers of a class that is for evaluation only, by its names or as all loaders read it once,
+in order and without gradients; of one that decodes and keeps each file of its records; of one that nobody makes.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
@@ -122,8 +123,8 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
             told.update(new)
             size = heft.size(project, cls, one.attribute, one.filled, one.reads)
-            for way in flow.by_way(sorted(new, key=project.place), project.site):
-                yield _finding(project, cls, one, way, size)
+            ways = flow.by_way(sorted(new, key=project.place), project.site)
+            yield from (_finding(project, cls, one, way, size, way is ways[0]) for way in ways)
 
 
 def _classes(project: Project) -> Iterator[Class]:
@@ -135,8 +136,8 @@ def _classes(project: Project) -> Iterator[Class]:
     yield from sorted(found, key=lambda one: roles.is_minor(project, one))
 
 
-def _finding(project: Project, cls: Class, one: Container, filled: list[t.Node], size: Size) -> Finding:
-    """One finding for an attribute, at the first of the places that fill it on one way."""
+def _finding(project: Project, cls: Class, one: Container, filled: list[t.Node], size: Size, first: bool) -> Finding:
+    """At the first of the places that fill an attribute on one way; other ways than the ``first`` are advice."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
     return Finding(
@@ -145,5 +146,5 @@ def _finding(project: Project, cls: Class, one: Container, filled: list[t.Node],
         f"reads it: every worker comes to own a copy of {one.copied}, as each read writes to a reference count{size}",
         records.remedy(project, cls, one),
         (Related(at, "read here for each sample"), *others),
-        advice=not size.is_large or roles.is_minor(project, cls),
+        advice=not (first and size.is_large) or roles.is_minor(project, cls),
     )

@@ -224,7 +224,7 @@ class Lines(Dataset):
 class Parsed(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.entries = json.load(file)  # expect
+            self.entries = json.load(file)  # expect advice
         self.ids = np.arange(10).tolist()  # expect advice
 
     def __getitem__(self, index):
@@ -324,7 +324,7 @@ class TableWithNames(Dataset):
 
 class Helper(Dataset):
     def __init__(self, manifests):
-        self.samples = []  # expect
+        self.samples = []  # expect advice
         for manifest in manifests:
             self._load(manifest)
 
@@ -1037,7 +1037,7 @@ def joined(entries):
 
 class Captions(Dataset):
     def __init__(self, path):
-        self.captions = json.load(open(path))  # expect
+        self.captions = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
         return self.captions[index]["caption"]
@@ -1053,7 +1053,7 @@ class Paragraphs(Captions):
 class OtherCaptions(Captions):
     def __init__(self, path, more):
         super().__init__(path)
-        self.captions = json.load(open(more))  # expect
+        self.captions = json.load(open(more))  # expect advice
 
 
 # --- lines of columns -------------------------------------------------------------------------
@@ -1095,7 +1095,7 @@ class SplitWords(Videos):
 
 class ByLabel(Dataset):
     def __init__(self, path, balanced):
-        self.records = json.load(open(path))  # expect
+        self.records = json.load(open(path))  # expect advice
         if balanced:
             self.by_label = self.grouped()
         self.longest = sorted(self.records, key=len)
@@ -1114,10 +1114,10 @@ class ByLabel(Dataset):
 
 class PartsOfThem(Dataset):
     def __init__(self, path, more):
-        self.records = json.load(open(path))  # expect
+        self.records = json.load(open(path))  # expect advice
         self.boxes = [record["boxes"] for record in self.records]
         self.words = [record["text"].split() for record in self.records]  # expect
-        self.others = json.load(open(more))  # expect
+        self.others = json.load(open(more))  # expect advice
 
     def __getitem__(self, index):
         words = [word for word in self.words[index]]
@@ -1128,7 +1128,7 @@ class WholesOfThem(Dataset):
     def __init__(self, path):
         records = json.load(open(path))
         self.boxes = [record["boxes"] for record in records]
-        self.records = records  # expect
+        self.records = records  # expect advice
 
     def __getitem__(self, index):
         return self.records[index]["name"], [box for box in self.boxes[index]]
@@ -1136,7 +1136,7 @@ class WholesOfThem(Dataset):
 
 class Annotated(Dataset):
     def __init__(self, path):
-        self.annotation = json.load(open(path))  # expect
+        self.annotation = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
         return self.annotation[index]["name"]
@@ -1157,7 +1157,7 @@ class SomeInstructions(Annotated):
         super().__init__(path)
         self.rows = self.annotation
         if more:
-            self.rows = json.load(open(more))  # expect
+            self.rows = json.load(open(more))  # expect advice
 
     def __getitem__(self, index):
         return self.rows[index]["text"]

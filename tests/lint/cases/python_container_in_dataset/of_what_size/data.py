@@ -424,3 +424,37 @@ class Splits(Dataset):
 
     def __getitem__(self, index):
         return self.seeds[index]
+
+
+class Batches(Dataset):
+    """Each entry of one list once, some at a time: in all no more than the list."""
+
+    def __init__(self, path, size):
+        entries = sorted(json.load(open(path)), key=len)
+        batches, own, windows = [], [], []
+        start = 0
+        while start < len(entries):
+            end = start
+            part, others, window = [], [], []
+            while len(part) < size and end < len(entries):
+                part.append(entries[end])
+                end += 1
+            lines = sorted(open(entries[start]).readlines())
+            number = start
+            while number < len(lines):
+                others.append(lines[number])
+                number += 1
+            back = 0
+            while back < size:
+                window.append(entries[back])
+                back += 1
+            batches.append([part, size])
+            own.append([others, size])
+            windows.append([window, size])
+            start = end
+        self.batches = batches  # expect advice
+        self.own = own  # expect
+        self.windows = windows  # expect
+
+    def __getitem__(self, index):
+        return self.batches[index], self.own[index], self.windows[index]

@@ -1,0 +1,25 @@
+from data import (
+    GoneThroughElsewhere,
+    GoneThroughForOneText,
+    InEitherBranch,
+    NamedForMany,
+    NobodySays,
+    OfSound,
+    OnlyInItsFormat,
+    Small,
+    SmallButWide,
+    Untold,
+    UntoldOfMany,
+    UntoldOfPublic,
+)
+from torch.utils.data import DataLoader
+
+
+def loaders(path, transform, workers):
+    for kind in (Small, SmallButWide, NobodySays, OfSound):
+        yield DataLoader(kind(path), num_workers=workers)
+    for kind in (Untold, UntoldOfMany, UntoldOfPublic, OnlyInItsFormat, NamedForMany):
+        yield DataLoader(kind(path, transform), num_workers=workers)
+    for kind in (GoneThroughElsewhere, GoneThroughForOneText):
+        yield DataLoader(kind(path, transform), num_workers=workers)
+    yield DataLoader(InEitherBranch(path, workers), num_workers=workers)
