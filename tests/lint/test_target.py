@@ -455,3 +455,57 @@ def test_files_are_named_as_seen_from_where_the_command_runs(project: Project, m
         assert one["filename"] == train
         assert one["message"].startswith(f"the loop at {train}:6 ")
         assert f"; {readme}:1 says" in one["message"]
+
+
+AGED = """\
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for epoch in range(epochs):
+        for images in loader:
+            images = images.cuda()
+            loss = model(images)
+            loss.backward()
+            {shown}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "old"),
+    [
+        ("print(loss.data[0])", True),
+        ("total = epoch + loss.data[0]", True),
+        ("print(loss.data[1])", False),
+        ("print(loss.data[0], loss.item())", False),
+        ("print(images.data[0])", False),
+        ("print(loss.data)", False),
+        ("print(loss.data[0] if loss.dim() else loss)", False),
+        ("step_loss = loss.sum()\n            print(step_loss.data[0])", True),
+        ("images.backward(loss.data[0])\n            images.data[0].sum()", True),
+    ],
+)
+def test_what_no_newer_torch_runs_tells_that_the_code_is_old(project: Project, shown: str, old: bool) -> None:
+    """A loss without dimensions was indexed up to torch 0.4; ``item`` and ``non_blocking`` came with that."""
+    project.write({"train.py": AGED.format(shown=shown)})
+    records = {one["code"]: one for one in project.lint_json("--pedantic").records}
+    assert {code: records[code]["severity"] for code in ("DL102", "DL204")} == dict.fromkeys(
+        ("DL102", "DL204"), "advice" if old else "slow"
+    )
+    said = "loss.data[0]` (train.py:"
+    assert [said in records[code]["message"] for code in ("DL102", "DL204")] == [old, old]
+
+
+def test_a_torch_that_has_non_blocking_is_no_reason_to_do_without(project: Project) -> None:
+    code = AGED.format(shown="print(loss.data[0])") + "\n\ndef place(model, device):\n    return model.to(device)\n"
+    project.write({"train.py": code})
+    found = {one["code"]: one["severity"] for one in project.lint_json("--pedantic").records}
+    assert (found["DL102"], found["DL204"]) == ("slow", "advice")
+
+
+def test_what_all_code_needs_overrules_a_line_that_is_old(project: Project) -> None:
+    newer = "import torch\n\nscaler = torch.cuda.amp.GradScaler()\n"
+    project.write({"train.py": AGED.format(shown="print(loss.data[0])"), "scaling.py": newer})
+    found = {one["code"]: one["severity"] for one in project.lint_json("--pedantic").records}
+    assert (found["DL102"], found["DL204"]) == ("slow", "slow")

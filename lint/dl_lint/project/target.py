@@ -1,7 +1,8 @@
 """Which torch a project is for, where its configuration does not say: what the nearest folder that speaks of it says.
 
 The requirements of a folder come before its README and its pages about installing. What the code uses in every run
-overrules them: a pin below the torch that first had it stands for that torch.
+overrules them: a pin below the torch that first had it stands for that torch, and a file that no newer torch runs is
+for an old one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.around import may_tell
-from dl_lint.project import declarations, needs
+from dl_lint.project import aged, declarations, needs
+from dl_lint.project.syntax import dotted
 
 if TYPE_CHECKING:
     from dl_lint.around import Around
@@ -55,9 +57,15 @@ def target(project: Project, near: t.Node) -> Target:
     given = project.hints.target_torch
     if given is not None:
         return Target(given, given)
-    files = project.evaluator.files
-    folder = os.path.dirname(files.keys[project.site(near).scope.file])
-    return project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
+    files, file = project.evaluator.files, project.site(near).scope.file
+    folder = os.path.dirname(files.keys[file])
+    found: Target = project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
+    old = aged.ceiling(project, file)
+    if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
+        return found
+    newest, node = old
+    told = f"`{dotted(node)}[0]` ({project.told(project.place(node))}) is for torch 0.4 and older"
+    return Target(None, newest, told)
 
 
 def _inferred(project: Project, files: Files, folder: str) -> Target:

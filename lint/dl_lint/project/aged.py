@@ -1,0 +1,66 @@
+"""What code says of the torch that it is for by what has ceased to work: ``loss.data[0]`` runs up to torch 0.4 only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.repetition import words
+from dl_lint.project.syntax import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.declarations import Version
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import FileIndex
+
+LAST = (0, 4)
+"""The last torch in which a loss, a tensor of no dimension, could be indexed; 1.0 came next."""
+
+BEFORE = (0, 3)
+"""The torch of code that does so and uses nothing that came with 0.4."""
+
+_NEW = ("no_grad", "set_grad_enabled", "to")
+"""Functions and methods that came with 0.4, as did ``item``: a file with that has been taken further, all but a part
+that nobody runs."""
+
+
+def ceiling(project: Project, file: FileIndex) -> tuple[Version, t.Attribute] | None:
+    """The newest torch that a file runs with and what says so; None where nothing does."""
+    return project.evaluator.once(("aged", file), lambda: _ceiling(project, file))
+
+
+def _ceiling(project: Project, file: FileIndex) -> tuple[Version, t.Attribute] | None:
+    told = next(_indexed_losses(project, file), None)
+    if told is None or file.methods.get("item"):
+        return None
+    return (LAST if any(file.methods.get(name) for name in _NEW) else BEFORE), told
+
+
+def _indexed_losses(project: Project, file: FileIndex) -> Iterator[t.Attribute]:
+    """``loss.data[0]`` in code that trains: what is called a loss, or ``backward()`` is called on, is one number."""
+    for scope in {project.function_of(call): None for call in file.methods.get("backward", ())}:
+        started = {_started(call) for call in scope.calls}
+        for name, loads in scope.loads.items():
+            if name in started or "loss" in words(name):
+                for data in map(project.parent, loads):
+                    if isinstance(data, t.Attribute) and data.attr == "data" and _is_indexed(project, data):
+                        yield data
+
+
+def _started(call: t.Call) -> str | None:
+    """The name of what a call goes back from, without a gradient that is given."""
+    func = call.func
+    going_back = isinstance(func, t.Attribute) and func.attr == "backward" and not call.args
+    return dotted(func.value) if going_back and isinstance(func, t.Attribute) else None
+
+
+def _is_indexed(project: Project, data: t.Attribute) -> bool:
+    """Whether every run takes the first of it: no test or ``try`` is around."""
+    match project.parent(data):
+        case t.Subscript(value=value, index=t.Constant(value=0, kind="int")) as indexed if value is data:
+            tries = any(isinstance(one, t.Try) for one in project.ancestors(indexed))
+            return not tries and not any(project.tests_around(indexed))
+        case _:
+            return False
