@@ -22,7 +22,8 @@ only brought back to the host, what some caller has moved already, and loops tha
 behind a pageable copy of another part of the batch it is **advice**, as it is between two readings of a clock that
 measure the copy, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
 that): then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is
-mended. Where the project is said to be for a torch before 0.4, which has no `non_blocking`, it is advice, too.
+mended. It is advice, too, where the project is for a torch before 0.4, which has no `non_blocking`: so its files say,
+or a loss is indexed (`loss.data[0]`) and nothing newer is used.
 
 ## Example
 

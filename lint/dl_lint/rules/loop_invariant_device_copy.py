@@ -11,7 +11,8 @@ The copy comes from pageable memory, so the host stops queueing work for it, in 
 in the step before.
 
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
-tensors whose place is not known.
+tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
+and reads a result back in each pass: there the host waits for the device in any case.
 
 ## Example
 
@@ -47,6 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import read_back
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -81,6 +83,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
+            advice=read_back.is_beside_the_point(project, source, loop),
         )
 
 

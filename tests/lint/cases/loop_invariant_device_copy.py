@@ -217,3 +217,37 @@ def per_batch_device(model, dataset):
             model(images)
         except RuntimeError:
             model(images, torch.tensor([0.0]).to(device))
+
+
+# --- where the host waits in each pass in any case ------------------------------------------------
+
+CHOSEN = [1, 2, 3, 5]
+
+
+def evaluate(model, dataset, results):
+    axis = torch.tensor([0.0, 0.0, 1.0])
+    for images in DataLoader(dataset, num_workers=4):
+        found = model(images) * torch.tensor([0, 0, 1], device="cuda").view(1, 3)  # expect advice
+        found = found[torch.tensor(CHOSEN, device=found.device)] + axis.to("cuda")  # expect advice
+        results.append(found.cpu().numpy())
+
+
+def evaluate_with_many(model, dataset, results):
+    weights = torch.zeros(100_000)
+    grid = torch.tensor([0.0, 1.0] * 5000)
+    for images in DataLoader(dataset, num_workers=4):
+        results.append(model(images, weights.to("cuda")).cpu())  # expect
+        results.append(model(images, grid.to("cuda")).cpu())  # expect
+
+
+def evaluate_without_waiting(model, dataset, results):
+    for images in DataLoader(dataset, num_workers=4):
+        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect
+
+
+def train_and_read(model, optimizer, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        loss = model(images, torch.tensor([0, 0, 1], device="cuda"))  # expect
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
