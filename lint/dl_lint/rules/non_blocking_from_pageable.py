@@ -12,7 +12,8 @@ buffer of its own on the thread that trains; `non_blocking=True` reads as if tha
 
 Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
 prepared by accelerate, helpers that pinned and other batches go through. `images.float()` of a pinned batch is advice:
-it is new memory, but for a batch of float32, which it leaves as it is.
+it is new memory, but for a batch of float32, which it leaves as it is. So are copies for whose loaders
+`pin_memory=False` is written out where the host waits for a result right behind the copy.
 
 ## Example
 
@@ -47,16 +48,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project import casts, edits
+from dl_lint.project import casts, pinless
 from dl_lint.project.casts import NEW
 from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
-from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.transfers import Transfer
 
@@ -67,7 +68,7 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
         if transfer.destination != "device" or transfer.asynchronous is not True:
             continue
         sources = alternatives(transfer.receiver)
-        unpinned = [loader for one in sources if (loader := _unpinned(project, one)) is not None]
+        unpinned = [found for one in sources if (found := _unpinned(project, one))]
         computed = [one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW)]
         cast = [one.node for one in sources if isinstance(one, Tensor) and _cast_of_pinned(project, one)]
         if cast and len(cast) == len(sources):
@@ -76,14 +77,19 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             continue
         if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
-        yield _of_loader(project, transfer, unpinned[0]) if unpinned else _of_copy(project, transfer, computed[0])
+        if unpinned:
+            # Where more than these may be copied here, nobody in the sub-project pins, so it may be any of theirs.
+            beside = pinless.around(project, transfer.call) if len(unpinned + computed) < len(sources) else ()
+            loaders = pinless.in_order(project, (*(one for found in unpinned for one in found), *beside))
+            yield _of_loaders(project, transfer, loaders)
+        else:
+            yield _of_copy(project, transfer, computed[0])
 
 
-def _unpinned(project: Project, value: Value) -> Loader | None:
-    """The loader that never pins whose batch this is, or may be after a cast."""
+def _unpinned(project: Project, value: Value) -> tuple[Loader, ...]:
+    """The loaders, if none of them ever pins, whose batch this is, or may be after a cast."""
     loaders = project.batches_in(value) if _is_as_loaded(value) else ()
-    never = all(not loader.prepared and project.pins(loader) == "no" for loader in loaders)
-    return loaders[0] if loaders and never else None
+    return loaders if all(not one.prepared and project.pins(one) == "no" for one in loaders) else ()
 
 
 def _is_as_loaded(value: Value) -> bool:
@@ -92,7 +98,7 @@ def _is_as_loaded(value: Value) -> bool:
 
 def _may_be_pinned(project: Project, value: Value) -> bool:
     is_pinned = isinstance(value, Tensor) and value.placement == "pinned"
-    return is_pinned or (_is_as_loaded(value) and _unpinned(project, value) is None)
+    return is_pinned or (_is_as_loaded(value) and not _unpinned(project, value))
 
 
 def _nobody_pins(project: Project, near: t.Node) -> bool:
@@ -114,18 +120,20 @@ def _cast_of_pinned(project: Project, value: Tensor) -> bool:
     return bool(found) and all(project.pins(one) == "yes" for one in found)
 
 
-def _of_loader(project: Project, transfer: Transfer, loader: Loader) -> Finding:
-    made = project.place(loader.call)
-    unattended = project.workers(loader) == "none"
+def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...]) -> Finding:
+    made = [project.place(one.call) for one in loaders]
+    one = len(loaders) == 1
+    unattended = any(project.workers(loader) == "none" for loader in loaders)
     cast = not any(isinstance(one, Batch) for one in alternatives(transfer.receiver))
     given = ("workers and " if unattended else "") + "`pin_memory=True`" + (" and cast on the device" if cast else "")
     return Finding(
         project.place(transfer.call),
-        f"{transfer.told} is in pageable memory, as its loader does not pin ({project.told(made)}): the host "
-        "waits for this copy in spite of `non_blocking=True`",
-        f"give the loader {given}, or leave `non_blocking` out",
-        (Related(made, "this loader does not pin its batches"),),
-        None if unattended or cast else _pinning(project, loader),
+        f"{transfer.told} is in pageable memory, as {'its loader does' if one else 'its loaders do'} not pin "
+        f"({', '.join(map(project.told, made))}): the host waits for this copy in spite of `non_blocking=True`",
+        f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
+        tuple(Related(place, "this loader does not pin its batches") for place in made),
+        pinless.pinning(project, loaders[0]) if one and not unattended and not cast else None,
+        advice=pinless.are_of_choice(project, loaders, transfer.call),
     )
 
 
@@ -139,12 +147,3 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "
         (Related(made, "this makes a new tensor in pageable memory"),),
         advice=bool(unless),
     )
-
-
-def _pinning(project: Project, loader: Loader) -> Fix | None:
-    """Let the loader pin, where its own call says or may say whether it does."""
-    argument = project.argument(loader, "pin_memory")
-    edit = edits.added(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
-    if isinstance(argument.expr, t.Constant):
-        edit = edits.replaced(project, argument.expr, "True")
-    return Fix("pin the loader's batches", (edit,)) if edit else None

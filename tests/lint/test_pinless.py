@@ -1,0 +1,41 @@
+"""Which loaders DL103 names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.lint.conftest import Project
+
+TRAIN = """\
+from torch.utils.data import DataLoader
+
+
+def to_gpu(part):
+    return part.cuda(non_blocking=True)
+
+
+def validate(model, val_set):
+    for images in DataLoader(val_set, num_workers=2):
+        model(to_gpu(images))
+
+
+def train(model, train_set):
+    for images in DataLoader(train_set, num_workers=2):
+        model(to_gpu(images))
+"""
+
+
+def test_all_loaders_whose_batches_are_copied_are_named_those_for_training_first(project: Project) -> None:
+    project.write({"train.py": TRAIN})
+    [record] = project.lint_json("--select", "DL103").records
+    assert "as its loaders do not pin (train.py:14, train.py:9)" in record["message"]
+    assert record["remedy"] == "give the loaders `pin_memory=True`, or leave `non_blocking` out"
+    assert record["fix"] is None
+
+
+def test_one_loader_is_mended(project: Project) -> None:
+    project.write({"train.py": TRAIN.replace("model(to_gpu(images))\n\n\ndef train", "model(images)\n\n\ndef train")})
+    [record] = project.lint_json("--select", "DL103").records
+    assert "as its loader does not pin (train.py:14)" in record["message"]
+    assert record["fix"] is not None
