@@ -107,7 +107,7 @@ def is_page(name: str) -> bool:
 def may_tell(name: str) -> bool:
     """By the name of a file, whether it may tell something."""
     name = name.lower()
-    if name in FILES or name == "readme":
+    if name in FILES or name in ("readme", "requirements"):
         return True
     return name.endswith(ENDINGS) and (name.startswith(BEGINNINGS) or "requirements" in name)
 

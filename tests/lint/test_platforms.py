@@ -98,6 +98,26 @@ def test_it_stands_where_workers_may_be_spawned(project: Project, files: dict[st
     assert severities(project) == [("DL306", "bug"), ("DL307", "bug")]
 
 
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"requirements.txt": "torch<=0.3.1\n"}, "advice"),
+        ({"requirements.txt": "torch==1.1\n", "README.md": LINUX}, "advice"),
+        ({"README.md": "PyTorch 1.3\n"}, "advice"),
+        ({"requirements.txt": "torch==1.4\n"}, "bug"),  # built for Python 3.8 as well
+        ({"requirements.txt": "torch>=1.1\n"}, "bug"),
+        ({"requirements.txt": "torch==1.1\n", "README.md": "Windows works.\n"}, "bug"),
+        ({"requirements.txt": "torch==1.1\n", "more.py": "import torch\n\nstep = torch.compile(print)\n"}, "bug"),
+    ],
+    ids=str,
+)
+def test_a_torch_of_pythons_that_fork_on_macos_too_makes_it_advice(
+    project: Project, files: dict[str, str], severity: str
+) -> None:
+    project.write({"src/data.py": LAMBDA, **files})
+    assert severities(project) == [("DL306", severity)]
+
+
 def test_a_script_that_asks_for_spawned_workers_gets_them(project: Project) -> None:
     script = SCRIPT.replace("num_workers=2", "num_workers=2, multiprocessing_context='spawn'")
     project.write({"train.py": script, "README.md": LINUX, "requirements.txt": OLD})

@@ -119,6 +119,7 @@ def test_a_setup_py_allows_what_its_texts_say() -> None:
         ("* PyTorch install 1.7.1", (1, 7)),
         ("* Install PyTorch (1.7.1)", (1, 7)),
         ("pytorch v1.4", (1, 4)),
+        ("* [PyTorch](https://pytorch.org) - We tested with v0.3.0", (0, 3)),
         ("PyTorch versions 1.4 and 1.5", (1, 5)),
         ("推荐torch==2.5.1", (2, 5)),
         ("PyTorch 1.10或以上", None),
@@ -177,6 +178,7 @@ def test_where_the_torch_is_known_to_be_new_it_does_not(project: Project) -> Non
 
 OLD = [
     ("requirements.txt", "numpy\ntorch==1.4.0\n", "requirements.txt:2 says `torch==1.4.0`"),
+    ("requirements", "torch==1.2\n", "requirements:1 says `torch==1.2`"),
     ("requirements-train.txt", "pytorch=1.4.0\n", "requirements-train.txt:1 says `pytorch=1.4.0`"),
     ("environment.yml", "dependencies:\n  - pytorch=1.4\n", "environment.yml:2 says `pytorch=1.4`"),
     ("Pipfile", '[packages]\ntorch = "==1.4.0"\n', "Pipfile:2 says `torch==1.4.0`"),
@@ -222,7 +224,14 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
         {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
         {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
         {"requirements.txt": "torchvision==0.5\n"},
-        {"README.md": "PyTorch 1.0+ is needed\n"},
+        {"README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch\n"},
+        {"README.md": "PyTorch 1.0+ is needed\n", "environment.yml": "- pytorch\n"},
+        {"src/README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch>=1.3\n"},
+        {"README.md": "PyTorch 1.0+ is needed\n", "eval.py": "import torch\n\nstep = torch.compile(print)\n"},
+        {"README.md": "PyTorch 1.8+ is needed\n"},
+        {"README.md": "PyTorch 1.3+ (with torchvision, tested with 1.13)\n"},
+        {"README.md": "PyTorch 1.3+\n\npip install torch==2.1\n"},
+        {"README.md": "PyTorch 1.3+\n", "INSTALL.md": "PyTorch >= 1.9\n"},
         {"README.md": "tested with PyTorch 1.4 and PyTorch 2.1\n"},
         {"README.md": "Pytorch 1.4\n", "src/README.md": "Pytorch 2.0\n"},
         {"requirements.txt": "torch==1.4\n", "src/requirements.txt": "torch\n"},
@@ -299,6 +308,34 @@ def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
     assert found(project) == []
     [one] = found(project, "--pedantic")
     assert one[:2] == ("advice", f"; setup.cfg:2 says `{least}`, {short}")
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"README.md": "PyTorch >= 1.2\n"}, "README.md:1 says `PyTorch 1.2`"),
+        ({"README.md": "* PyTorch \u2265 1.4\n"}, "README.md:1 says `PyTorch 1.4`"),
+        ({"INSTALL.md": "PyTorch 1.4 or newer\n"}, "INSTALL.md:1 says `PyTorch 1.4`"),
+        ({"README.md": "Pytorch 1.0 or Pytorch 0.4+\n"}, "README.md:1 says `PyTorch 0.4`"),
+        ({"README.md": "PyTorch 1.3+ (tested with 1.5)\n"}, "README.md:1 says `PyTorch 1.3`"),
+        ({"README.md": "PyTorch 1.3+\n", "requirements.txt": "torchvision\n"}, "README.md:1 says `PyTorch 1.3`"),
+        (
+            {
+                "README.md": "PyTorch 1.3+\n",
+                "more.py": "import torch\n\nif hasattr(torch, 'compile'):\n    torch.compile\n",
+            },
+            "README.md:1 says `PyTorch 1.3`",
+        ),
+    ],
+    ids=str,
+)
+def test_prose_alone_that_starts_with_an_older_torch_makes_it_advice(
+    project: Project, files: dict[str, str], told: str
+) -> None:
+    project.write({"src/train.py": TRAIN, **files})
+    assert found(project) == []
+    [one] = found(project, "--pedantic")
+    assert one == ("advice", f"; {told}, in the oldest of which there are none", UNKNOWN, "")
 
 
 def test_persistent_workers_elsewhere_tell_that_they_work(project: Project) -> None:
@@ -384,6 +421,41 @@ def test_other_rules_about_newer_torch_ask_the_same(project: Project, code: str,
     project.write({"requirements.txt": f"torch=={new}\n"})
     [one] = project.lint_json("--select", code).records
     assert (one["severity"] == "advice", "requirements.txt" in one["message"]) == (False, False)
+
+
+EMPTYING = """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4):
+        model(batch).backward()
+        torch.cuda.empty_cache()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"requirements.txt": "torch==1.1\n"}, "advice"),
+        ({"ops/setup.py": "setup(ext_modules=[CUDAExtension('ops', ['ops.cu'])])\n"}, "advice"),
+        ({"requirements.txt": "torch==1.2\n"}, "slow"),
+        ({"requirements.txt": "torch>=1.0\n"}, "slow"),
+        ({"ops/setup.py": "setup(ext_modules=[CppExtension('ops', ['ops.cpp'])])\n"}, "slow"),
+        ({"ops.py": "from torch.utils.cpp_extension import CUDAExtension\n"}, "slow"),
+    ],
+    ids=str,
+)
+def test_an_emptied_cache_has_a_reason_beside_an_old_torch_or_cuda_code(
+    project: Project, files: dict[str, str], severity: str
+) -> None:
+    project.write({"train.py": EMPTYING})
+    assert [one["severity"] for one in project.lint_json("--select", "DL105").records] == ["slow"]
+    project.write(files)
+    for path in (".", "train.py"):
+        [one] = project.lint_json("--select", "DL105", "--pedantic", path).records
+        assert one["severity"] == severity
 
 
 def test_a_page_is_no_list_of_requirements(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,8 @@ class Said:
     path: str = ""
     """Of the file, which those who read its text do not know."""
     stated: Version | None = None
-    """The oldest in this very statement, where ``oldest`` is what several allow between them."""
+    """The oldest in this very statement, where ``oldest`` is what several allow between them; of prose, the newest that
+    any of it names."""
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
@@ -174,8 +175,8 @@ _NUMBER = r"v?(\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?![a-z0-9_%])"
 _MENTION = re.compile(
     r"(?<![a-z0-9_-])(?:py)?torch"
     r"(?P<between>(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_=:()\[\]|<>~≤≥≈,-]"
-    r"|\b(?:versions?|ver|v|install|tested|with|on|under|release)\b\.?)*+)"
-    rf"(?P<version>{_NUMBER})(?=(?P<after>.{{0,40}}))",
+    r"|\b(?:versions?|ver|v|install|we|tested|with|on|under|release)\b\.?)*+)"
+    rf"(?P<version>{_NUMBER})(?=(?P<after>.{{0,80}}))",
     re.IGNORECASE,
 )
 _MORE = re.compile(rf"\s*(?:,|/|-|~|\N{{EN DASH}}|&|\bto\b|\band\b|\bor\b)\s*{_NUMBER}", re.IGNORECASE)
@@ -186,6 +187,7 @@ _OPEN_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OPEN_BEFORE = re.compile(r"(?:least|minimum|min\.?|since|than|above)\W*(?:\w+\W+){0,2}$", re.IGNORECASE)
+_TESTED = re.compile(rf"\btest(?:ed)?\s+(?:with|on|under)\s+{_NUMBER}", re.IGNORECASE)
 _OF_THE_PAST = re.compile(
     r"\b(?:branch|before|older|earlier|prior|below|no longer|legacy|previous(?:ly)?)\b", re.IGNORECASE
 )
@@ -215,7 +217,8 @@ def _mentioned(found: re.Match[str], before: str, line: int) -> Iterator[Said]:
         return
     text = f"PyTorch {found['version']}{found['after'].removesuffix(after)}"
     if {">", "≥"} & set(between) or _OPEN_AFTER.match(after) or _OPEN_BEFORE.search(before):
-        yield Said(oldest, None, text, line)
+        tested = _TESTED.search(after)
+        yield Said(oldest, None, text, line, stated=_version(tested[1]) if tested is not None else None)
     else:
         yield Said(None if {"<", "≤"} & set(between) else oldest, newest, text, line)
 

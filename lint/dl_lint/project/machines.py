@@ -28,18 +28,18 @@ def always_fork(project: Project, node: t.Node) -> bool:
     """
     if not is_outgrown(project, node):
         return False
-    needed = _needed_by_scripts(project, node)
+    needed = needed_by_scripts(project, node)
     by_code = all(any(_is_for_linux(project, one) for one in files) for files in needed)
     return by_code or platforms.is_for_linux(project, node)
 
 
 def is_outgrown(project: Project, node: t.Node) -> bool:
     """Whether every script that comes to ``node`` is for a Python older than 3.14."""
-    by_code = all(any(_is_outgrown(project, one) for one in files) for files in _needed_by_scripts(project, node))
+    by_code = all(any(_is_outgrown(project, one) for one in files) for files in needed_by_scripts(project, node))
     return by_code or platforms.is_for_older_python(project, node)
 
 
-def _needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileIndex], ...]:
+def needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileIndex], ...]:
     """The files that each script that comes to ``node`` imports, itself among them."""
     file = project.site(node).scope.file
     return project.evaluator.once(

@@ -59,6 +59,11 @@ def needed(project: Project, folder: str, least: Version) -> Version:
     return least
 
 
+def builds_for_cuda(project: Project) -> bool:
+    """Whether a project builds CUDA code of its own, whose memory need not come from torch's allocator."""
+    return any(b"CUDAExtension(" in data for data in project.evaluator.files.around.code.values())
+
+
 def _may_use(data: bytes, least: Version) -> bool:
     """Whether code may use what torch ``least`` has not."""
     if b"torch" not in data:

@@ -23,6 +23,9 @@ FIRST_FORKSERVER = (3, 14)
 FIRST_TORCH_FOR_IT = (2, 9)
 """The torch that was first built for that Python."""
 
+FIRST_TORCH_FOR_SPAWN = (1, 4)
+"""The torch that was first built for Python 3.8, which first spawns workers on macOS."""
+
 _LINUX = re.compile(r"\b(?:linux|ubuntu|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
 _OTHER = re.compile(r"\b(?:windows|win(?:10|11|32|64)|mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
 _PYTHON = re.compile(
@@ -37,9 +40,19 @@ _TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")
 
 def is_for_linux(project: Project, near: t.Node) -> bool:
     """Whether the nearest README that names a system names Linux, and no other."""
+    return _named_systems(project, near) == frozenset({"Linux"})
+
+
+def is_of_forking_age(project: Project, near: t.Node) -> bool:
+    """Whether a project is for a torch whose Pythons fork but on Windows, and its README names no system than Linux."""
+    too_old = project.target(near).lacks(FIRST_TORCH_FOR_SPAWN)
+    return too_old and _named_systems(project, near) <= frozenset({"Linux"})
+
+
+def _named_systems(project: Project, near: t.Node) -> frozenset[str]:
     around, once = project.evaluator.files.around, project.evaluator.once
     told = (once(("systems", folder), partial(_systems, around, folder)) for folder in _folders(project, near))
-    return next((one for one in told if one), None) == frozenset({"Linux"})
+    return next((one for one in told if one), frozenset())
 
 
 def is_for_older_python(project: Project, near: t.Node) -> bool:

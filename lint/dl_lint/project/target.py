@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration. ``promised`` is the oldest that a package says it can be installed with;
-    that of a README or a list of requirements is where the project began."""
+    it is written, empty for the configuration. ``promised`` is the oldest that a package says it can be installed with,
+    or the newest that prose names where nothing else speaks of torch; a list of requirements installs the newest."""
 
     oldest: Version | None = None
     newest: Version | None = None
@@ -77,7 +77,7 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
             return UNKNOWN
         folder = os.path.dirname(folder)
     told = f"{files.around.shown(found.path)}:{found.line} says `{found.text}`"
-    promised = found.stated if os.path.basename(found.path).lower() in METADATA else None
+    promised = found.stated if _is_promise(project, files, folder, found) else None
     least = promised or found.newest
     if least is None:
         return Target(found.oldest, None, told)
@@ -86,6 +86,26 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
         return Target(found.oldest, found.newest, told, promised)
     newest = None if found.newest is None else max(found.newest, needed)
     return Target(needed, newest, told, None if promised is None else needed)
+
+
+def _is_promise(project: Project, files: Files, folder: str, found: Said) -> bool:
+    """Whether a lower bound says with what a project runs: a package's, or that of prose if no requirements around it
+    have torch installed."""
+    if os.path.basename(found.path).lower() in METADATA:
+        return True
+    if not _is_prose(found):
+        return False
+    while folder != files.root and folder.startswith(files.root.rstrip("/") + "/"):
+        folder = os.path.dirname(folder)
+        outer = _known(project, files.around, folder)
+        if outer is not None and not _is_prose(outer):
+            return False
+    return True
+
+
+def _is_prose(said: Said) -> bool:
+    name = os.path.basename(said.path)
+    return not may_tell(name) or declarations.reader(name) is declarations.readme
 
 
 def _known(project: Project, around: Around, folder: str) -> Said | None:
@@ -105,6 +125,9 @@ def _declared(around: Around, folder: str) -> Said | None:
         read = declarations.readme if may_tell(os.path.basename(path)) else declarations.page
         mentioned += [replace(one, path=path) for one in read(around.text(path))]
     wanted, named = _together(required), _together(mentioned)
+    if named is not None:
+        numbers = [one for said in mentioned for one in (said.newest, said.stated, said.oldest) if one is not None]
+        named = replace(named, stated=max(numbers, default=None))
     if wanted is None or wanted.newest is not None or named is None or named.newest is None:
         return wanted or named
     contradicts = wanted.oldest is not None and named.newest < wanted.oldest

@@ -12,9 +12,10 @@ gives them back: the call waits until the device has finished, and the next batc
 runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
 cached blocks back by itself before it runs out of memory.
 
-Right after a `del` in a validation, which runs only now and then, it is **advice**. Not flagged: calls in an `except`,
-every n-th step, behind a setting, or after a model was deleted; loops that retry, profile, collect how long the device
-takes for each pass, or go over chunks, models or epochs.
+Right after a `del` in a validation, which runs only now and then, it is **advice**, and so it is in a project that
+builds CUDA code of its own, which takes memory past the allocator, or is for a torch before 1.2. Not flagged: calls in
+an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry, profile, collect how
+long the device takes for each pass, or go over chunks, models or epochs.
 
 ## Example
 
@@ -48,6 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import needs
 from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import repetition, usual, words
@@ -89,8 +91,13 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
             (Related(loop, "repeated here"),),
-            advice=_is_after_del(project, call) and is_validation(project, found.loop),
+            advice=(_is_after_del(project, call) and is_validation(project, found.loop)) or _has_reason(project, call),
         )
+
+
+def _has_reason(project: Project, call: t.Call) -> bool:
+    """Whether the cache may stand in the way of others: of CUDA code of the project, or of a torch that lets it."""
+    return project.target(call).lacks((1, 2)) or needs.builds_for_cuda(project)
 
 
 def _every_batch(project: Project, call: t.Call) -> Pass | None:

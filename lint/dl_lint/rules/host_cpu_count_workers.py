@@ -13,7 +13,8 @@ from Python 3.13 `os.process_cpu_count()` works on all systems. None of them kno
 so a number that was measured for the job is better still.
 
 The smaller of the count and another number, `min(os.cpu_count(), 8)`, is **advice**: no more workers start than were
-asked for, which is too many only where the process may use fewer CPUs than that.
+asked for, which is too many only where the process may use fewer CPUs than that. So is a count that only stands in for
+a number of the configuration: `config.workers or os.cpu_count()`, or in the `except` around reading it.
 
 ## Example
 
@@ -49,7 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, edits
+from dl_lint.project import alternatives, counted_cpus, edits
 from dl_lint.project.values import CpuCount, Option, Value
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -76,7 +77,7 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 "`os.process_cpu_count()` works on all), or pass a number that was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
-                advice=count.capped,
+                advice=count.capped or counted_cpus.stands_in(project, count.call),
             )
 
 

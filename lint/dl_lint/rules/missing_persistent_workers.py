@@ -18,9 +18,9 @@ advice. Where a function builds loaders for several callers, the finding names t
 has no fix; where the others read theirs once, as the last thing that they do, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
-older torch, or a package that can be installed with one, the finding is advice and says by which file that was told:
-the nearest requirements, README or page about installing that names a version, unless the code uses what only a newer
-torch has. `target-torch` in `[tool.dl-lint]` overrules them, and what is too old for it is not reported at all.
+older torch, or can be installed with one, the finding is advice and says by which file that was told: the nearest
+requirements or prose that name a version ("PyTorch >= 1.2" counts without requirements of torch), unless the code uses
+what only a newer one has. `target-torch` in `[tool.dl-lint]` overrules them: what is too old for it is not reported.
 
 ## Example
 

@@ -3,7 +3,8 @@
 ## What it does
 Finds loops over a loader with workers that append CPU tensors of the batch, or views of them, to a container that
 outlives the loop: as they are, after `.detach()`, `.numpy()` or indexing, or after a `.cpu()` that has nothing to copy.
-Copies, numbers, tensors that went to the device and loaders that pin or may pin are left alone.
+Copies, numbers, tensors that went to the device and loaders that pin or may pin are left alone, and so is all where
+`set_sharing_strategy("file_system")` is sure to have run, with which no descriptor is kept.
 
 ## Why is this bad?
 A worker sends each tensor in a shared memory file of its own. The main process holds one descriptor and one mapping of
@@ -46,7 +47,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import retention
+from dl_lint.project import descriptors, retention
 from dl_lint.project.values import Batch
 from dl_lint.rule import Finding, Related, rule
 
@@ -67,7 +68,12 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
         calls = {loader.call for loader in loop.loaders}
         for kept in retention.kept(project, loop):
             loaders = _sharing(project, kept)
-            if not loaders or kept.node in seen or not calls.intersection(loader.call for loader in loaders):
+            if (
+                not loaders
+                or not descriptors.are_kept(project, loop.node)
+                or kept.node in seen
+                or not calls.intersection(loader.call for loader in loaders)
+            ):
                 continue
             seen.add(kept.node)
             message = (

@@ -1,4 +1,5 @@
 import argparse
+import configparser
 import multiprocessing
 import multiprocessing as mp
 import os
@@ -109,3 +110,46 @@ def compared_only(dataset, wanted):
     if wanted > os.cpu_count():
         raise ValueError(wanted)
     return DataLoader(dataset, num_workers=wanted)
+
+
+def where_the_configuration_has_none(dataset, config):
+    try:
+        workers = config.getint("data", "workers")
+    except configparser.NoOptionError:
+        workers = multiprocessing.cpu_count()  # expect advice
+    return DataLoader(dataset, num_workers=workers)
+
+
+def by_default_of_the_configuration(dataset, cfg):
+    return DataLoader(dataset, num_workers=cfg.get("workers", os.cpu_count()))
+
+
+def instead_of_a_setting(dataset, cfg):
+    return DataLoader(dataset, num_workers=cfg.data.workers or os.cpu_count())  # expect advice
+
+
+def instead_of_an_option_that_is_a_number(dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=4)
+    return DataLoader(dataset, num_workers=parser.parse_args().workers or os.cpu_count())  # expect advice
+
+
+def instead_of_an_option_that_is_none(dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int)
+    return DataLoader(dataset, num_workers=parser.parse_args().workers or os.cpu_count())  # expect
+
+
+def of_the_surroundings(dataset):
+    try:
+        workers = int(os.environ["WORKERS"])
+    except KeyError:
+        workers = os.cpu_count()  # expect
+    return DataLoader(dataset, num_workers=workers)
+
+
+def where_something_else_fails(dataset, config):
+    try:
+        config.check()
+    except ValueError:
+        return DataLoader(dataset, num_workers=os.cpu_count())  # expect

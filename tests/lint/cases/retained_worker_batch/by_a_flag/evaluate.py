@@ -1,0 +1,12 @@
+import torch
+from torch.utils.data import DataLoader
+
+if torch.cuda.is_available():
+    torch.multiprocessing.set_sharing_strategy("file_system")
+
+
+def evaluate(dataset):
+    kept = []
+    for images, labels in DataLoader(dataset, num_workers=4):
+        kept.append(labels.detach())  # expect
+    return torch.cat(kept)

@@ -1,0 +1,12 @@
+import torch
+from evaluate import evaluate
+
+
+def main(dataset, many):
+    if many:
+        torch.multiprocessing.set_sharing_strategy("file_system")
+    evaluate(dataset)
+
+
+if __name__ == "__main__":
+    main([1], False)
