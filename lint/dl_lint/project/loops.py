@@ -129,11 +129,10 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     """
     around = [node for node in context.loops_around(ev, loop.node) if node is not loop.node]
     choosing = {node for node in around if _chooses(ev, node, loop.source, loader)}
-    for frame in ev.callers.of(loop.function) or ():
-        if may_pass(ev, frame.call, loader):
-            again = context.repeating(ev, frame.call)
-            around += again
-            choosing.update(node for node in again if _chooses(ev, node, frame.call, loader))
+    for call in _bringing(ev, loop, loader):
+        again = context.repeating(ev, call)
+        around += again
+        choosing.update(node for node in again if _chooses(ev, node, call, loader))
     building = set(context.repeating(ev, loader.call))
     for frame in loader.frames:
         building.update(context.repeating(ev, frame.call))
@@ -145,6 +144,16 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     # A function that several scripts call has several loops around it: the script that makes the loader has its own.
     home = ev.sites[loader.call].scope.file
     return next((node for node in repeating if ev.sites[node].scope.file is home), next(iter(repeating), None))
+
+
+def _bringing(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> list[t.Call]:
+    """The calls of the function of ``loop`` that may bring it ``loader``: those that pass it, if it is a parameter."""
+    calling = [frame.call for frame in ev.callers.of(loop.function) or ()]
+    passing = [call for call in calling if loader.call in _passed(ev, call)]
+    taken = {param.name for param in loop.function.params}
+    if passing and not taken.isdisjoint(_names(loop.source)):
+        return passing
+    return [call for call in calling if may_pass(ev, call, loader)]
 
 
 def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
@@ -232,5 +241,10 @@ def _given(call: t.Call) -> tuple[t.Expr, ...]:
 
 def may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
     """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
-    passed = {one.call for arg in _given(call) for one in iterated_loaders(ev, ev.value(arg))[0]}
+    passed = _passed(ev, call)
     return not passed or loader.call in passed
+
+
+def _passed(ev: Evaluator, call: t.Call) -> set[t.Call]:
+    """The loaders that a call passes."""
+    return {one.call for arg in _given(call) for one in iterated_loaders(ev, ev.value(arg))[0]}

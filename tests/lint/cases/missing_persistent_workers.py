@@ -1141,3 +1141,24 @@ def a_phase_that_never_comes(model, dataset, others, extra, epochs):
                 model(batch, epoch)
     for batch in loaders["test"]:
         model(batch)
+
+
+def calibrate(model, batches):
+    for batch in batches:
+        model(batch)
+
+
+def calibrate_once(model, dataset):
+    """Another caller of the same function repeats it, with something else."""
+    calibrate(model, DataLoader(dataset, num_workers=4))
+
+
+def calibrate_again(model, some_batches, sizes):
+    for size in range(sizes):
+        calibrate(model, some_batches(size))
+
+
+def calibrate_each_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for _ in range(epochs):
+        calibrate(model, loader)
