@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from dl_lint.cli import main
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 collect_ignore = ["cases"]
 """Code to lint, some of it named like tests."""
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine takes longer for one example
+hypothesis.settings.load_profile("untimed")
 
 FAULTY = """\
 from torch.utils.data import DataLoader

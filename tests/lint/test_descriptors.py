@@ -43,10 +43,12 @@ def evaluate(dataset):
     return torch.cat(kept)
 """,
             "other.py": """\
+import torch
 from evaluate import evaluate
+from torch.utils.data import TensorDataset
 
 if __name__ == "__main__":
-    evaluate([2])
+    evaluate(TensorDataset(torch.zeros(9, 2), torch.zeros(9)))
 """,
             "train.py": """\
 import torch
