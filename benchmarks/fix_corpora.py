@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-KEPT = ("*.py", "*.ipynb", "setup.cfg", "pyproject.toml", "requirements.txt", "environment.y*ml", "[Rr][Ee][Aa][Dd]*")
+KEPT = ("*.py", "*.ipynb", "*.cfg", "*.toml", "*.txt", "*.y*ml", "*.md", "*.rst", "[Rr][Ee][Aa][Dd]*", "INSTALL*")
 """Files that findings depend on."""
 
 Record = dict[str, Any]
