@@ -14,6 +14,8 @@ FOLDER = Path(__file__).parent.parent / "images"
 
 
 class CaptionedImages(Dataset[tuple[torch.Tensor, int, str]]):
+    """590,000 images with captions in training; a few of them stand here for all."""
+
     def __init__(self, folder: Path = FOLDER) -> None:
         self.folder = folder
         # Fault: one Python dict per sample. Every forked worker ends up with a copy of its own.
