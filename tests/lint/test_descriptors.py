@@ -9,15 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from tests.lint.conftest import Project
 
-CASES: dict[str, tuple[dict[str, str], bool]] = {
-    "by_a_flag": (
-        {
-            "evaluate.py": """\
+KEEPING = """\
 import torch
 from torch.utils.data import DataLoader
-
-if torch.cuda.is_available():
-    torch.multiprocessing.set_sharing_strategy("file_system")
 
 
 def evaluate(dataset):
@@ -25,23 +19,29 @@ def evaluate(dataset):
     for images, labels in DataLoader(dataset, num_workers=4):
         kept.append(labels.detach())
     return torch.cat(kept)
-""",
+"""
+
+
+def choosing(first: str) -> str:
+    """The file that keeps batches, with statements that run as it is imported."""
+    return KEEPING.replace("\n\n\ndef", f"\n\n{first}\n\ndef", 1)
+
+
+CASES: dict[str, tuple[dict[str, str], bool]] = {
+    "by_a_flag": (
+        {
+            "evaluate.py": choosing(
+                """\
+if torch.cuda.is_available():
+    torch.multiprocessing.set_sharing_strategy("file_system")
+"""
+            ),
         },
         True,
     ),
     "for_one_of_two": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+            "evaluate.py": KEEPING,
             "other.py": """\
 import torch
 from evaluate import evaluate
@@ -64,17 +64,7 @@ if __name__ == "__main__":
     ),
     "imported": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+            "evaluate.py": KEEPING,
             "train.py": """\
 import torch
 from evaluate import evaluate
@@ -94,35 +84,17 @@ if __name__ == "__main__":
     ),
     "in_its_file": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
+            "evaluate.py": choosing(
+                """\
 torch.multiprocessing.set_sharing_strategy("file_system")
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+"""
+            ),
         },
         False,
     ),
     "in_main": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+            "evaluate.py": KEEPING,
             "train.py": """\
 import torch
 from evaluate import evaluate
@@ -141,17 +113,7 @@ if __name__ == "__main__":
     ),
     "in_some_runs": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+            "evaluate.py": KEEPING,
             "train.py": """\
 import torch
 from evaluate import evaluate
@@ -171,35 +133,17 @@ if __name__ == "__main__":
     ),
     "of_descriptors": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
+            "evaluate.py": choosing(
+                """\
 torch.multiprocessing.set_sharing_strategy("file_descriptor")
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+"""
+            ),
         },
         True,
     ),
     "under_guard": (
         {
-            "evaluate.py": """\
-import torch
-from torch.utils.data import DataLoader
-
-
-def evaluate(dataset):
-    kept = []
-    for images, labels in DataLoader(dataset, num_workers=4):
-        kept.append(labels.detach())
-    return torch.cat(kept)
-""",
+            "evaluate.py": KEEPING,
             "train.py": """\
 import torch
 from evaluate import evaluate
