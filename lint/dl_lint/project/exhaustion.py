@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import steps
+from dl_lint.project import cadence, rounds, steps
 from dl_lint.project.loops import begins
 from dl_lint.project.repetition import names_in
 from dl_lint.project.syntax import children, dotted
@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 
-def is_uncertain(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
-    """Whether ``again`` may end before it has gone over ``loader`` twice: it counts steps, or ``loop`` takes single
-    batches of an iterator that is made anew only where it ended."""
+def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> str:
+    """Why ``again`` may end before it has gone over ``loader`` twice, as the end of a sentence; empty if nothing says
+    so: it counts steps, or ``loop`` takes single batches of an iterator that is made anew only where it ended, or an
+    option asks for one pass, or may ask for few."""
     if steps.are_counted(project, loader, again, loop):
-        return True
-    return loop is not None and _is_renewed_at_its_end(project, loader, again, loop)
+        return _STEPS
+    if loop is not None and _is_renewed_at_its_end(project, loader, again, loop):
+        return _STEPS
+    if rounds.once_by_default(project.evaluator, again):
+        return " (once, by default of its option)"
+    if loop is not None and loop is not again and cadence.may_be_rare(project, loader, loop, again):
+        return " (or in every n-th of its passes, as an option says)"
+    return ""
+
+
+_STEPS = " (it takes steps: how many passes they make is not known)"
 
 
 def _is_renewed_at_its_end(project: Project, loader: Loader, again: t.Node, loop: LoopNode) -> bool:

@@ -130,7 +130,7 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
     around = [node for node in context.loops_around(ev, loop.node) if node is not loop.node]
     choosing = {node for node in around if _chooses(ev, node, loop.source, loader)}
     for call in _bringing(ev, loop, loader):
-        again = context.repeating(ev, call)
+        again = _repeating(ev, call, loader)
         around += again
         choosing.update(node for node in again if _chooses(ev, node, call, loader))
     building = set(context.repeating(ev, loader.call))
@@ -143,7 +143,35 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
         repeating = [node for node in repeating if _starts_again(ev, loop, node, loader)]
     # A function that several scripts call has several loops around it: the script that makes the loader has its own.
     home = ev.sites[loader.call].scope.file
-    return next((node for node in repeating if ev.sites[node].scope.file is home), next(iter(repeating), None))
+    repeating.sort(key=lambda node: (rounds.once_by_default(ev, node), ev.sites[node].scope.file is not home))
+    return next(iter(repeating), None)
+
+
+def _repeating(ev: Evaluator, node: t.Node, loader: Loader, seen: frozenset[Scope] = frozenset()) -> list[LoopNode]:
+    """The loops that run a node again, but those around a call that passes a list of other loaders."""
+    found = dict.fromkeys(context.loops_around(ev, node))
+    scope = context.function_of(ev, node)
+    if scope.kind in ("function", "lambda") and len(seen) < context.FARTHEST and scope not in seen:
+        for frame in ev.callers.of(scope) or ():
+            if not _lists_others(ev, frame.call, loader):
+                found.update(dict.fromkeys(_repeating(ev, frame.call, loader, seen | {scope})))
+    return list(found)
+
+
+def _lists_others(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
+    """Whether a call passes a list of what the function around ``loader`` built for other callers than this one's."""
+    held = [one for arg in _given(call) for one in _listed(ev.value(arg)) if one.call is loader.call and one.frames]
+    return bool(held and loader.frames) and all(one.frames[0] != loader.frames[0] for one in held)
+
+
+def _listed(value: Value, depth: int = 2) -> Iterator[Loader]:
+    """The loaders in a list or tuple, or in those that it holds."""
+    for one in alternatives(value):
+        if isinstance(one, Loader):
+            yield one
+        elif isinstance(one, Collection) and depth:
+            for item in one.items if one.items is not None else (one.element,):
+                yield from _listed(item, depth - 1)
 
 
 def _bringing(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> list[t.Call]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, reach
+from dl_lint.project import attributes, reach, truth
 from dl_lint.project.frameworks import PREPARERS
 from dl_lint.project.repetition import words
 from dl_lint.project.syntax import children
@@ -18,6 +18,7 @@ from dl_lint.project.values import (
     Instance,
     Loader,
     Made,
+    Option,
     Partial,
     Table,
     Value,
@@ -51,6 +52,18 @@ RANKS = SHARDS | frozenset(
 )  # fmt: skip
 """Words in the names of what tells one process from several."""
 
+STARTING = (
+    "init_process_group",
+    "init_distributed",
+    "Accelerator",
+    "Fabric",
+    "lightning",
+    "horovod",
+    "launch",
+    "spawn",
+)
+"""Words of projects that start several processes."""
+
 _DEEPEST = 4
 
 
@@ -73,12 +86,40 @@ def replicating(project: Project, loop: LoaderLoop) -> t.Call | None:
 
 
 def _may_be_skipped(project: Project, wrapping: t.Call) -> bool:
-    """Whether a test around the wrapper is known to fail for some of its callers, which run one process then."""
-    return any(
+    """Whether a test around the wrapper is known to fail for some of its callers, which run one process then, or fails
+    unless somebody asks for more of them in a project that starts none."""
+    tests = list(project.tests_around(wrapping))
+    if any(
         isinstance(one, Const) and bool(one.value) is not outcome
-        for test, outcome in project.tests_around(wrapping)
+        for test, outcome in tests
         for one in alternatives(project.value(test))
+    ):
+        return True
+    return any(_fails_by_default(project, test, outcome) for test, outcome in tests) and not any(
+        project.mentions(wrapping, word) for word in STARTING
     )
+
+
+def _fails_by_default(project: Project, test: t.Expr, outcome: bool) -> bool:
+    """Whether a test fails with the defaults of its parameters and options: ``world_size > 1``."""
+    match test:
+        case t.BoolOp(op="and", values=parts) if outcome:
+            return any(_fails_by_default(project, one, outcome) for one in parts)
+        case t.Compare(ops=(op,), left=left, comparators=(right,)):
+            sides = [(one, other) for one in _defaults(project, left) for other in _defaults(project, right)]
+            decided = [truth.decide(op, one, other) for one, other in sides]
+            return bool(decided) and all(one is (not outcome) for one in decided)
+        case t.Name() | t.Attribute():
+            return all(bool(one.value) is not outcome for one in _defaults(project, test) or [Const(outcome, "bool")])
+        case _:
+            return False
+
+
+def _defaults(project: Project, expr: t.Expr) -> list[Const]:
+    """The constants that an expression can be if nobody asks for anything else; none if it can be something else."""
+    found = [one.default if isinstance(one, Option) else one for one in alternatives(project.value(expr))]
+    constants = [one for one in found if isinstance(one, Const)]
+    return constants if len(constants) == len(found) else []
 
 
 def _is_parameter(project: Project, expr: t.Expr) -> bool:

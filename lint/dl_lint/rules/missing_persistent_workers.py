@@ -13,9 +13,10 @@ from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset th
 between epochs, also through the loader's iterator, they would not see it, so nothing is flagged there; nor where the
 collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it on. Nor is a loader that only
 every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after so many steps, which may be
-few epochs, takes so many batches of an endless generator, or renews an iterator only where it ended, the finding is
-advice. Where a function builds loaders for several callers, the finding names those whose loader is iterated again, and
-has no fix; where the others read theirs once, as the last thing that they do, it proposes one value for all.
+few epochs, takes so many batches of an endless generator or renews an iterator only where it ended, or an option, 1 by
+default, says how many epochs there are or how many lie between two passes, the finding is advice. Where a function
+builds loaders for several callers, the finding names those whose loader is iterated again, and has no fix; where the
+others read theirs once, as the last thing that they do, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or can be installed with one, the finding is advice and says by which file that was told: the nearest
@@ -77,13 +78,13 @@ if TYPE_CHECKING:
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     repeated = [
-        (loader, again, exhaustion.is_uncertain(project, loader, again, loop))
+        (loader, again, exhaustion.doubt(project, loader, again, loop))
         for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
         if persistence.starts_workers_again(project, loader)
         and not renewal.changes(project, loader, again, loop)
         and not _is_rare(project, loader, again, loop)
     ]
-    for loader, again, few in sorted(repeated, key=lambda one: one[2]):
+    for loader, again, doubt in sorted(repeated, key=lambda one: bool(one[2])):
         if loader.call in seen:
             continue
         seen.add(loader.call)
@@ -99,13 +100,12 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         ]
         yield Finding(
             project.place(loader.call),
-            f"{by} iterates this loader again and again, and its workers are started anew for every pass"
-            + (" (it takes steps: how many passes they make is not known)" if few else "")
+            f"{by} iterates this loader again and again, and its workers are started anew for every pass{doubt}"
             + (f"; {target.told}, {persistence.lack(target, since)}" if lacking else ""),
             _remedy(project, loader, target, since, only),
             (Related(place, "iterated again by this"), *asked),
             None if lacking or only else _fix(project, loader),
-            advice=few or lacking,
+            advice=bool(doubt) or lacking,
         )
 
 

@@ -5,7 +5,8 @@
 Finds training loops, recognised by their backward pass, that run a model wrapped in `DistributedDataParallel` or the
 like, or one that accelerate prepared, over a `DataLoader` that shuffles without a distributed sampler and is never
 prepared. Loaders made under a test of the rank or of the number of processes, and datasets that are split by rank, are
-left alone.
+left alone; so is a model that is wrapped under `world_size > 1` or the like where that is 1 by default, no caller says
+otherwise and nothing in the project starts several processes.
 
 ## Why is this bad?
 

@@ -1162,3 +1162,53 @@ def calibrate_each_epoch(model, dataset, epochs):
     loader = DataLoader(dataset, num_workers=4)  # expect
     for _ in range(epochs):
         calibrate(model, loader)
+
+
+def fit_for_epochs_that_a_user_asks_for(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=1)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for epoch in range(args.rounds):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def fit_for_ten_unless_a_user_asks(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--turns", type=int, default=10)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(args.turns):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def fit_and_validate_as_a_user_asks(model, dataset, epochs):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--validate_each", type=int, default=1)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for epoch in range(epochs):
+        if (epoch + 1) % args.validate_each == 0:
+            for batch in loader:
+                model(batch)
+
+
+def score_all(model, named):
+    for name, loader in named:
+        for batch in loader:
+            model(batch, name)
+
+
+def for_scoring(dataset):
+    return DataLoader(dataset, num_workers=4)  # expect
+
+
+def score_each_epoch_and_more_at_the_end(model, first, second, epochs):
+    each = [("first", for_scoring(first))]
+    final = [one for one in each]
+    final.append(("second", for_scoring(second)))
+    for _ in range(epochs):
+        score_all(model, each)
+    score_all(model, final)
