@@ -127,7 +127,8 @@ class Project:
     def mentions_unlinted(self, near: t.Node, word: str, passed_on: bool = True) -> bool:
         """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``.
 
-        Unless ``passed_on``, an ``__init__.py`` that only imports it, to be imported from there, does not count.
+        Unless ``passed_on``, docstrings do not count, nor does an ``__init__.py`` that only imports it, to be imported
+        from there.
         """
         return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files, passed_on)
 

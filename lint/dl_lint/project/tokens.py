@@ -28,6 +28,15 @@ _PASSED_ON = re.compile(
 )
 """The imports and the ``__all__`` of an ``__init__.py``."""
 
+_SAID = re.compile(
+    rb"(?P<own>^[ \t]*)?"
+    rb'(?:[rRuU]?"""(?:[^"\\]|\\.|"(?!""))*"""'
+    rb"|[rRuU]?'''(?:[^'\\]|\\.|'(?!''))*''')"
+    rb"|(?P<comment>^[ \t]*#[^\n]*)",
+    re.MULTILINE | re.DOTALL,
+)
+"""The texts in three quotes, of which those on lines of their own are docstrings, and comments on such lines."""
+
 
 class Tokens:
     """Which sub-projects mention a word."""
@@ -47,7 +56,8 @@ class Tokens:
     def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...], passed_on: bool) -> bool:
         """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``.
 
-        Unless ``passed_on``, an ``__init__.py`` that only imports it, to be imported from there, does not count.
+        Unless ``passed_on``, it is to be a word, and neither in a docstring nor in an ``__init__.py`` that only
+        imports it, to be imported from there.
         """
         paths = frozenset(self.files.keys[one] for one in known)
         return self._search(self._top(file), word.encode(), paths, passed_on)
@@ -100,9 +110,12 @@ class Tokens:
                     content = file.read()
             except OSError:
                 return True
-        if word in content and not passed_on and path.endswith("__init__.py"):
+        if word in content and not passed_on:
+            content = _SAID.sub(lambda one: one[0] if one["own"] is one["comment"] is None else b"", content)
             renamed = re.search(rb"\b" + re.escape(word) + rb"[ \t]+as\b", content) is not None
-            return renamed or word in _PASSED_ON.sub(b"", content)
+            if path.endswith("__init__.py") and not renamed:
+                content = _PASSED_ON.sub(b"", content)
+            return re.search(rb"\b" + re.escape(word) + rb"\b", content) is not None
         return word in content
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import scripts
 from dl_lint.project.values import Class, Module, Package, Unknown, alternatives
 
 if TYPE_CHECKING:
@@ -25,32 +28,62 @@ def is_unused(project: Project, node: t.Node) -> bool:
 
 
 def is_unused_class(project: Project, cls: Class) -> bool:
-    """Whether nothing reads the name of a class, in a project as above that looks no class up by its name."""
+    """Whether nothing reads the name of a class, in a project as above that cannot look it up by its name; or in one
+    that can be installed, where the package of the class passes on what is in its other files."""
     node = cls.scope.node
     if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
         return False
     if loads(project, node.name) or _is_named_otherwise(project, node.name):
         return False
-    looks_up = project.evaluator.once("looks up", lambda: any(_looks_up(project, name) for name in _BY_NAME))
+    alone = not scripts.is_imported(project, cls.scope.file)
+    functions = _IMPORTING if alone and not _looks_up_here(cls.scope.file) else _BY_NAME
+    looks_up = any(_looks_up(project, name, node.name) for name in functions)
     mentioned = looks_up or project.mentions_unlinted(node, node.name, passed_on=False)
-    return not mentioned and not project.is_installable(node)
+    return not mentioned and (not project.is_installable(node) or (alone and _is_left_out(project, cls.scope.file)))
+
+
+def _is_left_out(project: Project, file: FileIndex) -> bool:
+    """Whether the ``__init__.py`` beside a file imports from other files of its package."""
+    folder = PurePosixPath(file.path).parent
+    return any(
+        PurePosixPath(other.path) == folder / "__init__.py"
+        and any(isinstance(one, Module) and one.file is not other for one in scripts.imported(project, other))
+        for other in project.files
+    )
 
 
 _BUILTINS = frozenset({"getattr", "globals", "vars", "locals", "eval", "__import__"})
 """Builtin functions that find things by name; methods of these names, as ``model.eval()``, do not."""
 
-_BY_NAME = (*_BUILTINS, "import_module", "locate", "instantiate")
+_IMPORTING = ("__import__", "import_module", "locate", "instantiate")
+"""Functions that find what is in files which nothing else imports."""
+
+_BY_NAME = tuple(_BUILTINS.union(_IMPORTING))
 
 
-def _looks_up(project: Project, function: str) -> bool:
-    """Whether what ``function`` is called for may be a class by its name."""
+def _looks_up_here(file: FileIndex) -> bool:
+    """Whether a file itself finds things by name, which may be its own."""
+    names = (call.func.id for scope in file.scopes for call in scope.calls if isinstance(call.func, t.Name))
+    return any(name in _BUILTINS for name in names)
+
+
+def _looks_up(project: Project, function: str, wanted: str) -> bool:
+    """Whether what ``function`` is called for may be the class ``wanted``."""
     for call in project.evaluator.files.calls.get(function, ()):
         if function in _BUILTINS and not isinstance(call.func, t.Name):
             continue
         first = alternatives(project.value(call.args[0])) if function == "getattr" and call.args else ()
-        if not first or any(isinstance(one, Module | Package | Unknown) for one in first):
+        if not first or any(
+            isinstance(one, Package | Unknown) or (isinstance(one, Module) and _may_bind(one.file, wanted))
+            for one in first
+        ):
             return True
     return False
+
+
+def _may_bind(file: FileIndex, name: str) -> bool:
+    """Whether a module may have an attribute ``name``."""
+    return not file.module.bindings.keys().isdisjoint((name, "*"))
 
 
 def _has_scripts(project: Project, file: FileIndex) -> bool:
@@ -103,7 +136,8 @@ def _all_loads(project: Project) -> Mapping[str, Sequence[t.Name]]:
 def _is_named_otherwise(project: Project, name: str) -> bool:
     """Whether the name may be reached as an attribute, by a text that holds it, or under another name."""
     named = project.evaluator.read_off("named otherwise", lambda: _other_names(project))
-    return name in named or any(name in text for text in named if len(text) > len(name))
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return name in named or any(name in text and word.search(text) for text in named if len(text) > len(name))
 
 
 def _other_names(project: Project) -> frozenset[str]:
@@ -111,16 +145,18 @@ def _other_names(project: Project) -> frozenset[str]:
     for node in project.evaluator.parents:
         if isinstance(node, t.Attribute):
             found.add(node.attr)
-        elif isinstance(node, t.Constant) and isinstance(node.value, str) and not _is_export(project, node):
+        elif isinstance(node, t.Constant) and isinstance(node.value, str) and not _names_nothing(project, node):
             found.add(node.value)
     for file in project.files:
         found.update(file.renamed)
     return frozenset(found)
 
 
-def _is_export(project: Project, text: t.Constant) -> bool:
-    """Whether a text is a name in an ``__all__``, which says what may be used and uses nothing."""
+def _names_nothing(project: Project, text: t.Constant) -> bool:
+    """Whether a text is a docstring, or a name in an ``__all__``, which says what may be used and uses nothing."""
     listed = project.parent(text)
+    if isinstance(listed, t.ExprStmt):
+        return True
     around = project.parent(listed) if listed is not None else None
     targets = around.targets if isinstance(around, t.Assign) else ()
     return any(isinstance(one, t.Name) and one.id == "__all__" for one in targets)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, reach
+from dl_lint.project import attributes, choosing, reach
 from dl_lint.project.frameworks import MAP_DATASETS, composes
 from dl_lint.project.values import (
     UNKNOWN,
@@ -95,6 +95,8 @@ def _all_given(project: Project) -> Mapping[Value, Mapping[Loader, None]]:
     for made in project.loaders():
         for loader in variants(project, made):
             for dataset in given(project, loader):
+                if choosing.is_never(project, dataset.call, loader.frames):
+                    continue
                 for cls in attributes.lineage(project.evaluator, dataset.cls):
                     found[cls][loader] = None
     return found

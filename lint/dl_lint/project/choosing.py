@@ -1,0 +1,52 @@
+"""What a function never comes to for one of its callers: ``if subset is not None:``, where that caller gives none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import truth
+from dl_lint.project.values import NONE, Const, Parameter, alternatives
+
+if TYPE_CHECKING:
+    from dl_lint.project.model import Project
+    from dl_lint.project.values import Frame, Frames, Value
+
+
+def is_never(project: Project, node: t.Node | None, frames: Frames) -> bool:
+    """Whether a test around ``node``, of a parameter of its function, fails for the caller in ``frames``."""
+    if node is None:
+        return False
+    function = project.function_of(node)
+    frame = next((one for one in frames if one.scope is function), None)
+    return frame is not None and any(
+        _holds(project, test, frame) is (not outcome) for test, outcome in project.tests_around(node)
+    )
+
+
+def _holds(project: Project, test: t.Expr, frame: Frame) -> bool | None:
+    """The outcome of a test where a function is entered by one call; None if that is not known."""
+    match test:
+        case t.UnaryOp(op="not", operand=inner):
+            held = _holds(project, inner, frame)
+            return None if held is None else not held
+        case t.Compare(ops=("is" | "is not" | "==" | "!=" as op,), left=left, comparators=(t.Constant(value=None),)):
+            found = {one == NONE for one in _given(project, left, frame)}
+            return found.pop() is (op in ("is", "==")) if len(found) == 1 else None
+        case t.Name():
+            known = {truth.truth_of(one) for one in _given(project, test, frame)}
+            return known.pop() if len(known) == 1 else None
+        case _:
+            return None
+
+
+def _given(project: Project, name: t.Expr, frame: Frame) -> tuple[Value, ...]:
+    """What a parameter can be; nothing where that is not known."""
+    found = project.evaluator.symbolic(name)
+    if not isinstance(found, Parameter) or found.scope is not frame.scope:
+        return ()
+    names = [param.name for param in frame.scope.params]
+    passed = project.passed(frame.call, found.param.name, *(names[1:] if frame.scope.is_method else names))
+    value = passed.value if passed.given else project.value(found.param.default)
+    given = alternatives(value)
+    return given if all(isinstance(one, Const) for one in given) else ()

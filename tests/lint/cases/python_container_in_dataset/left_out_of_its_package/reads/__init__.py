@@ -1,0 +1,1 @@
+from .chosen import Chosen
