@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import context, reach
+from dl_lint.project.repetition import words
 from dl_lint.project.syntax import children, dotted
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ _ROWS = frozenset({"iloc", "loc", "iat", "at", "values"})
 """Attributes of a pandas table that are indexed in its place."""
 
 _RANDOM = frozenset({"randrange", "randint", "choice", "random_sample", "sample"})
+
+FEW = frozenset(
+    {"class", "classes", "category", "categories", "cat", "cats", "label", "labels", "name", "names", "vocab",
+     "vocabulary", "transform", "transforms", "split", "splits", "idx2", "id2", "to", "speakers", "languages"}
+)  # fmt: skip
+"""Words of the names of tables that a sample's class or the like is looked up in, which are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +190,8 @@ def leads_to_file(project: Project, read: Indexed) -> bool:
             case _:
                 continue
     return False
+
+
+def names_few(attribute: str) -> bool:
+    """Whether an attribute is called a short table."""
+    return not FEW.isdisjoint(words(attribute))

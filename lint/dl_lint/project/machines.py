@@ -33,6 +33,30 @@ def always_fork(project: Project, node: t.Node) -> bool:
     return by_code or platforms.is_for_linux(project, node)
 
 
+def names_own_folders(project: Project, file: FileIndex) -> bool:
+    """Whether a file is for one machine of those that fork: it says where things lie there, not as a default."""
+    return file in project.evaluator.read_off("own folders", lambda: frozenset(_naming_folders(project)))
+
+
+def _naming_folders(project: Project) -> Iterator[FileIndex]:
+    for node in project.evaluator.parents:
+        if isinstance(node, t.Constant) and isinstance(node.value, str) and node.value.startswith(HOMES):
+            ways = (node, *project.ancestors(node))
+            if node.value.count("/") > 2 and not any(_is_choice(one) for one in ways):
+                yield project.site(node).scope.file
+
+
+def _is_choice(node: t.Node) -> bool:
+    """Whether a text in a node may give way to another: in ``add_argument``, in a parameter, in a test."""
+    match node:
+        case t.Call(func=t.Attribute(attr="add_argument" | "getenv" | "get" | "exists" | "isdir" | "add_option")):
+            return True
+        case t.Conditional() | t.Compare() | t.BoolOp() | t.Param() | t.ExprStmt(value=t.Constant()):
+            return True
+        case _:
+            return False
+
+
 def is_outgrown(project: Project, node: t.Node) -> bool:
     """Whether every script that comes to ``node`` is for a Python older than 3.14."""
     by_code = all(any(_is_outgrown(project, one) for one in files) for files in needed_by_scripts(project, node))

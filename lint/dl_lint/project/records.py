@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dl_lint.facts import tree as t
-from dl_lint.project import filling, heft, indexing, inherited, ranges, updating
+from dl_lint.project import (
+    attributes,
+    direct,
+    filling,
+    heft,
+    indexing,
+    inherited,
+    ranges,
+    roles,
+    updating,
+    workers,
+)
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.model import Project
     from dl_lint.project.values import Class
+
+Told = TypeVar("Told")
 
 DEEPEST = 3
 """Containers in containers that are looked through: the lists of a dict of lists are two."""
@@ -35,6 +48,25 @@ class Container:
     def copied(self) -> str:
         """What workers copy; of a list of frames, say, the few that a sample takes."""
         return "all of them" if self.ranges is None else "what it reads of them"
+
+
+def owners(project: Project) -> list[Class]:
+    """The map-style datasets, and the classes of the objects that they keep and index in turn; bases before those that
+    derive from them, minor ones last."""
+    found: dict[Class, None] = {}
+    for dataset in project.dataset_classes():
+        if dataset.kind == "map" and not direct.is_read_directly(project, dataset.cls):
+            found.update(dict.fromkeys(workers.held(project, dataset.cls)))
+    return sorted(found, key=lambda one: (roles.is_minor(project, one), len(_lineage(project, one))))
+
+
+def of_base(project: Project, cls: Class, read: t.Node, told: Mapping[tuple[Value, t.Node], Told]) -> Told | None:
+    """What was ``told`` of a class that ``cls`` derives from, whose container is read at the same place."""
+    return next((told[base, read] for base in _lineage(project, cls)[1:] if (base, read) in told), None)
+
+
+def _lineage(project: Project, cls: Class) -> tuple[Value, ...]:
+    return attributes.lineage(project.evaluator, cls)
 
 
 def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexed]]) -> list[Container]:

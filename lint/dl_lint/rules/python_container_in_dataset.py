@@ -29,7 +29,8 @@ judged by that. Where no loader says how many workers there are, eight are assum
 is distributed. Smaller things are **advice** (shown with `--pedantic` or where DL301 is selected), and so are parsed
 records of which the code tells nothing, neither going over a field nor giving it the name of many things; batches of
 the entries of one list; containers of a class that is for evaluation only, by its names or as all loaders read it once,
-in order and without gradients; of one that decodes and keeps each file of its records; of one that nobody makes.
+in order and without gradients; of one that decodes and keeps each file of its records; of one that nobody makes; of one
+that fills them anew for a base that reads its own in the same place.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
@@ -88,9 +89,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import direct, flow, heft, indexing, records, roles, workers
-from dl_lint.project.repetition import words
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.project import flow, heft, indexing, records, roles, workers
+from dl_lint.rule import Finding, Place, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,51 +100,44 @@ if TYPE_CHECKING:
     from dl_lint.project.heft import Size
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.records import Container
-    from dl_lint.project.values import Class
-
-FEW = frozenset(
-    {"class", "classes", "category", "categories", "cat", "cats", "label", "labels", "name", "names", "vocab",
-     "vocabulary", "transform", "transforms", "split", "splits", "idx2", "id2", "to", "speakers", "languages"}
-)  # fmt: skip
-"""Words of the names of tables that a sample's class or the like is looked up in, which are short."""
+    from dl_lint.project.values import Class, Value
 
 
 @rule("DL301", severity="slow")
 def python_container_in_dataset(project: Project) -> Iterator[Finding]:
     told: set[t.Node] = set()
-    for cls in _classes(project):
+    heads: dict[tuple[Value, t.Node], Place] = {}
+    for cls in records.owners(project):
         if workers.idle(project, cls):
             continue
         reads: dict[str, list[Indexed]] = {}
         for read in indexing.indexed(project, project.fetching(cls)):
-            if read.direct or not FEW.intersection(words(read.attribute)):
+            if read.direct or not indexing.names_few(read.attribute):
                 reads.setdefault(read.attribute, []).append(read)
         for one in records.of_python_objects(project, cls, reads):
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
             told.update(new)
             size = heft.size(project, cls, one.attribute, one.filled, one.reads)
             ways = flow.by_way(sorted(new, key=project.place), project.site)
-            yield from (_finding(project, cls, one, way, size, way is ways[0]) for way in ways)
+            at = records.telling(project, one.reads).node
+            head = records.of_base(project, cls, at, heads)
+            found = [_finding(project, cls, one, way, size, head, way is ways[0]) for way in ways]
+            heads.update(((cls, at), its.place) for its in found if not its.advice)
+            yield from found
 
 
-def _classes(project: Project) -> Iterator[Class]:
-    """The map-style datasets, and the classes of the objects that they keep and index in turn; minor ones last."""
-    found: dict[Class, None] = {}
-    for dataset in project.dataset_classes():
-        if dataset.kind == "map" and not direct.is_read_directly(project, dataset.cls):
-            found.update(dict.fromkeys(workers.held(project, dataset.cls)))
-    yield from sorted(found, key=lambda one: roles.is_minor(project, one))
-
-
-def _finding(project: Project, cls: Class, one: Container, filled: list[t.Node], size: Size, first: bool) -> Finding:
-    """At the first of the places that fill an attribute on one way; other ways than the ``first`` are advice."""
+def _finding(
+    project: Project, cls: Class, one: Container, filled: list[t.Node], size: Size, head: Place | None, first: bool
+) -> Finding:
+    """At the first place that fills an attribute on one way. Others are advice, as is what fills a base's ``head``."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
+    heads = [Related(head, "filled in a base as well, and mended with this")] if head is not None else []
     return Finding(
         project.place(filled[0]),
         f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) "
         f"reads it: every worker comes to own a copy of {one.copied}, as each read writes to a reference count{size}",
         records.remedy(project, cls, one),
-        (Related(at, "read here for each sample"), *others),
-        advice=not (first and size.is_large) or roles.is_minor(project, cls),
+        (Related(at, "read here for each sample"), *others, *heads),
+        advice=head is not None or not (first and size.is_large) or roles.is_minor(project, cls),
     )
