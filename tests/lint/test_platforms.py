@@ -61,6 +61,8 @@ def severities(project: Project) -> list[tuple[str, str]]:
     [
         {"README.md": LINUX, "requirements.txt": OLD},
         {"README.md": LINUX, "requirements.txt": "torch<=2.8\n"},
+        {"README.md": LINUX + "Weights: https://files.windows.net/weights\n", "requirements.txt": OLD},
+        {"README.md": "Run `docker pull ann/detection:ubuntu18-cuda11-py3.7-torch1.9`.\n"},
         {"README.md": LINUX + "PyTorch 1.4 is needed.\n"},
         {"README.md": LINUX, "environment.yml": "dependencies:\n  - python=3.8\n"},
         {"README.md": LINUX, "setup.py": 'setup(python_requires=">=3.7,<3.11")\n'},
@@ -84,6 +86,9 @@ def test_it_is_advice_where_workers_always_fork(project: Project, files: dict[st
         {"requirements.txt": OLD},
         {"README.md": LINUX, "requirements.txt": "torch>=1.4\n"},
         {"README.md": LINUX, "requirements.txt": "torch==2.9\n"},
+        {"README.md": "Run `docker pull ann/detection:ubuntu24-py3.14`.\n"},
+        {"README.md": "Run `docker pull ann/detection:ubuntu18-py3.7`.\n", "environment.yml": "- python>=3.8\n"},
+        {"README.md": LINUX + "As in ann/detection:py3.7\n"},
         {"README.md": LINUX, "environment.yml": "dependencies:\n  - python>=3.8\n"},
         {"README.md": LINUX + "Windows works as well.\n", "requirements.txt": OLD},
         {"README.md": LINUX + "So does macOS.\n", "requirements.txt": OLD},

@@ -26,7 +26,7 @@ FIRST_TORCH_FOR_IT = (2, 9)
 FIRST_TORCH_FOR_SPAWN = (1, 4)
 """The torch that was first built for Python 3.8, which first spawns workers on macOS."""
 
-_LINUX = re.compile(r"\b(?:linux|ubuntu|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
+_LINUX = re.compile(r"\b(?:linux|ubuntu[\d.]*|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
 _OTHER = re.compile(r"\b(?:windows|win(?:10|11|32|64)|mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
 _PYTHON = re.compile(
     r"""(?:^[ \t]*-[ \t]+["']?(?:[\w-]+::)?python[ \t]*(?=[=<>~!\d])"""  # a list of conda's
@@ -34,6 +34,10 @@ _PYTHON = re.compile(
     r"""(?P<specifier>[^"'#\n]*)""",
     re.MULTILINE,
 )
+_IMAGE = re.compile(r"\bdocker\b[^\n`]*?[\w./-]+:(?:[\w.]*-)*py(?:thon)?3\.(?P<minor>\d+)\b")
+"""An image to run in, with the Python that its tag names: ``docker pull ann/detection:ubuntu18-py3.7``."""
+
+_ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
 _LISTS = (".yml", ".yaml")
 _TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")
 
@@ -75,14 +79,19 @@ def _folders(project: Project, near: t.Node) -> Iterator[str]:
 
 def _systems(around: Around, folder: str) -> frozenset[str]:
     """The systems that the prose of a folder names: Linux, others."""
-    paths = [os.path.join(folder, name) for name in around.names(folder) if name.lower().startswith(declarations.PROSE)]
-    texts = [around.text(path) for path in (*paths, *around.pages(folder))]
+    texts = [_ADDRESS.sub("", text) for text in _prose(around, folder)]
     named = (("Linux", _LINUX), ("others", _OTHER))
     return frozenset(name for name, pattern in named if any(map(pattern.search, texts)))
 
 
+def _prose(around: Around, folder: str) -> Iterator[str]:
+    paths = [os.path.join(folder, name) for name in around.names(folder) if name.lower().startswith(declarations.PROSE)]
+    yield from (around.text(path) for path in (*paths, *around.pages(folder)))
+
+
 def _newest_python(around: Around, folder: str) -> Version | None:
-    """The newest Python that the requirements of a folder allow; None where they leave it open."""
+    """The newest Python that the requirements of a folder allow, or that of the images which its README names where
+    they leave it open; else None."""
     said = [
         newest
         for name in around.names(folder)
@@ -90,7 +99,10 @@ def _newest_python(around: Around, folder: str) -> Version | None:
         for newest in newest_pythons(around.text(os.path.join(folder, name)))
     ]
     known = [one for one in said if one is not None]
-    return max(known) if known and len(known) == len(said) else None
+    if known and len(known) == len(said):
+        return max(known)
+    images = [one["minor"] for text in _prose(around, folder) for one in _IMAGE.finditer(text)] if not said else []
+    return max(((3, int(minor)) for minor in images), default=None)
 
 
 def newest_pythons(text: str) -> Iterator[Version | None]:
