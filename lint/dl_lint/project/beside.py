@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import casts, tensors
+from dl_lint.project import casts, objects, tensors
 from dl_lint.project.blocking import MOVES, blocks
 from dl_lint.project.host_reads import READING
 from dl_lint.project.syntax import called, children, dotted
@@ -70,11 +70,22 @@ def follows_wait(project: Project, call: t.Call) -> bool:
     if any(blocks(project, other) for other in simple(stmt) if other.at < call.at):
         return True
     for before in _preceding(project, stmt):
-        if any(blocks(project, other) and _is_of_batch(project, other) for other in simple(before)):
+        if any(_moves_pageable(project, other) for other in simple(before)):
             return True
         if not is_cheap(project, before):
             return False
     return False
+
+
+def _moves_pageable(project: Project, node: t.Node) -> bool:
+    """Whether an expression copies a part of the batch of pageable memory, or one that is an object that stays so."""
+    if blocks(project, node):
+        return _is_of_batch(project, node)
+    match node:
+        case t.Call(func=t.Attribute(value=moved, attr=name)) if name in MOVES:
+            return objects.stays_pageable(project, moved)
+        case _:
+            return False
 
 
 def _is_of_batch(project: Project, copy: t.Node) -> bool:

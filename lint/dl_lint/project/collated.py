@@ -57,17 +57,17 @@ def _is_scattered(project: Project, expr: t.Expr) -> bool:
     """Whether a name stands for a part of a batch that the collate function returns scattered, in all ways known."""
     if not isinstance(expr, t.Name):
         return False
-    found = [part for one in _unpacked(project, expr) for part in _parts(project, one)]
+    found = [part for one in unpacked(project, expr) for part in parts(project, one)]
     return bool(found) and all(_comes_scattered(project, loader, place) for loader, place in found)
 
 
-def _unpacked(project: Project, name: t.Name) -> tuple[Binding, ...]:
+def unpacked(project: Project, name: t.Name) -> tuple[Binding, ...]:
     site = project.site(name)
     found = flow.reaching(project.function_of(name), name.id, site).bindings
     return found if all(one.path and one.kind in ("assign", "for") for one in found) else ()
 
 
-def _parts(project: Project, binding: Binding) -> Iterator[tuple[Loader | None, int | None]]:
+def parts(project: Project, binding: Binding) -> Iterator[tuple[Loader | None, int | None]]:
     """The loaders whose batches a binding unpacks, with the place in the batch; None for what is no such part."""
     value = project.value(binding.value)
     value = value if binding.kind == "assign" else apply.iterate(project.evaluator, value)

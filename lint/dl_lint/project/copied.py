@@ -44,7 +44,9 @@ def is_unread(project: Project, copy: t.Call) -> bool:
         return False
     if any(one.kind == "augment" for one in scope.bindings[binding.name]) or any(map(_takes_names, scope.calls)):
         return False
-    return all(_use(project, load, 0) == "none" for load in _loads(project, binding))
+    # What the copy itself reads, `x = x.to(device)` in a loop, is no use of the copy of the pass before.
+    loads = (load for load in _loads(project, binding) if project.statement_of(load) is not binding.node)
+    return all(_use(project, load, 0) == "none" for load in loads)
 
 
 def is_read_on_host_only(project: Project, copy: t.Call) -> bool:

@@ -51,9 +51,22 @@ def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batche
 def _passes_same(project: Project, call: t.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
     """Whether a call in the body of ``loop`` passes the same for the parameters ``needed`` in every pass."""
     positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
-    positions = positions[1:] if function.is_method else positions
+    if function.is_method:
+        if function.params and function.params[0].name in needed and not _is_same_object(project, call, loop):
+            return False
+        positions = positions[1:]
     passed = (project.passed(call, name, *positions) for name in needed)
     return all(not one.given or _is_same(project, one.expr, loop, DEEPEST) for one in passed)
+
+
+def _is_same_object(project: Project, call: t.Call, loop: LoopNode) -> bool:
+    """Whether a method is called on an object that no pass makes anew of other things or takes from many."""
+    if not isinstance(call.func, t.Attribute):
+        return True
+    inside = [one for name in _names(call.func.value) for one in _bindings_in(project, name, loop)]
+    return all(
+        one.kind == "assign" and one.value is not None and _is_same(project, one.value, loop, DEEPEST) for one in inside
+    )
 
 
 def _arguments(call: t.Call) -> Iterator[t.Expr]:
@@ -166,7 +179,7 @@ def _stores(project: Project, call: t.Call, *, first: bool = True) -> bool:
 def _bindings_in(project: Project, name: t.Name, loop: LoopNode) -> Iterator[Binding]:
     scope = project.site(name).scope.function
     for binding in scope.bindings.get(name.id, ()):
-        if loop in project.loops_around(binding.node):
+        if binding.node is loop or loop in project.loops_around(binding.node):
             yield binding
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, reach
+from dl_lint.project import attributes, beside, reach
 from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import External, Function, Generated, Instance, Made, Wrapped, alternatives
 
@@ -87,6 +87,8 @@ def _is_endless(project: Project, value: Value) -> bool:
             return True
         case Made():
             return value.name in ENDLESS
+        case Wrapped(kind="iter", inner=(Instance(cls=cls) as inner,)):
+            return _is_own_iterator(project, cls) and _is_endless(project, inner)
         case Instance(cls=cls):
             method = attributes.of_class(project.evaluator, cls, "__next__")
             return isinstance(method, Function) and not _may_run_out(project, method.scope, cls)
@@ -94,9 +96,23 @@ def _is_endless(project: Project, value: Value) -> bool:
             return False
 
 
+def _is_own_iterator(project: Project, cls: Class) -> bool:
+    """Whether ``iter()`` of an object gives the object itself."""
+    method = attributes.of_class(project.evaluator, cls, "__iter__")
+    if not isinstance(method, Function) or not method.scope.params:
+        return False
+    own, returned = method.scope.params[0].name, method.scope.returns
+    return bool(returned) and all(one.value is not None and dotted(one.value) == own for one in returned)
+
+
 def _may_run_out(project: Project, advance: Scope, cls: Class) -> bool:
-    """Whether ``__next__`` raises StopIteration, or advances another iterator, itself or in what it calls."""
+    """Whether ``__next__`` raises StopIteration, or advances another iterator, itself or in what it calls.
+
+    A function that catches that, makes its iterator anew and goes on does neither.
+    """
     for function in reach.reachable(project.evaluator, (advance,), cls):
+        if _renews(project, function):
+            continue
         for scope in reach.with_inner(function):
             loaded = {name for name in ("StopIteration", "next") if scope.loads.get(name)}
             if loaded or any(
@@ -106,6 +122,63 @@ def _may_run_out(project: Project, advance: Scope, cls: Class) -> bool:
             if any(dotted(call.func) == "super" for call in scope.calls):
                 return True
     return False
+
+
+def _renews(project: Project, function: Scope) -> bool:
+    """Whether a function advances iterators only where it catches their end, and binds them anew when it does.
+
+    Of nothing at all it ends all the same; then there is nothing to mix into samples.
+    """
+    tried = [(call, source) for call in function.calls if (source := _source(project, call)) is not None]
+    ends = function.loads.get("StopIteration", ())
+    return (
+        bool(tried)
+        and all(_is_renewed(project, call, dotted(source)) for call, source in tried)
+        and all(isinstance(project.statement_of(one), t.Try) for one in ends)
+    )
+
+
+def _is_renewed(project: Project, call: t.Call, iterator: str | None) -> bool:
+    """Whether the end of an iterator leads to one bound anew, or this call advances that."""
+    child: t.Node = call
+    for above in project.ancestors(call):
+        if isinstance(above, t.FunctionDef | t.Lambda) or iterator is None:
+            return False
+        if isinstance(above, t.Handler) and _binds_anew(above, iterator):
+            return True
+        if isinstance(above, t.Try) and child in above.body:
+            return any(_catches(one) and _binds_anew(one, iterator) for one in above.handlers)
+        child = above
+    return False
+
+
+def _binds_anew(handler: t.Handler, iterator: str) -> bool:
+    """Whether a handler begins by binding a name anew, and does not raise at its end."""
+    bound = [stmt for stmt in handler.body if isinstance(stmt, t.Assign) and iterator in map(dotted, stmt.targets)]
+    return bool(bound) and not any(isinstance(stmt, t.Raise) for stmt in handler.body)
+
+
+def first(project: Project, calls: list[t.Call]) -> Iterator[t.Call]:
+    """Those of ``calls`` before which no other of them is sure to have advanced the same iterator of one function.
+
+    Where two follow each other, one remark is enough.
+    """
+    for call in calls:
+        before = (one for one in calls if one.at < call.at and project.function_of(one) is project.function_of(call))
+        if not any(_advances(project, one, call) for one in before):
+            yield call
+
+
+def _advances(project: Project, earlier: t.Call, call: t.Call) -> bool:
+    """Whether ``earlier`` is certain to advance the iterator of ``call`` before it, in a block that both stand in."""
+    sources = {dotted(found) for one in (earlier, call) if (found := _source(project, one)) is not None}
+    stmt = project.statement_of(earlier)
+    if len(sources) != 1 or None in sources or earlier not in beside.simple(stmt):
+        return False
+    above = project.parent(stmt) if stmt is not None else None
+    around = {call, *project.ancestors(call)}
+    blocks = (getattr(above, name, ()) for name in ("body", "orelse", "final"))
+    return any(isinstance(one, tuple) and stmt in one and not around.isdisjoint(one) for one in blocks)
 
 
 def is_guarded(project: Project, call: t.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:

@@ -12,15 +12,16 @@ beside the host's work. Without `non_blocking=True` the host waits until the dev
 kernels of the step meanwhile, and the pinning was for nothing. Kernels queued later wait for the copy by
 themselves, so nothing else has to change.
 
-Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack` or
-a mask returns (new, pageable memory) and `float()` may, slices past the first dimension, which are copied through such,
+Not flagged: copies that only change the dtype, batches of a loader whose pinning is not known, what `cat`, `stack` or a
+mask returns (new, pageable memory) and `float()` may, slices past the first dimension, which are copied through such,
 also where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
 copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)` or
-`torch.LongTensor(n, 2).fill_(0).cuda()`, a tensor of the device indexed by a list, a look at the result,
-`if torch.isnan(images).any()`, a function of the project that begins with one), copies that nothing reads or that are
-only brought back to the host, what some caller has moved already, and loops that always end with the first batch. Right
-behind a pageable copy of another part of the batch it is **advice**, as it is between two readings of a clock that
-measure the copy, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
+`torch.LongTensor(n, 2).fill_(0).cuda()`, a tensor of the device indexed by a list, a look at the result, `if
+torch.isnan(images).any()`, a function of the project that begins with one), copies that nothing reads or that are only
+brought back to the host, what some caller has moved already, objects of a class without `pin_memory`, which the loader
+does not pin, and loops that always end with the first batch. Right behind a pageable copy of another part of the batch
+it is **advice**, as it is between two readings of a clock that measure the copy, where some branch has made new memory
+of the batch, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
 that): then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is
 mended. It is advice, too, where the project is for a torch before 0.4, which has no `non_blocking`: so its files say,
 or a loss is indexed (`loss.data[0]`) and nothing newer is used.
@@ -64,7 +65,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, collated, copied, edits, guarding, unpacking
+from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, unpacking
 from dl_lint.project.timing import is_clocked
 from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
@@ -95,7 +96,9 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
             f"give the loader workers first (DL210), then {write}" if alone else write,
             (Related(pinning, "the loader pins its batches here"),),
             None if old else _fix(project, transfer),
-            advice=bool(alone or old or beside.follows_wait(project, transfer.call))
+            advice=bool(
+                alone or old or casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call)
+            )
             or is_clocked(project, transfer.call),
         )
 
@@ -114,6 +117,7 @@ def _is_excused(project: Project, transfer: Transfer) -> bool:
         or copied.is_unread(project, transfer.call)
         or copied.is_read_on_host_only(project, transfer.call)
         or collated.makes_wait(project, transfer)
+        or objects.stays_pageable(project, transfer.receiver_expr)
     )
 
 

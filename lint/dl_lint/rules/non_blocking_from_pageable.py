@@ -10,10 +10,11 @@ loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the li
 Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
 
-Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
-prepared by accelerate, helpers that pinned and other batches go through. `images.float()` of a pinned batch is advice:
-it is new memory, but for a batch of float32, which it leaves as it is. So are copies for whose loaders
-`pin_memory=False` is written out where the host waits for a result right behind the copy.
+Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`,
+loaders prepared by accelerate, helpers that pinned and other batches go through, copies that nothing reads.
+`images.float()` of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is.
+So are copies for whose loaders `pin_memory=False` is written out where the host waits for a result right behind the
+copy.
 
 ## Example
 
@@ -48,7 +49,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import casts, pinless
+from dl_lint.project import casts, copied, pinless
 from dl_lint.project.casts import NEW
 from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not True:
+            continue
+        if copied.is_unread(project, transfer.call):
             continue
         sources = alternatives(transfer.receiver)
         unpinned = [found for one in sources if (found := _unpinned(project, one))]

@@ -3,7 +3,8 @@
 ## What it does
 Finds `next(iterator)` without a default in what `__getitem__` of a map-style dataset or a collate function runs, where
 no `try` catches `StopIteration`. Endless iterators, also those of classes whose `__next__` neither raises it nor
-advances another iterator, and the first item of something made on the spot, are left alone.
+advances another iterator, or begins that anew at its end, and the first item of something made on the spot, are left
+alone. Of two calls in a row for one iterator, the first is named.
 
 ## Why is this bad?
 The loader takes a `StopIteration` out of the dataset for its own end. The epoch stops early, without an error: of 8
@@ -67,8 +68,13 @@ def stop_iteration_in_getitem(project: Project) -> Iterator[Finding]:
     seen = set()
     for user, functions in _running(project):
         for function in functions:
-            for call in iterators.ending(project, function):
-                if call in seen or iterators.is_guarded(project, call, functions):
+            open_ones = [
+                call
+                for call in iterators.ending(project, function)
+                if not iterators.is_guarded(project, call, functions)
+            ]
+            for call in iterators.first(project, open_ones):
+                if call in seen:
                     continue
                 seen.add(call)
                 message = (

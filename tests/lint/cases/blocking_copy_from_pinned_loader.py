@@ -1123,3 +1123,26 @@ def counted_by_the_shape(model, dataset):
         total += torch.tensor(labels.shape[0]).item()
         model(images, labels)
     return total
+
+
+def joined_in_one_branch(model, dataset, kind):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        if kind == "class":
+            images, labels, index = batch
+            other = torch.cat([images[1:].clone(), images[:1].clone()], dim=0)
+        elif kind == "pair":
+            (images, other), labels, index = batch
+        index = index.to(device)
+        images = images.to(device)  # expect
+        other = other.to(device)  # expect advice
+        model(images, other)
+
+
+def the_copy_of_the_pass_before(model, dataset, kind):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        if kind == "class":
+            images, index = batch
+        images = images.to(device)  # expect
+        index = index.to(device)  # expect
+        model(images)
+        index += 1

@@ -1,4 +1,5 @@
 import argparse
+import os
 import random
 
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, random_split
@@ -322,3 +323,38 @@ def change_and_go_over(model, dataset, rows):
 def changed_by_a_function(model, dataset, rows, epochs):
     for _ in range(epochs):
         change_and_go_over(model, dataset, rows)
+
+
+class Detector:
+    def __init__(self, model, folder, shuffled=False):
+        self.model = model
+        self.names = sorted(os.listdir(folder))
+        self.shuffled = shuffled
+
+    def detect(self):
+        for batch in DataLoader(self.names, num_workers=2):
+            self.model(batch)
+
+    def check(self):
+        for batch in DataLoader(self.names, num_workers=2):  # expect
+            self.model(batch)
+
+
+def a_detector_for_each_folder(model, folders):
+    for folder in folders:
+        detector = Detector(model, folder=folder)
+        detector.detect()
+        Detector(model, folder).detect()
+
+
+def each_of_the_detectors(model, folders):
+    detectors = [Detector(model, folder) for folder in folders]
+    for detector in detectors:
+        detector.detect()
+
+
+def one_detector(model, folder, epochs):
+    detector = Detector(model, folder)
+    for epoch in range(epochs):
+        model.train(epoch)
+        detector.check()

@@ -287,3 +287,96 @@ class Counter:
 
     def __getitem__(self, index):
         return next(self.source)
+
+
+class Renewing:
+    """Never ends, unless there is nothing at all."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.source = iter(rows)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while True:
+            try:
+                row = next(self.source)
+            except StopIteration:
+                self.source = iter(self.rows)
+                row = next(self.source)
+            return row
+
+
+class Retrying(Renewing):
+    def __next__(self):
+        while True:
+            try:
+                return next(self.source)
+            except StopIteration:
+                self.source = iter(self.rows)
+
+
+class RenewingForNextTime(Renewing):
+    def __next__(self):
+        try:
+            return next(self.source)
+        except StopIteration:
+            self.source = iter(self.rows)
+            raise
+
+
+class RenewingOneOfTwo(Renewing):
+    def __init__(self, rows, others):
+        super().__init__(rows)
+        self.others = iter(others)
+
+    def __next__(self):
+        try:
+            return next(self.source), next(self.others)
+        except StopIteration:
+            self.source = iter(self.rows)
+            return next(self.source), next(self.others)
+
+
+class Renewed(Dataset):
+    def __init__(self, rows, noise=None):
+        self.noise = None
+        if noise is not None:
+            self.noise = iter(Renewing(rows))
+        self.retried = iter(Retrying(rows))
+        self.next_time = iter(RenewingForNextTime(rows))
+        self.one_of_two = iter(RenewingOneOfTwo(rows, rows))
+
+    def __getitem__(self, index):
+        found = next(self.noise), next(self.retried)
+        return found, next(self.next_time), next(self.one_of_two)  # expect
+
+
+class InARow(Dataset):
+    def __init__(self, rows, others):
+        self.rows = iter(rows)
+        self.others = iter(others)
+
+    def __getitem__(self, index):
+        row = next(self.rows)  # expect
+        if row is None:
+            row = next(self.rows)
+        other = None
+        if index % 2:
+            other = next(self.others)  # expect
+        last = next(self.others)  # expect
+        return row, other, last, next(self.rows)
+
+
+class InTwoBranches(Dataset):
+    def __init__(self, rows):
+        self.rows = iter(rows)
+
+    def __getitem__(self, index):
+        if index % 2:
+            row = next(self.rows)  # expect
+        else:
+            row = -next(self.rows)  # expect
+        return row
