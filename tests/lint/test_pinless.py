@@ -39,3 +39,30 @@ def test_one_loader_is_mended(project: Project) -> None:
     [record] = project.lint_json("--select", "DL103").records
     assert "as its loader does not pin (train.py:14)" in record["message"]
     assert record["fix"] is not None
+
+
+MOVING = """
+
+def collate(samples):
+    return default_collate(samples).to("cuda")
+
+
+def preview(model, dataset):
+    for images in DataLoader(dataset, collate_fn=collate):
+        model(images)
+
+
+def show(model, images):
+    model(to_gpu(images))
+"""
+
+
+def test_loaders_that_move_their_batches_themselves_are_not_named_among_those_that_might_pin(project: Project) -> None:
+    known = TRAIN + MOVING.replace("collate_fn=collate", "num_workers=2")
+    for text, told in (
+        (known, "(train.py:14, train.py:23, train.py:9)"),
+        (TRAIN + MOVING, "(train.py:14, train.py:9)"),
+    ):
+        project.write({"train.py": text})
+        [record] = project.lint_json("--select", "DL103").records
+        assert told in record["message"]

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, edits, purpose
-from dl_lint.project.values import Const, alternatives
+from dl_lint.project import attributes, beside, edits, purpose, transfers, workers
+from dl_lint.project.blocking import MOVES
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Batch, Const, Function, alternatives
 from dl_lint.rule import Fix
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.values import Loader
+
+_ROWS = frozenset({"list", "tuple"})
 
 NEAR = 3
 """Statements after a copy, or after the call that makes it, in which the host may be seen to wait."""
@@ -20,7 +24,63 @@ NEAR = 3
 def around(project: Project, near: t.Node) -> tuple[Loader, ...]:
     """The loaders of the sub-project that never pin, one for each call, those for training first."""
     found = {one.call: one for one in project.loaders() if project.are_near(one.call, near)}
-    return in_order(project, tuple(one for one in found.values() if project.pins(one) == "no"))
+    unpinned = (one for one in found.values() if project.pins(one) == "no")
+    return in_order(project, tuple(one for one in unpinned if not moves_itself(project, one)))
+
+
+def nobody_pins(project: Project, near: t.Node) -> bool:
+    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
+    nearby = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
+    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in nearby)
+
+
+def moves_itself(project: Project, loader: Loader) -> bool:
+    """Whether the collate function of a loader takes batches to the device, where nothing is left to pin."""
+    return any(
+        move.destination == "device"
+        for function in workers.functions(project, project.argument(loader, "collate_fn").value)
+        for call in function.calls
+        if isinstance(call.func, t.Attribute) and call.func.attr in MOVES
+        for move in (transfers.transfer(project.evaluator, call, call.func),)
+    )
+
+
+def fits(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
+    """Whether tests around a copy, such as ``isinstance(batch, list)``, leave it to batches that one of the loaders
+    gives."""
+    dicts = bool(loaders) and all(_gives_dicts(project, one) for one in loaders)
+    for test, outcome in project.tests_around(copy) if dicts else ():
+        match test:
+            case t.Call(func=t.Name(id="isinstance"), args=(t.Name() as tested, kind)):
+                of_batch = any(isinstance(one, Batch) and one.whole for one in alternatives(project.value(tested)))
+                kinds = {dotted(one) for one in (kind.items if isinstance(kind, t.Sequence) else (kind,))}
+                if of_batch and (kinds <= _ROWS if outcome else "dict" in kinds):
+                    return False
+            case _:
+                continue
+    return True
+
+
+def _gives_dicts(project: Project, loader: Loader) -> bool:
+    """Whether the samples of a loader without a collate function are dicts, of which torch makes dicts."""
+    if project.argument(loader, "collate_fn").given:
+        return False
+    fetching = [
+        attributes.of_class(project.evaluator, one.cls, "__getitem__") for one in workers.given(project, loader)
+    ]
+    return bool(fetching) and all(
+        isinstance(one, Function)
+        and bool(one.scope.returns)
+        and all(_is_dict(project, ret.value) for ret in one.scope.returns)
+        for one in fetching
+    )
+
+
+def _is_dict(project: Project, expr: t.Expr | None) -> bool:
+    if isinstance(expr, t.Name):
+        bindings = project.function_of(expr).bindings.get(expr.id, ())
+        return bool(bindings) and all(isinstance(one.value, t.Mapping) and not one.path for one in bindings)
+    return isinstance(expr, t.Mapping)
 
 
 def in_order(project: Project, loaders: tuple[Loader, ...]) -> tuple[Loader, ...]:

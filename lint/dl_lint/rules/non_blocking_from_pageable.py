@@ -10,11 +10,11 @@ loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the li
 Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
 
-Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`,
-loaders prepared by accelerate, helpers that pinned and other batches go through, copies that nothing reads.
-`images.float()` of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is.
-So are copies for whose loaders `pin_memory=False` is written out where the host waits for a result right behind the
-copy.
+Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
+prepared by accelerate, helpers that pinned and other batches go through, loaders whose collate function moves batches
+to the device, copies that nothing reads, or that `isinstance` keeps from the batches that there are. `images.float()`
+of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is. So are copies for
+whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy.
 
 ## Example
 
@@ -78,13 +78,14 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
-        if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
+        if len(unpinned + computed) < len(sources) and not (unpinned and pinless.nobody_pins(project, transfer.call)):
             continue
         if unpinned:
             # Where more than these may be copied here, nobody in the sub-project pins, so it may be any of theirs.
             beside = pinless.around(project, transfer.call) if len(unpinned + computed) < len(sources) else ()
             loaders = pinless.in_order(project, (*(one for found in unpinned for one in found), *beside))
-            yield _of_loaders(project, transfer, loaders)
+            if pinless.fits(project, loaders, transfer.call):
+                yield _of_loaders(project, transfer, loaders)
         else:
             yield _of_copy(project, transfer, computed[0])
 
@@ -92,7 +93,8 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
 def _unpinned(project: Project, value: Value) -> tuple[Loader, ...]:
     """The loaders, if none of them ever pins, whose batch this is, or may be after a cast."""
     loaders = project.batches_in(value) if _is_as_loaded(value) else ()
-    return loaders if all(not one.prepared and project.pins(one) == "no" for one in loaders) else ()
+    pageable = all(not one.prepared and project.pins(one) == "no" for one in loaders)
+    return loaders if pageable and not any(pinless.moves_itself(project, one) for one in loaders) else ()
 
 
 def _is_as_loaded(value: Value) -> bool:
@@ -102,12 +104,6 @@ def _is_as_loaded(value: Value) -> bool:
 def _may_be_pinned(project: Project, value: Value) -> bool:
     is_pinned = isinstance(value, Tensor) and value.placement == "pinned"
     return is_pinned or (_is_as_loaded(value) and not _unpinned(project, value))
-
-
-def _nobody_pins(project: Project, near: t.Node) -> bool:
-    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
-    around = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
-    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in around)
 
 
 def _made_of(project: Project, value: Tensor, placement: str, functions: frozenset[str]) -> tuple[Loader, ...]:

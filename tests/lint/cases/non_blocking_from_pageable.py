@@ -341,3 +341,11 @@ def one_part_is_never_read(model, dataset):
         texts = texts.cuda(non_blocking=True)  # expect
         index = index.cuda(non_blocking=True)
         model(images, texts)
+
+
+def tuples(model, dataset, device):
+    for batch in DataLoader(dataset, num_workers=4):
+        if isinstance(batch, (list, tuple)):
+            model(batch[0].to(device, non_blocking=True))  # expect
+        elif isinstance(batch, dict):
+            model(batch["image"].to(device, non_blocking=True))  # expect
