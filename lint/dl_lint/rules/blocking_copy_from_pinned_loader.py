@@ -20,11 +20,11 @@ copies right before the host waits anyway (a synchronise, a pageable copy such a
 torch.isnan(images).any()`, a function of the project that begins with one), copies that nothing reads or that are only
 brought back to the host, what some caller has moved already, objects of a class without `pin_memory`, which the loader
 does not pin, and loops that always end with the first batch. Right behind a pageable copy of another part of the batch
-it is **advice**, as it is between two readings of a clock that measure the copy, where some branch has made new memory
-of the batch, and where the loader is known to have no workers (an option that is 0 unless the user sets it is not
-that): then the batch is pinned on the thread that trains, of which DL210 tells, and the copy matters once that is
-mended. It is advice, too, where the project is for a torch before 0.4, which has no `non_blocking`: so its files say,
-or a loss is indexed (`loss.data[0]`) and nothing newer is used.
+it is **advice**, as it is between two readings of a clock that measure the copy, where one sample is copied and read
+back, where some branch has made new memory of the batch, and where the loader is known to have no workers (an option
+that is 0 unless the user sets it is not that): then the batch is pinned on the thread that trains, of which DL210
+tells, and the copy matters once that is mended. It is advice, too, where the project is for a torch before 0.4, which
+has no `non_blocking`: so its files say, or a loss is indexed (`loss.data[0]`) and nothing newer is used.
 
 ## Example
 
@@ -65,7 +65,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, unpacking
+from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, piecemeal, unpacking
 from dl_lint.project.timing import is_clocked
 from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
@@ -99,7 +99,8 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
             advice=bool(
                 alone or old or casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call)
             )
-            or is_clocked(project, transfer.call),
+            or is_clocked(project, transfer.call)
+            or piecemeal.is_read_back(project, transfer),
         )
 
 

@@ -1146,3 +1146,28 @@ def the_copy_of_the_pass_before(model, dataset, kind):
         index = index.to(device)  # expect
         model(images)
         index += 1
+
+
+def drawn_one_by_one(model, dataset, save):
+    def draw(image, index):
+        maps = model.maps(image.to(device))  # expect advice
+        save(maps.mean(0).cpu().numpy(), index)
+
+    for images, indices in DataLoader(dataset, num_workers=4, pin_memory=True):
+        for i in range(images.size(0)):
+            draw(images[i : i + 1], index=indices[i].item())
+
+
+def drawn_as_a_batch(model, dataset, save):
+    def draw(images, indices):
+        maps = model.maps(images.to(device))  # expect
+        save(maps.mean(0).cpu().numpy(), indices)
+
+    for images, indices in DataLoader(dataset, num_workers=4, pin_memory=True):
+        draw(images, indices)
+
+
+def trained_one_by_one(model, dataset):
+    for images, targets in DataLoader(dataset, num_workers=4, pin_memory=True):
+        for i in range(images.size(0)):
+            model.step(images[i].to(device))  # expect
