@@ -66,3 +66,23 @@ def test_loaders_that_move_their_batches_themselves_are_not_named_among_those_th
         project.write({"train.py": text})
         [record] = project.lint_json("--select", "DL103").records
         assert told in record["message"]
+
+
+ELSEWHERE = """\
+from torch.utils.data import DataLoader
+
+
+def make_loader(dataset):
+    return DataLoader(dataset, num_workers=2)
+"""
+
+
+def test_loaders_that_no_script_has_beside_the_copy_are_not_named_among_those_that_might_pin(project: Project) -> None:
+    shown = TRAIN + "\n\ndef show(model, images):\n    model(to_gpu(images))\n"
+    for start, told in (
+        ("", "(train.py:14, train.py:9)"),
+        ("from elsewhere import make_loader\n", "(train.py:15, elsewhere.py:5, train.py:10)"),
+    ):
+        project.write({"train.py": start + shown, "elsewhere.py": ELSEWHERE})
+        [record] = project.lint_json("--select", "DL103").records
+        assert told in record["message"]

@@ -109,6 +109,7 @@ def test_it_stands_where_workers_may_be_spawned(project: Project, files: dict[st
         ({"requirements.txt": "torch<=0.3.1\n"}, "advice"),
         ({"requirements.txt": "torch==1.1\n", "README.md": LINUX}, "advice"),
         ({"README.md": "PyTorch 1.3\n"}, "advice"),
+        ({"README.md": "PyTorch 1.3 on macOS or Linux\n"}, "advice"),
         ({"requirements.txt": "torch==1.4\n"}, "bug"),  # built for Python 3.8 as well
         ({"requirements.txt": "torch>=1.1\n"}, "bug"),
         ({"requirements.txt": "torch==1.1\n", "README.md": "Windows works.\n"}, "bug"),
@@ -119,8 +120,8 @@ def test_it_stands_where_workers_may_be_spawned(project: Project, files: dict[st
 def test_a_torch_of_pythons_that_fork_on_macos_too_makes_it_advice(
     project: Project, files: dict[str, str], severity: str
 ) -> None:
-    project.write({"src/data.py": LAMBDA, **files})
-    assert severities(project) == [("DL306", severity)]
+    project.write({"src/data.py": LAMBDA, "src/train.py": SCRIPT, **files})
+    assert severities(project) == [("DL306", severity), ("DL307", severity)]
 
 
 def test_a_script_that_asks_for_spawned_workers_gets_them(project: Project) -> None:

@@ -216,17 +216,17 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
 @pytest.mark.parametrize(
     "files",
     [
-        {"requirements.txt": "torch>=1.3\n"},
+        {"requirements.txt": "torch>=1.8\n"},
         {"requirements.txt": "torch\n"},
+        {"src/README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch>=1.8\n"},
+        {"src/README.md": "PyTorch 1.13\n", "requirements.txt": "torch>=1.3\n"},
+        {"requirements.txt": "torch>=1.3\n", "setup.py": 'setup(install_requires=["torch>=2.0"])\n'},
         {"setup.py": 'setup(install_requires=["torch>=1.8"])\n'},
         {"setup.py": 'setup(install_requires=["torch>=1.4"])\n', "requirements.txt": "torch>=1.9\n"},
         {"requirements.txt": "torch==1.4; sys_platform == 'darwin'\ntorch\n"},
         {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
         {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
         {"requirements.txt": "torchvision==0.5\n"},
-        {"README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch\n"},
-        {"README.md": "PyTorch 1.0+ is needed\n", "environment.yml": "- pytorch\n"},
-        {"src/README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch>=1.3\n"},
         {"README.md": "PyTorch 1.0+ is needed\n", "eval.py": "import torch\n\nstep = torch.compile(print)\n"},
         {"README.md": "PyTorch 1.8+ is needed\n"},
         {"README.md": "PyTorch 1.3+ (with torchvision, tested with 1.13)\n"},
@@ -319,6 +319,16 @@ def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
         ({"README.md": "Pytorch 1.0 or Pytorch 0.4+\n"}, "README.md:1 says `PyTorch 0.4`"),
         ({"README.md": "PyTorch 1.3+ (tested with 1.5)\n"}, "README.md:1 says `PyTorch 1.3`"),
         ({"README.md": "PyTorch 1.3+\n", "requirements.txt": "torchvision\n"}, "README.md:1 says `PyTorch 1.3`"),
+        ({"README.md": "PyTorch 1.3+\n", "requirements.txt": "torch\n"}, "README.md:1 says `PyTorch 1.3`"),
+        ({"README.md": "PyTorch 1.3+\n", "environment.yml": "- pytorch\n"}, "README.md:1 says `PyTorch 1.3`"),
+        ({"src/README.md": "PyTorch 1.3+\n", "requirements.txt": "torch\n"}, "src/README.md:1 says `PyTorch 1.3`"),
+        ({"requirements.txt": "torch>=1.3\n"}, "requirements.txt:1 says `torch>=1.3`"),
+        ({"requirements.txt": "torch\n", "setup.cfg": "torch>=1.3\n"}, "setup.cfg:1 says `torch>=1.3`"),
+        (
+            {"src/README.md": "PyTorch 1.0+ is needed\n", "requirements.txt": "torch>=1.3\n"},
+            "requirements.txt:1 says `torch>=1.3`",
+        ),
+        ({"environment.yml": "- pytorch>=1.5\n"}, "environment.yml:1 says `pytorch>=1.5`"),
         (
             {
                 "README.md": "PyTorch 1.3+\n",
@@ -329,9 +339,7 @@ def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
     ],
     ids=str,
 )
-def test_prose_alone_that_starts_with_an_older_torch_makes_it_advice(
-    project: Project, files: dict[str, str], told: str
-) -> None:
+def test_what_starts_with_an_older_torch_makes_it_advice(project: Project, files: dict[str, str], told: str) -> None:
     project.write({"src/train.py": TRAIN, **files})
     assert found(project) == []
     [one] = found(project, "--pedantic")

@@ -201,7 +201,9 @@ def _is_of_shape(function: Scope, key: t.Expr) -> bool:
         match node:
             case t.Attribute(attr="shape" | "size" | "dtype" | "device" | "ndim"):
                 return True
-            case t.Call(func=t.Name(id="len") | t.Attribute(attr="size" | "dim" | "get_size")):
+            case t.Call(func=t.Name(id="len"), args=(of,)) if not _is_of_self(function, of):
+                return True
+            case t.Call(func=t.Attribute(attr="size" | "dim" | "get_size")):
                 return True
             case _ if node not in seen:
                 seen.add(node)
@@ -209,6 +211,12 @@ def _is_of_shape(function: Scope, key: t.Expr) -> bool:
             case _:
                 continue
     return False
+
+
+def _is_of_self(function: Scope, expr: t.Expr) -> bool:
+    """Whether something is the dataset or kept by it, so that its length is none of a sample: ``len(self.rows)``."""
+    owner = (dotted(expr) or "").partition(".")[0]
+    return function.is_method and bool(function.params) and owner == function.params[0].name
 
 
 def _is_worker(project: Project, key: t.Expr) -> bool:

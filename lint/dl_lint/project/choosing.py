@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import truth
+from dl_lint.project import callers, truth
 from dl_lint.project.values import NONE, Const, Parameter, alternatives
 
 if TYPE_CHECKING:
@@ -45,8 +45,5 @@ def _given(project: Project, name: t.Expr, frame: Frame) -> tuple[Value, ...]:
     found = project.evaluator.symbolic(name)
     if not isinstance(found, Parameter) or found.scope is not frame.scope:
         return ()
-    names = [param.name for param in frame.scope.params]
-    passed = project.passed(frame.call, found.param.name, *(names[1:] if frame.scope.is_method else names))
-    value = passed.value if passed.given else project.value(found.param.default)
-    given = alternatives(value)
+    given = alternatives(project.evaluator.resolve(callers.argument(project.evaluator, frame, found)))
     return given if all(isinstance(one, Const) for one in given) else ()

@@ -195,6 +195,11 @@ LIGHTNING_MODULES = frozenset(
     {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
     | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
 )
+LIGHTNING_TRAINERS = frozenset(
+    f"lightning.{name}" for name in ("Trainer", "pytorch.Trainer", "pytorch.Trainer.from_argparse_args")
+)
+"""What makes a Lightning Trainer; ``from_argparse_args`` is of Lightning 1."""
+
 LOADER_HOOKS = ("train_dataloader", "val_dataloader")
 """Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.frameworks import LIGHTNING_MODULES, LOADER_HOOKS
-from dl_lint.project.values import Bound, Class, Function, Made, alternatives
+from dl_lint.project.frameworks import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS
+from dl_lint.project.values import Bound, Class, Const, Function, Loader, Made, Option, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Loader
 
 
 def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
@@ -36,12 +35,42 @@ def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
 
 
 def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]:
-    """The loaders that a Lightning hook returns, which its Trainer iterates once an epoch."""
+    """The loaders that a Lightning Trainer iterates once an epoch: hooks return them, or its ``fit`` is given them."""
     for hook in epoch_loader_hooks(project):
         for statement in hook.returns:
             for one in alternatives(project.value(statement.value)):
                 if isinstance(one, Made) and hook.node is not None:
                     yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
+
+    for call in project.evaluator.files.calls.get("fit", ()):
+        if project.site(call).scope.file.linted:
+            given = (one for value in _fitted(project, call) for one in alternatives(value))
+            yield from ((one, call, None) for one in given if isinstance(one, Loader))
+
+
+def _fitted(project: Project, call: t.Call) -> Iterator[Value]:
+    """What ``fit`` of Lightning Trainers is given to go through in each of several epochs."""
+    owner = alternatives(project.value(call.func.value)) if isinstance(call.func, t.Attribute) else ()
+    made = [one for one in owner if isinstance(one, Made) and one.name in LIGHTNING_TRAINERS]
+    if not made or len(made) < len(owner) or any(_may_end_early(project, one) for one in made):
+        return
+    given = project.passed(call, "train_dataloaders", "model", "train_dataloaders")
+    yield given.value if given.given else project.passed(call, "train_dataloader").value  # its name in Lightning 1
+    if not any(project.argument(one, name).given for one in made for name in _OF_VALIDATION):
+        yield project.passed(call, "val_dataloaders", "model", "train_dataloaders", "val_dataloaders").value
+
+
+_ENDING = ("max_steps", "max_time", "fast_dev_run")
+_OF_VALIDATION = ("check_val_every_n_epoch", "limit_val_batches", "val_check_interval")
+"""Arguments of a Trainer that may leave it with less than two passes; and those of another rhythm for validation."""
+
+
+def _may_end_early(project: Project, trainer: Made) -> bool:
+    for said in alternatives(project.argument(trainer, "max_epochs").value):
+        told = said.default if isinstance(said, Option) else said
+        if isinstance(told, Const) and told.value in (0, 1):
+            return True
+    return any(project.argument(trainer, name).given for name in _ENDING)
 
 
 def _is_hook_owner(project: Project, scope: Scope | None) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside, reach
-from dl_lint.project.syntax import are_alike, dotted
+from dl_lint.project.syntax import are_alike, children, dotted
 from dl_lint.project.values import External, Function, Generated, Instance, Made, Wrapped, alternatives
 
 if TYPE_CHECKING:
@@ -131,8 +131,10 @@ def _renews(project: Project, function: Scope) -> bool:
     """
     tried = [(call, source) for call in function.calls if (source := _source(project, call)) is not None]
     ends = function.loads.get("StopIteration", ())
+    named = sum(len(scope.loads.get("next", ())) for scope in reach.with_inner(function))
     return (
         bool(tried)
+        and named == sum(isinstance(call.func, t.Name) for call, _ in tried)
         and all(_is_renewed(project, call, dotted(source)) for call, source in tried)
         and all(isinstance(project.statement_of(one), t.Try) for one in ends)
     )
@@ -153,9 +155,17 @@ def _is_renewed(project: Project, call: t.Call, iterator: str | None) -> bool:
 
 
 def _binds_anew(handler: t.Handler, iterator: str) -> bool:
-    """Whether a handler begins by binding a name anew, and does not raise at its end."""
-    bound = [stmt for stmt in handler.body if isinstance(stmt, t.Assign) and iterator in map(dotted, stmt.targets)]
-    return bool(bound) and not any(isinstance(stmt, t.Raise) for stmt in handler.body)
+    """Whether a handler binds a name to what a call gives, and raises in no case."""
+    bound = any(
+        isinstance(stmt, t.Assign) and isinstance(stmt.value, t.Call) and iterator in map(dotted, stmt.targets)
+        for stmt in handler.body
+    )
+    waiting: list[t.Node] = list(handler.body)
+    while waiting and bound:
+        node = waiting.pop()
+        bound = not isinstance(node, t.Raise)
+        waiting.extend(children(node))
+    return bound
 
 
 def first(project: Project, calls: list[t.Call]) -> Iterator[t.Call]:

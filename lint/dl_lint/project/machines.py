@@ -22,10 +22,13 @@ HOMES = ("/home/", "/mnt/", "/root/", "/data/", "/opt/")
 
 
 def always_fork(project: Project, node: t.Node) -> bool:
-    """Whether every script that comes to ``node`` is for Linux only, and only for a Python that forks there.
+    """Whether every script that comes to ``node`` is for Linux only, and only for a Python that forks there; or for a
+    torch whose Pythons fork on macOS, too, and not for Windows.
 
-    That is one older than 3.14: by what the project says, or by packages or methods which newer ones have not.
+    On Linux that is one older than 3.14: by what the project says, or by packages or methods which newer ones have not.
     """
+    if platforms.is_of_forking_age(project, node):
+        return True
     if not is_outgrown(project, node):
         return False
     needed = needed_by_scripts(project, node)

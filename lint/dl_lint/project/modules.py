@@ -16,9 +16,10 @@ from dl_lint.around import Around
 from dl_lint.facts import FileFacts
 from dl_lint.facts import tree as t
 from dl_lint.facts.tokens import is_opaque
+from dl_lint.project import search_paths
 from dl_lint.project.frameworks import ALWAYS_EXTERNAL, canonical
 from dl_lint.project.index import index_file
-from dl_lint.project.syntax import dotted, option_name
+from dl_lint.project.syntax import option_name
 from dl_lint.project.values import External, Module, Package, Value
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Files:
         self._folders: set[str] = set()
         """Those that hold a file of ``by_path``, at any depth."""
         self._opaque: dict[tuple[str, str], bool] = {}
+        self._added: dict[FileIndex, tuple[str, ...]] = {}
+        """By file, what it adds to the search path."""
         self.calls: defaultdict[str, list[t.Call]] = defaultdict(list)
         """The calls of all files by the last part of what is called."""
         self.options: defaultdict[str, list[t.Call]] = defaultdict(list)
@@ -156,9 +159,7 @@ class Files:
 
     def _search_path(self, file: FileIndex) -> Iterable[str]:
         folder = os.path.dirname(self.keys[file])
-        for added in _added_folders(file):
-            yield os.path.normpath(os.path.join(folder, added))
-            yield os.path.normpath(os.path.join(self.root, added))
+        yield from self._added_to(file)
         for _ in range(FARTHEST):
             yield folder
             yield os.path.join(folder, "src")
@@ -166,6 +167,20 @@ class Files:
             if folder == self.root or above == folder:
                 return
             folder = above
+
+    def _added_to(self, file: FileIndex) -> tuple[str, ...]:
+        """The folders that a file adds to ``sys.path``, and those that modules beside it add which it only imports."""
+        if file not in self._added:
+            found = dict.fromkeys(search_paths.added(file, self.keys[file], self.root))
+            self._added[file] = tuple(found)
+            for name in file.module.bindings:
+                beside = os.path.join(os.path.dirname(self.keys[file]), f"{name}.py")
+                if self.exists(beside) and search_paths.is_for_effect(file, name):
+                    other = self.at(beside)
+                    if other is not None:
+                        found.update(dict.fromkeys(search_paths.added(other, beside, self.root)))
+            self._added[file] = tuple(found)
+        return self._added[file]
 
     def _below(self, folder: str, parts: list[str], name: str, wanted: str = "") -> Module | Package | None:
         for at, part in enumerate(parts):
@@ -177,11 +192,3 @@ class Files:
             if not self.is_folder(folder):
                 return None
         return Package(folder, name)
-
-
-def _added_folders(file: FileIndex) -> Iterable[str]:
-    """What the file itself adds to ``sys.path``, where it is written out."""
-    for method in ("append", "insert"):
-        for call in file.methods.get(method, ()):
-            if dotted(call.func) == f"sys.path.{method}" and call.args and isinstance(call.args[-1], t.Constant):
-                yield str(call.args[-1].value)

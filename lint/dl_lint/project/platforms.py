@@ -27,14 +27,15 @@ FIRST_TORCH_FOR_SPAWN = (1, 4)
 """The torch that was first built for Python 3.8, which first spawns workers on macOS."""
 
 _LINUX = re.compile(r"\b(?:linux|ubuntu[\d.]*|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
-_OTHER = re.compile(r"\b(?:windows|win(?:10|11|32|64)|mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
+_MACOS = re.compile(r"\b(?:mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
+_WINDOWS = re.compile(r"\b(?:windows|win(?:10|11|32|64))\b", re.IGNORECASE)
 _PYTHON = re.compile(
     r"""(?:^[ \t]*-[ \t]+["']?(?:[\w-]+::)?python[ \t]*(?=[=<>~!\d])"""  # a list of conda's
     r"""|(?:(?<![\w.-])(?:requires-python|python_requires)|^[ \t]*python)[ \t]*=[ \t]*["']?(?=[=<>~!^\d]))"""
     r"""(?P<specifier>[^"'#\n]*)""",
     re.MULTILINE,
 )
-_IMAGE = re.compile(r"\bdocker\b[^\n`]*?[\w./-]+:(?:[\w.]*-)*py(?:thon)?3\.(?P<minor>\d+)\b")
+_IMAGE = re.compile(r"\bdocker\b[^\n`]{0,200}?[\w./-]+:(?:[\w.]*-)*py(?:thon)?3\.(?P<minor>\d+)\b")
 """An image to run in, with the Python that its tag names: ``docker pull ann/detection:ubuntu18-py3.7``."""
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
@@ -48,9 +49,8 @@ def is_for_linux(project: Project, near: t.Node) -> bool:
 
 
 def is_of_forking_age(project: Project, near: t.Node) -> bool:
-    """Whether a project is for a torch whose Pythons fork but on Windows, and its README names no system than Linux."""
-    too_old = project.target(near).lacks(FIRST_TORCH_FOR_SPAWN)
-    return too_old and _named_systems(project, near) <= frozenset({"Linux"})
+    """Whether a project is for a torch whose Pythons fork but on Windows, which its README does not name."""
+    return project.target(near).lacks(FIRST_TORCH_FOR_SPAWN) and "Windows" not in _named_systems(project, near)
 
 
 def _named_systems(project: Project, near: t.Node) -> frozenset[str]:
@@ -77,10 +77,17 @@ def _folders(project: Project, near: t.Node) -> Iterator[str]:
         yield folder
 
 
+def prose(project: Project, near: t.Node) -> Iterator[str]:
+    """The texts of the READMEs and pages about installing of the project around ``near``."""
+    around, once = project.evaluator.files.around, project.evaluator.once
+    for folder in _folders(project, near):
+        yield from once(("prose", folder), lambda folder=folder: tuple(_prose(around, folder)))
+
+
 def _systems(around: Around, folder: str) -> frozenset[str]:
-    """The systems that the prose of a folder names: Linux, others."""
+    """The systems that the prose of a folder names."""
     texts = [_ADDRESS.sub("", text) for text in _prose(around, folder)]
-    named = (("Linux", _LINUX), ("others", _OTHER))
+    named = (("Linux", _LINUX), ("macOS", _MACOS), ("Windows", _WINDOWS))
     return frozenset(name for name, pattern in named if any(map(pattern.search, texts)))
 
 

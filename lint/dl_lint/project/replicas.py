@@ -110,7 +110,8 @@ def _fails_by_default(project: Project, test: t.Expr, outcome: bool) -> bool:
             decided = [truth.decide(op, one, other) for one, other in sides]
             return bool(decided) and all(one is (not outcome) for one in decided)
         case t.Name() | t.Attribute():
-            return all(bool(one.value) is not outcome for one in _defaults(project, test) or [Const(outcome, "bool")])
+            known = _defaults(project, test)
+            return bool(known) and all(bool(one.value) is not outcome for one in known)
         case _:
             return False
 

@@ -1,11 +1,11 @@
-"""What a dataset class is for: training, evaluation only, or nothing that the scripts of its project do."""
+"""What a dataset class is for: training, evaluation only, or nothing that the scripts of its project do by default."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import purpose, sampling, unused, workers
+from dl_lint.project import asked, purpose, sampling, unused, workers
 from dl_lint.project.callers import is_test
 from dl_lint.project.repetition import words
 from dl_lint.project.values import Absent, Class, Const, External, alternatives
@@ -26,13 +26,15 @@ SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode"})
 
 
 def is_minor(project: Project, cls: Class) -> bool:
-    """Whether no training has the samples of a dataset class: it is for evaluation only, or nobody makes an object."""
+    """Whether no training has the samples of a dataset class: it is for evaluation only, nobody makes an object, or
+    only an option does of which no README speaks."""
     return project.evaluator.once(
         ("minor", cls),
         lambda: (
             _is_for_evaluation(project, cls)
             or _is_gone_through_once(project, cls)
             or unused.is_unused_class(project, cls)
+            or _is_extra(project, cls)
         ),
     )
 
@@ -56,6 +58,12 @@ def _is_gone_through_once(project: Project, cls: Class) -> bool:
         return True
     loaders = workers.users(project, cls)
     return bool(loaders) and all(_goes_once(project, loader) for loader in loaders)
+
+
+def _is_extra(project: Project, cls: Class) -> bool:
+    """Whether every place that makes an object is for an option of which no README speaks."""
+    uses = list(_uses(project, cls))
+    return bool(uses) and all(use is not None and asked.is_extra(project, use) for use in uses)
 
 
 def _goes_once(project: Project, loader: Loader) -> bool:

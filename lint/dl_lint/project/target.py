@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration. ``promised`` is the oldest that a package says it can be installed with,
-    or the newest that prose names where nothing else speaks of torch; a list of requirements installs the newest."""
+    it is written, empty for the configuration. ``promised`` is the oldest that requirements say is enough, or the
+    newest that prose names where no requirements do."""
 
     oldest: Version | None = None
     newest: Version | None = None
@@ -47,9 +47,6 @@ class Target:
 
 
 UNKNOWN = Target()
-
-METADATA = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
-"""Files that tell what a package can be installed with."""
 
 
 def target(project: Project, near: t.Node) -> Target:
@@ -76,8 +73,10 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
         if folder == files.root or not folder.startswith(files.root.rstrip("/") + "/"):
             return UNKNOWN
         folder = os.path.dirname(folder)
-    told = f"{files.around.shown(found.path)}:{found.line} says `{found.text}`"
-    promised = found.stated if _is_promise(project, files, folder, found) else None
+    source = _promising(project, files, folder, found)
+    promised = source.stated if source is not None else None
+    shown = source or found
+    told = f"{files.around.shown(shown.path)}:{shown.line} says `{shown.text}`"
     least = promised or found.newest
     if least is None:
         return Target(found.oldest, None, told)
@@ -88,19 +87,17 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
     return Target(needed, newest, told, None if promised is None else needed)
 
 
-def _is_promise(project: Project, files: Files, folder: str, found: Said) -> bool:
-    """Whether a lower bound says with what a project runs: a package's, or that of prose if no requirements around it
-    have torch installed."""
-    if os.path.basename(found.path).lower() in METADATA:
-        return True
-    if not _is_prose(found):
-        return False
-    while folder != files.root and folder.startswith(files.root.rstrip("/") + "/"):
+def _promising(project: Project, files: Files, folder: str, found: Said) -> Said | None:
+    """What says which torch is enough: requirements, or prose where those around it leave that open. Requirements
+    around prose that names the newest install a newer one."""
+    while _is_prose(found) and folder != files.root and folder.startswith(files.root.rstrip("/") + "/"):
         folder = os.path.dirname(folder)
         outer = _known(project, files.around, folder)
         if outer is not None and not _is_prose(outer):
-            return False
-    return True
+            if found.newest is not None:
+                return None
+            found = outer if outer.stated is not None else found
+    return found
 
 
 def _is_prose(said: Said) -> bool:
@@ -113,7 +110,7 @@ def _known(project: Project, around: Around, folder: str) -> Said | None:
 
 
 def _declared(around: Around, folder: str) -> Said | None:
-    """What a folder says: its requirements, its prose where those leave open what is too new; None for nothing."""
+    """What a folder says: its requirements, its prose where those leave open what is too new or too old, else None."""
     required: list[Said] = []
     mentioned: list[Said] = []
     for name in around.names(folder):
@@ -128,8 +125,10 @@ def _declared(around: Around, folder: str) -> Said | None:
     if named is not None:
         numbers = [one for said in mentioned for one in (said.newest, said.stated, said.oldest) if one is not None]
         named = replace(named, stated=max(numbers, default=None))
-    if wanted is None or wanted.newest is not None or named is None or named.newest is None:
-        return wanted or named
+    if wanted is None or (wanted.stated is None and wanted.newest is None and named is not None):
+        return named
+    if wanted.newest is not None or named is None or named.newest is None:
+        return wanted
     contradicts = wanted.oldest is not None and named.newest < wanted.oldest
     return wanted if contradicts else named
 
@@ -138,6 +137,6 @@ def _together(several: list[Said]) -> Said | None:
     """What several statements allow between them, said by the one that allows the newest."""
     if not several:
         return None
-    last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0)))
+    last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0), one.oldest or (0, 0)))
     oldest = [one.oldest for one in several if one.oldest is not None]
     return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None, stated=last.oldest)

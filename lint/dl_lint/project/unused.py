@@ -47,7 +47,10 @@ def _is_left_out(project: Project, file: FileIndex) -> bool:
     folder = PurePosixPath(file.path).parent
     return any(
         PurePosixPath(other.path) == folder / "__init__.py"
-        and any(isinstance(one, Module) and one.file is not other for one in scripts.imported(project, other))
+        and any(
+            isinstance(one, Module) and one.file is not other and PurePosixPath(one.file.path).is_relative_to(folder)
+            for one in scripts.imported(project, other)
+        )
         for other in project.files
     )
 
@@ -55,7 +58,7 @@ def _is_left_out(project: Project, file: FileIndex) -> bool:
 _BUILTINS = frozenset({"getattr", "globals", "vars", "locals", "eval", "__import__"})
 """Builtin functions that find things by name; methods of these names, as ``model.eval()``, do not."""
 
-_IMPORTING = ("__import__", "import_module", "locate", "instantiate")
+_IMPORTING = ("__import__", "import_module", "locate", "instantiate", "exec_module", "load_source", "run_path", "exec")
 """Functions that find what is in files which nothing else imports."""
 
 _BY_NAME = tuple(_BUILTINS.union(_IMPORTING))

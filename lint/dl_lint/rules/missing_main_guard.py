@@ -8,9 +8,10 @@ outside `if __name__ == "__main__"`. Modules that other files of the project imp
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
 unexpectedly`. A script for Linux and a Python older than 3.14, by what it imports and calls, or what the README and
-the requirements say, always forks unless it asks for something else: there it is **advice**. For Linux is also one that
-names folders of one machine in full (`/home/ann/data`), but as defaults. It is advice too in a script that shows batch
-after batch, or stands among tests and has none: somebody runs that by hand.
+the requirements say, or for a torch older than 1.4 where no README names Windows, always forks unless it asks for
+something else: there it is **advice**. For Linux is also one that names folders of one machine in full
+(`/home/ann/data`), but as defaults. It is advice too in a script that shows batch after batch, or stands among tests
+and has none: somebody runs that by hand.
 
 ## Example
 ```python

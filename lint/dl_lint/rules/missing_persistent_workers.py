@@ -19,9 +19,9 @@ builds loaders for several callers, the finding names those whose loader is iter
 others read theirs once, as the last thing that they do, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
-older torch, or can be installed with one, the finding is advice and says by which file that was told: the nearest
-requirements or prose that name a version ("PyTorch >= 1.2" counts without requirements of torch), unless the code uses
-what only a newer one has. `target-torch` in `[tool.dl-lint]` overrules them: what is too old for it is not reported.
+older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
+requirements or prose that name a version (`torch>=1.5`, "PyTorch >= 1.5"), unless the code uses what only a newer one
+has. `target-torch` in `[tool.dl-lint]` overrules them: what is too old for it is not reported.
 
 ## Example
 
@@ -94,7 +94,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         if lacking and not target.told:
             continue
         place = project.place(again)
-        by = "the Trainer" if isinstance(again, t.FunctionDef) else f"the loop at {project.told(place)}"
+        by = "the Trainer" if isinstance(again, t.FunctionDef | t.Call) else f"the loop at {project.told(place)}"
         asked = [
             Related(project.place(call), "iterated again, of those built here: the loader of this") for call in only
         ]

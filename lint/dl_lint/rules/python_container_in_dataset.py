@@ -23,14 +23,15 @@ if it holds a few texts, 2,000 if it holds lists or records. A flat list of 10,0
 not worth a change; 1,000,000 cost 110 MB, which is with eight workers.
 
 **Slow** are records that come to 0.8 GB in all workers of a machine at 100,000 samples, lists that are as long as the
-data makes them (tokens, boxes, frames) in two workers or more, and what a number in the code makes that large, such
-as `range(5_000_000)`. A class that documents its size ("11,000 train, 1,000 test") or names a large public data set is
-judged by that. Where no loader says how many workers there are, eight are assumed, and at least as many where training
-is distributed. Smaller things are **advice** (shown with `--pedantic` or where DL301 is selected), and so are parsed
-records of which the code tells nothing, neither going over a field nor giving it the name of many things; batches of
-the entries of one list; containers of a class that is for evaluation only, by its names or as all loaders read it once,
-in order and without gradients; of one that decodes and keeps each file of its records; of one that nobody makes; of one
-that fills them anew for a base that reads its own in the same place.
+data makes them (tokens, boxes, frames) in two workers or more, and what a number in the code makes that large, such as
+`range(5_000_000)`. A class that documents its size ("11,000 train, 1,000 test") or names a large public data set, or is
+itself named after a public one, is judged by that. Where no loader says how many workers there are, eight are assumed,
+and at least as many where training is distributed. Smaller things are **advice** (shown with `--pedantic` or where
+DL301 is selected), and so are parsed records of which the code tells nothing, neither going over a field nor giving it
+the name of many things; batches of the entries of one list; containers of a class that is for evaluation only, by its
+names or as all loaders read it once, in order and without gradients; of one that decodes and keeps each file of its
+records; of one that nobody makes, or only an option that is off by default and in no README; of one that fills them
+anew for a base that reads its own in the same place.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and

@@ -13,7 +13,7 @@ dies with `unable to resize file`.
 In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**, and so it
 is where every script that comes to it is for Linux and a Python older than 3.14, by what it imports and calls (a
 package that is gone, `iterator.next()`, a folder of one machine on `sys.path`) or what the README and the requirements
-say, or where their torch is older than 1.4 and the README names neither Windows nor macOS; and in a script that shows
+say, or where their torch is older than 1.4 and the README does not name Windows; and in a script that shows
 batch after batch, or stands among tests and has none.
 
 Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, pickling, platforms, scripts, unused, viewing, workers
+from dl_lint.project import alternatives, machines, pickling, scripts, unused, viewing, workers
 from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
@@ -93,8 +93,7 @@ def _is_met(project: Project, loader: Loader) -> bool:
     """Whether somebody may come to where workers are started by pickling."""
     if viewing.is_by_hand(project, project.site(loader.call).scope.file):
         return False
-    forks = machines.always_fork(project, loader.call) or platforms.is_of_forking_age(project, loader.call)
-    return not forks and not unused.is_unused(project, loader.call)
+    return not machines.always_fork(project, loader.call) and not unused.is_unused(project, loader.call)
 
 
 def _pickles(project: Project, loader: Loader) -> bool:

@@ -486,3 +486,28 @@ class KeptUnlessTold(Dataset):
         if self.keep and index not in self.images:
             self.images[index] = image  # expect
         return image
+
+
+class RoundAgain(Dataset):
+    """An epoch goes over the files several times."""
+
+    def __init__(self, paths, times):
+        self.paths = paths
+        self.times = times
+        self.cache = {}
+        self.by_length = {}
+
+    def __len__(self):
+        return len(self.paths) * self.times
+
+    def __getitem__(self, index):
+        return self.read(index)
+
+    def read(self, index):
+        number = index % len(self.paths)
+        if number not in self.cache:
+            self.cache[number] = np.load(self.paths[number])  # expect
+        points = self.cache[number]
+        if len(points) not in self.by_length:
+            self.by_length[len(points)] = np.arange(len(points))
+        return points, self.by_length[len(points)]

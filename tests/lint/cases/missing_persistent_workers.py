@@ -1212,3 +1212,30 @@ def score_each_epoch_and_more_at_the_end(model, first, second, epochs):
     for _ in range(epochs):
         score_all(model, each)
     score_all(model, final)
+
+
+def fitted_by_lightning(model, train_set, val_set):
+    train_loader = DataLoader(train_set, shuffle=True, num_workers=8)  # expect
+    val_loader = DataLoader(val_set, num_workers=8)  # expect
+    trainer = pl.Trainer(max_epochs=60)
+    trainer.fit(model, train_loader, val_loader)
+
+
+def fitted_by_name_and_validated_now_and_then(model, args, train_set, val_set):
+    train_loader = DataLoader(train_set, shuffle=True, num_workers=8)  # expect
+    val_loader = DataLoader(val_set, num_workers=8)
+    trainer = pytorch_lightning.Trainer.from_argparse_args(args, check_val_every_n_epoch=3)
+    trainer.fit(model, train_dataloader=train_loader, val_dataloaders=val_loader)
+
+
+def fitted_for_one_epoch_or_some_steps(model, first, second):
+    pl.Trainer(max_epochs=1).fit(model, DataLoader(first, num_workers=8))
+    pl.Trainer(max_steps=100).fit(model, train_dataloaders=DataLoader(second, num_workers=8))
+
+
+def fitted_by_another(model, Trainer, dataset):
+    Trainer().fit(model, DataLoader(dataset, num_workers=8))
+
+
+def tested_by_lightning(model, dataset):
+    pl.Trainer(max_epochs=60).test(model, DataLoader(dataset, num_workers=8))

@@ -340,6 +340,31 @@ class RenewingOneOfTwo(Renewing):
             return next(self.source), next(self.others)
 
 
+class RenewingIfAsked(Renewing):
+    def __next__(self):
+        try:
+            return next(self.source)
+        except StopIteration:
+            self.source = iter(self.rows)
+            if not self.rows:
+                raise
+            return next(self.source)
+
+
+class RenewingBesideOthers(Renewing):
+    def __init__(self, rows, others):
+        super().__init__(rows)
+        self.others = [iter(other) for other in others]
+
+    def __next__(self):
+        others = [next(other) for other in self.others]
+        try:
+            return next(self.source), others
+        except StopIteration:
+            self.source = iter(self.rows)
+            return next(self.source), others
+
+
 class Renewed(Dataset):
     def __init__(self, rows, noise=None):
         self.noise = None
@@ -348,10 +373,14 @@ class Renewed(Dataset):
         self.retried = iter(Retrying(rows))
         self.next_time = iter(RenewingForNextTime(rows))
         self.one_of_two = iter(RenewingOneOfTwo(rows, rows))
+        self.if_asked = iter(RenewingIfAsked(rows))
+        self.beside = iter(RenewingBesideOthers(rows, [rows]))
 
     def __getitem__(self, index):
         found = next(self.noise), next(self.retried)
-        return found, next(self.next_time), next(self.one_of_two)  # expect
+        more = next(self.if_asked)  # expect
+        more = more, next(self.beside)  # expect
+        return found, more, next(self.next_time), next(self.one_of_two)  # expect
 
 
 class InARow(Dataset):

@@ -50,6 +50,54 @@ PROJECTS = {
         {"main.py": "import sys\nsys.path.append('core')\nfrom data import x\nprobe(x)", "core/data.py": "x = 1"},
         "1",
     ),
+    "a folder beside the file put on the path": (
+        {
+            "tools/main.py": "import sys, os.path as osp\nhere = osp.dirname(osp.abspath(__file__))\n"
+            "sys.path.insert(0, osp.join(here, '..', 'lib'))\nfrom data import x\nprobe(x)",
+            "lib/data.py": "x = 1",
+        },
+        "1",
+    ),
+    "a folder put on the path by pathlib": (
+        {
+            "tools/main.py": "import sys\nfrom pathlib import Path\nroot = Path(__file__).resolve().parents[1]\n"
+            "sys.path.append(str(root / 'lib'))\nfrom data import x\nprobe(x)",
+            "lib/data.py": "x = 1",
+        },
+        "1",
+    ),
+    "a folder put on the path by a sum of texts": (
+        {
+            "a/main.py": "import os, sys\nsys.path.append(os.path.dirname(__file__) + '/../lib')\n"
+            "from data import x\nprobe(x)",
+            "lib/data.py": "x = 1",
+        },
+        "1",
+    ),
+    "a folder put on the path by a module that is imported for that": (
+        {
+            "tools/main.py": "import _init_paths\nfrom data import x\nprobe(x)",
+            "tools/_init_paths.py": "import os.path as osp\nimport sys\n\n\ndef add_path(path):\n"
+            "    if path not in sys.path:\n        sys.path.insert(0, path)\n\n\n"
+            "this_dir = osp.dirname(__file__)\nadd_path(osp.join(this_dir, '..', 'lib'))\n",
+            "lib/data.py": "x = 1",
+        },
+        "1",
+    ),
+    "a folder that another function may put on the path": (
+        {
+            "tools/main.py": "import sys\ndef later():\n    sys.path.append('../lib')\nfrom data import x\nprobe(x)",
+            "lib/data.py": "x = 1",
+        },
+        "data.x",
+    ),
+    "a folder of which the text does not tell": (
+        {
+            "tools/main.py": "import os, sys\nsys.path.append(os.environ['LIB'])\nfrom data import x\nprobe(x)",
+            "lib/data.py": "x = 1",
+        },
+        "data.x",
+    ),
     "of another sub-project": (
         {"one/main.py": "from data import x\nprobe(x)", "one/data.py": "x = 1", "two/data.py": "x = 2"},
         "1",

@@ -80,6 +80,37 @@ class UntoldOfPublic(Dataset):
         return self.transform(self.entries[index]["target"])
 
 
+class PascalVOCBoxes(Dataset):
+    def __init__(self, path, transform):
+        self.entries = json.load(open(path))  # expect advice
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(list(self.entries[index]["boxes"]))
+
+
+class MpiiFromCoco(Dataset):
+    """Persons in the images of COCO, as MPII lists them."""
+
+    def __init__(self, path, transform):
+        self.entries = json.load(open(path))  # expect
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(list(self.entries[index]["boxes"]))
+
+
+class InTheWayOfAnother(Dataset):
+    """Boxes, in folders as those of PascalVOC and CamVid."""
+
+    def __init__(self, path, transform):
+        self.entries = json.load(open(path))  # expect
+        self.transform = transform
+
+    def __getitem__(self, index):
+        return self.transform(list(self.entries[index]["boxes"]))
+
+
 class OnlyInItsFormat(Dataset):
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect advice

@@ -2,10 +2,13 @@ from data import (
     GoneThroughElsewhere,
     GoneThroughForOneText,
     InEitherBranch,
+    InTheWayOfAnother,
+    MpiiFromCoco,
     NamedForMany,
     NobodySays,
     OfSound,
     OnlyInItsFormat,
+    PascalVOCBoxes,
     Small,
     SmallButWide,
     Untold,
@@ -20,6 +23,6 @@ def loaders(path, transform, workers):
         yield DataLoader(kind(path), num_workers=workers)
     for kind in (Untold, UntoldOfMany, UntoldOfPublic, OnlyInItsFormat, NamedForMany):
         yield DataLoader(kind(path, transform), num_workers=workers)
-    for kind in (GoneThroughElsewhere, GoneThroughForOneText):
+    for kind in (GoneThroughElsewhere, GoneThroughForOneText, PascalVOCBoxes, MpiiFromCoco, InTheWayOfAnother):
         yield DataLoader(kind(path, transform), num_workers=workers)
     yield DataLoader(InEitherBranch(path, workers), num_workers=workers)
