@@ -198,6 +198,7 @@ def _stop(_ev: Evaluator, _expr: t.Call) -> Value:
 
 _FUNCTIONS: dict[str, Callable[[Evaluator, t.Call], Value]] = {
     "builtins.next": _next,
+    "lightning.pytorch.Trainer.add_argparse_args": _first,
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _filled_later,

@@ -340,6 +340,14 @@ def test_an_option_that_is_assigned_is_either(load: Load) -> None:
     assert probes(load(code)) == ["1 | command line default 8"]
 
 
+def test_options_of_a_parser_that_lightning_adds_its_own_to(load: Load) -> None:
+    code = textwrap.dedent(OPTIONS).format(name="num_workers", default=8)
+    code = "import pytorch_lightning as pl\n" + code.replace(
+        "args = parser().parse_args()", "args = pl.Trainer.add_argparse_args(parser()).parse_args()"
+    )
+    assert probes(load(code)) == ["command line default 8"]
+
+
 def test_options_of_another_parser_do_not_count(load: Load) -> None:
     other = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--num-workers', default=3)\n"
     code = textwrap.dedent(OPTIONS).format(name="num_workers", default=8)
