@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside, reach
-from dl_lint.project.syntax import are_alike, children, dotted
+from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import External, Function, Generated, Instance, Made, Wrapped, alternatives
 
 if TYPE_CHECKING:
@@ -160,12 +160,12 @@ def _binds_anew(handler: t.Handler, iterator: str) -> bool:
         isinstance(stmt, t.Assign) and isinstance(stmt.value, t.Call) and iterator in map(dotted, stmt.targets)
         for stmt in handler.body
     )
-    waiting: list[t.Node] = list(handler.body)
-    while waiting and bound:
-        node = waiting.pop()
-        bound = not isinstance(node, t.Raise)
-        waiting.extend(children(node))
-    return bound
+    return bound and not _raises(handler.body)
+
+
+def _raises(body: tuple[t.Stmt, ...]) -> bool:
+    inner = (getattr(stmt, part, ()) for stmt in body for part in ("body", "orelse"))
+    return any(isinstance(stmt, t.Raise) for stmt in body) or any(map(_raises, inner))
 
 
 def first(project: Project, calls: list[t.Call]) -> Iterator[t.Call]:

@@ -81,7 +81,7 @@ def prose(project: Project, near: t.Node) -> Iterator[str]:
     """The texts of the READMEs and pages about installing of the project around ``near``."""
     around, once = project.evaluator.files.around, project.evaluator.once
     for folder in _folders(project, near):
-        yield from once(("prose", folder), lambda folder=folder: tuple(_prose(around, folder)))
+        yield from once(("prose", folder), partial(_texts, around, folder))
 
 
 def _systems(around: Around, folder: str) -> frozenset[str]:
@@ -89,6 +89,10 @@ def _systems(around: Around, folder: str) -> frozenset[str]:
     texts = [_ADDRESS.sub("", text) for text in _prose(around, folder)]
     named = (("Linux", _LINUX), ("macOS", _MACOS), ("Windows", _WINDOWS))
     return frozenset(name for name, pattern in named if any(map(pattern.search, texts)))
+
+
+def _texts(around: Around, folder: str) -> tuple[str, ...]:
+    return tuple(_prose(around, folder))
 
 
 def _prose(around: Around, folder: str) -> Iterator[str]:
