@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_in
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
 from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.tuning import search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import Row
 
@@ -134,6 +135,24 @@ def test_many_tiny_tensors_want_no_workers() -> None:
     assert seen.gain > 1.5
     assert [row.now for row in seen.rows].count(True) == 1
     assert (seen.rows[-1].change, seen.rows[-1].vs_previous) == ("as it is: num_workers=2", 0.0)
+
+
+def test_before_workers_are_recommended_for_what_computes_it_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[trial.Alone] = []
+
+    def cold_at_first(*args: Any, **options: Any) -> trial.Alone:
+        looks.append(trial.measure_alone(*args, **options))
+        times, cpu = looks[-1].batch_seconds, looks[-1].cpu_seconds
+        if looks[1:]:
+            return looks[-1]
+        return dataclasses.replace(looks[-1], batch_seconds=tuple(100 * each for each in times), cpu_seconds=100 * cpu)
+
+    monkeypatch.setattr(search, "measure_alone", cold_at_first)
+    seen = measure(DataLoader(Many(0.0), batch_size=4), setting=SETTING)
+    assert len(looks) == 2
+    assert seen.recommendation == "num_workers=0"
 
 
 def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:
