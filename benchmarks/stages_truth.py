@@ -86,8 +86,11 @@ def handing_delay_ns(pids: list[int]) -> int:
     return sum(int(fields[1]) for fields in found)
 
 
-def receiving_ns(loader: DataLoader[Any], seconds: float = 3.0) -> float:
-    """What ``next()`` of a loader at full speed takes: CPU time, and the median of what unpickling was blocked."""
+def receiving_ns(loader: DataLoader[Any], seconds: float) -> float:
+    """What ``next()`` of a loader at full speed takes: CPU time, and the median of what unpickling was blocked.
+
+    Each is measured for half of ``seconds``.
+    """
     iterator: Any = iter(loader)
     for _ in range(SETTLED * loader.num_workers):
         next(iterator)
@@ -111,15 +114,15 @@ def samples_per_batch(loader: DataLoader[Any]) -> int:
     return loader.batch_size or len(next(iter(loader.batch_sampler or ())))
 
 
-def truths(name: str, loader: DataLoader[Any]) -> dict[str, float]:
-    """The figures of a truth, references measured: after the check has run on this loader."""
+def truths(name: str, loader: DataLoader[Any], seconds: float) -> dict[str, float]:
+    """The figures of a truth, references measured for ``seconds``: after the check has run on this loader."""
     found = dict(TRUTHS[name].figures)
     if isinstance(loader.dataset, Clocked):
         fetch, collate, batches = (float(each) for each in loader.dataset.spent)
         per_sample = 1e-6 / (batches * samples_per_batch(loader))
         found |= {"fetch": fetch * per_sample, "collate": collate * per_sample}
     if "receive" in found and found["receive"] != found["receive"]:
-        found["receive"] = receiving_ns(LOADERS[name]()) / 1e6 / samples_per_batch(loader)
+        found["receive"] = receiving_ns(LOADERS[name](), seconds) / 1e6 / samples_per_batch(loader)
     return found
 
 
@@ -144,7 +147,7 @@ def main() -> None:
         for _ in range(asked.repeats):
             loader = LOADERS[name.partition(", step")[0]]()
             seen = stages.measure(loader, setting=setting, step_ms=truth.step_ms)
-            expected = truths(name, loader)
+            expected = truths(name, loader, max(3.0, 2 * asked.seconds))
             stage = truth.bottleneck or max(("fetch", "collate", "receive"), key=lambda stage: expected[stage])
             named.append("" if seen.bottleneck == stage else f"{seen.bottleneck}, not {stage}")
             others.append(seen.quietness.others_share)

@@ -69,10 +69,16 @@ def thread_delay_ns() -> int | None:
 
 def thread_spent_ns(process: int | str, thread: int) -> tuple[int, int]:
     """CPU time and run-queue delay of a thread by its native id, of a process by its id or "self"; 0 where unknown."""
-    try:
-        fields = Path(f"/proc/{process}/task/{thread}/schedstat").read_text(encoding="ascii").split()
-    except (OSError, UnicodeDecodeError):
+    try:  # without a file object, which takes five times as long
+        descriptor = os.open(f"/proc/{process}/task/{thread}/schedstat", os.O_RDONLY)
+    except OSError:
         return 0, 0
+    try:
+        fields = os.read(descriptor, 64).split()
+    except OSError:
+        return 0, 0
+    finally:
+        os.close(descriptor)
     return (int(fields[0]), int(fields[1])) if len(fields) > 1 else (0, 0)
 
 

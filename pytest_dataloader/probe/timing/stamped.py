@@ -25,12 +25,13 @@ from pytest_dataloader.probe.internals.envelopes import (
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
 
-_STAMPS_NS = 400_000
+_STAMPS_NS = 900_000
 _STAMPS_HERE_NS = 230_000
-"""CPU time that stamping one batch costs the main process and a worker together; without workers. After 3.5 ms of
-other work (cold caches) and beside 8 busy processes; in a hot loop it is 60 us."""
+"""CPU time that stamping one batch costs the main process and a worker together; without workers. With 3.3 ms of other
+work between two batches, whose caches are cold then, 1.0 to 1.2 ms (twelve pairs of stamped and bare loaders at each of
+four rates, +- 0.15 ms; reading a thread's times by a bare descriptor has since made it less); in a hot loop 60 us."""
 _OVERHEAD = 0.003
-"""Share of a batch's time that stamps may take: of 200 tiny batches one is stamped, of slow ones every one."""
+"""Share of a batch's time that stamps may take: of batches of 3 ms one in 100 is stamped, of those of 0.3 s each."""
 _FIRST = 12
 """Batches of each worker that are all stamped, so that there are some in a short run."""
 _TIMED = 16
