@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 # A README or a lock file beyond this says what we look for in its first part, or not at all.
 MOST_BYTES = 1_000_000
 
-FILES = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "pipfile"})
+FILES = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "pipfile", "dockerfile"})
 INSTALLING = ("install", "getting_started", "getting-started", "get_started", "get-started")
 """Beginnings of the names of pages that say how to set a project up."""
 
@@ -71,7 +72,7 @@ class Around:
     def text(self, path: str) -> str:
         data = _content(path)
         self._seen[path] = "" if data is None else digest(data)
-        return "" if data is None else data[:MOST_BYTES].decode("utf-8", "replace")
+        return "" if data is None else _decoded(data[:MOST_BYTES])
 
 
 def digest_of_names(folder: str) -> str:
@@ -110,6 +111,13 @@ def may_tell(name: str) -> bool:
     if name in FILES or name in ("readme", "requirements"):
         return True
     return name.endswith(ENDINGS) and (name.startswith(BEGINNINGS) or "requirements" in name)
+
+
+def _decoded(data: bytes) -> str:
+    """As UTF-8, unless a byte order mark says UTF-16."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
 
 
 def _content(path: str) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,6 +71,21 @@ def severities(project: Project) -> list[tuple[str, str]]:
         {"docs/install.md": "- Linux\n- PyTorch 1.4\n"},
         {"README.md": LINUX, "requirements.txt": OLD, "more.py": "import torch.distributed.tensor\n"},
         {"README.md": LINUX, "src/README.md": "# Code\n", "src/requirements.txt": OLD},
+        {
+            "README.md": LINUX + "    conda create -n faces python=3.8\n",
+            "setup.py": 'setup(python_requires=">=3.7, <4")\n',
+        },
+        {"docs/INSTALL.md": "Run `conda create --name faces python=3.8 -y`.\n", "requirements.txt": "triton==1.0.0\n"},
+        {"README.md": "| os | `ubuntu-20.04` |\n|---|---|\n| python | `3.9`, `3.10`, `3.12` |\n"},
+        {"README.md": LINUX + "Python 3.8 or 3.9 is needed.\n"},
+        {"environment.yaml": "dependencies:\n  - python=3.8.5\n  - pytorch-cuda=11.8\n"},
+        {"requirements.txt": OLD, "README.md": "Run `sbatch train.sh`.\n"},
+        {"requirements.txt": OLD, "README.md": "Run `torchrun --nproc_per_node 8 train.py`.\n"},
+        {"requirements.txt": "torch==1.9.0+cu111\n"},
+        {"Dockerfile": "FROM python:3.9-slim\nRUN pip install torch\n"},
+        {"README.md": "conda create -n faces python=3.6\n"},
+        {"requirements.txt": OLD, "README.md": LINUX + "On macOS, set num_workers to 0.\n"},
+        {"requirements.txt": OLD, "README.md": LINUX + "## Long Look-back Windows\nIt has sliding windows.\n"},
     ],
     ids=str,
 )
@@ -95,6 +111,17 @@ def test_it_is_advice_where_workers_always_fork(project: Project, files: dict[st
         {"README.md": LINUX, "requirements.txt": OLD, "docs/start.md": "On Windows, set workers to 0.\n"},
         {"README.md": LINUX, "requirements.txt": OLD, "src/README.md": "For Windows and Linux\n"},
         {"README.md": LINUX, "other/requirements.txt": OLD},
+        {"README.md": "Python 3.8\n"},
+        {"README.md": LINUX + "Python 3.8+ is needed.\n"},
+        {"README.md": LINUX + "Python >= 3.8\n"},
+        {"README.md": LINUX + "At least Python 3.8\n"},
+        {"README.md": LINUX + "Python 3.8 or newer\n"},
+        {"README.md": LINUX + "conda create -n faces python=3.14\n"},
+        {"README.md": "conda create -n faces python=3.8\nbash train.sh\nIt runs on Windows, too.\n"},
+        {"README.md": "conda create -n faces python=3.6\nIt runs on windows, too.\n"},
+        {"README.md": "Run `torchrun --nproc_per_node 8 train.py`.\n"},
+        {"environment.yaml": "dependencies:\n  - python>=3.8\n  - pytorch-cuda=11.8\n"},
+        {"requirements.txt": OLD, "README.md": "Run `python train.py`.\n"},
     ],
     ids=str,
 )
@@ -122,6 +149,136 @@ def test_a_torch_of_pythons_that_fork_on_macos_too_makes_it_advice(
 ) -> None:
     project.write({"src/data.py": LAMBDA, "src/train.py": SCRIPT, **files})
     assert severities(project) == [("DL306", severity), ("DL307", severity)]
+
+
+def test_a_readme_may_be_of_two_bytes_a_character(project: Project) -> None:
+    project.write({"src/train.py": SCRIPT, "requirements.txt": OLD})
+    readme = project.root / "README.md"
+    for encoding in ("utf-16", "utf-8-sig"):
+        readme.write_bytes(LINUX.encode(encoding))
+        assert severities(project) == [("DL307", "advice")]
+    readme.write_bytes((LINUX + "Windows works as well.").encode("utf-16"))
+    assert severities(project) == [("DL307", "bug")]
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        ("torch.distributed.init_process_group('nccl')", "advice"),
+        ("print(os.uname())", "advice"),
+        ("torch.distributed.init_process_group('gloo')", "bug"),
+    ],
+)
+def test_a_script_that_calls_what_only_linux_has_is_for_it(project: Project, call: str, severity: str) -> None:
+    project.write({"train.py": f"import os\n\nimport torch\n{SCRIPT}{call}\n", "requirements.txt": OLD})
+    assert severities(project) == [("DL307", severity)]
+
+
+GALLERY = """\
+r'''
+.. _first-tutorial:
+
+The first tutorial
+==================
+
+Words.
+'''
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"),
+    [
+        (GALLERY, "advice"),
+        ("# %%\n# Loading\n# %%\n", "advice"),
+        ("import sotabencheval\n", "advice"),
+        ('"""Trains.\n\nDescription\n-----------\nWords.\n"""\n', "advice"),
+        ('"""Trains\n\nwith many words.\n"""\n', "bug"),
+        ("# %%\n", "bug"),
+    ],
+    ids=str,
+)
+def test_a_script_that_is_shown_as_a_notebook_is_advice(project: Project, before: str, severity: str) -> None:
+    project.write({"train.py": before + SCRIPT})
+    assert severities(project) == [("DL307", severity)]
+
+
+NESTED = """\
+from data import register
+from torch.utils.data import DataLoader
+
+
+def make(data):
+    def read(path):
+        return open(path).read()
+
+    {put}
+    return DataLoader(data, num_workers=2, collate_fn=lambda samples: samples)
+"""
+
+
+@pytest.mark.parametrize(
+    ("put", "severity"),
+    [
+        ("register.add_dynamic_item([data], read)", "advice"),
+        ("data.add_item('text', read)", "advice"),
+        ("data.add_item('text', open)", "bug"),
+        ("register.add_argument('--data', read)", "bug"),
+        ("print(data, read)", "bug"),
+    ],
+)
+def test_a_part_of_the_obstacles_is_advice(project: Project, put: str, severity: str) -> None:
+    project.write({"train.py": NESTED.format(put=put)})
+    assert severities(project) == [("DL306", severity)]
+
+
+READERS = """\
+from torch.utils.data import DataLoader, Dataset
+
+
+def reader(backend):
+    def read(path):
+        return backend, path
+
+    return read
+
+
+class Videos(Dataset):
+    def __init__(self):
+        self.read = reader("av")
+
+    def __getitem__(self, index):
+        return self.read(index)
+
+
+class Clips(Dataset):
+    def __init__(self):
+        self.read = reader("cv")
+
+    def __getitem__(self, index):
+        return self.read(index)
+
+
+def make(clips):
+    return DataLoader(Clips() if clips else Videos(), num_workers=2)
+"""
+
+
+def test_one_cause_is_told_once(project: Project) -> None:
+    project.write({"train.py": READERS})
+    assert sorted(severities(project)) == [("DL306", "advice"), ("DL306", "bug")]
+
+
+def test_a_function_of_a_cell_is_no_better_in_a_notebook(project: Project) -> None:
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "source": LAMBDA,
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    project.write({"train.ipynb": json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})})
+    assert severities(project) == [("DL306", "advice")]
 
 
 def test_a_script_that_asks_for_spawned_workers_gets_them(project: Project) -> None:

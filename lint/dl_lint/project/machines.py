@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import platforms, scripts, unused
+from dl_lint.project import platforms, scripts, shells, unused
 from dl_lint.project.frameworks import LINUX_ONLY, OUTGROWN
 from dl_lint.project.values import Const, External, Instance, Module, Wrapped, alternatives
 
@@ -33,7 +33,9 @@ def always_fork(project: Project, node: t.Node) -> bool:
         return False
     needed = needed_by_scripts(project, node)
     by_code = all(any(_is_for_linux(project, one) for one in files) for files in needed)
-    return by_code or platforms.is_for_linux(project, node)
+    if by_code or platforms.is_for_linux(project, node):
+        return True
+    return all(shells.are_of_linux(project, node, files) for files in needed)
 
 
 def names_own_folders(project: Project, file: FileIndex) -> bool:

@@ -51,10 +51,12 @@ UNPICKLABLE = {
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """``what`` cannot be pickled. ``node`` is where it is made or, for a function with a name, handed on."""
+    """``what`` cannot be pickled. ``node`` is where it is made or, for a function with a name, handed on. ``cause`` is
+    the definition of a function that the function which makes it returns, to several places as it may be."""
 
     what: str
     node: t.Node
+    cause: t.Node | None = None
 
 
 def obstacles(project: Project, value: Value, at: t.Node, depth: int = DEEPEST) -> Iterator[Obstacle]:
@@ -92,9 +94,11 @@ def _of_function(project: Project, scope: Scope, at: t.Node) -> Iterator[Obstacl
     if scope.node is None:
         return
     if scope.kind == "lambda":
-        yield Obstacle("a lambda", at if _is_returned(project, scope) else scope.node)
+        returned = _is_returned(project, scope)
+        yield Obstacle("a lambda", at if returned else scope.node, scope.node if returned else None)
     elif _is_local(scope):
-        yield Obstacle(f"the nested function `{scope.name}`", _handing(project, scope, at))
+        cause = scope.node if _is_returned(project, scope) else None
+        yield Obstacle(f"the nested function `{scope.name}`", _handing(project, scope, at), cause)
 
 
 def _is_returned(project: Project, scope: Scope) -> bool:

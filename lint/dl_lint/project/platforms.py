@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.project import declarations
+from dl_lint.project import declarations, told_pythons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,51 +23,68 @@ FIRST_FORKSERVER = (3, 14)
 FIRST_TORCH_FOR_IT = (2, 9)
 """The torch that was first built for that Python."""
 
+FIRST_SPAWNING = (3, 8)
+"""The Python that first spawns workers on macOS."""
+
 FIRST_TORCH_FOR_SPAWN = (1, 4)
 """The torch that was first built for Python 3.8, which first spawns workers on macOS."""
 
 _LINUX = re.compile(r"\b(?:linux|ubuntu[\d.]*|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
 _MACOS = re.compile(r"\b(?:mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
-_WINDOWS = re.compile(r"\b(?:windows|win(?:10|11|32|64))\b", re.IGNORECASE)
+_WINDOWS = re.compile(
+    r"(?<!back )(?<!sliding )(?<![\w-])Windows\b"
+    r"|\b(?i:(?:on|for|under|linux|ubuntu|mac ?os|os ?x)(?:[\s,/&*`]|and|or)+windows)\b"
+    r"|\b(?:WINDOWS|(?i:windows[ -]?(?:\d+|xp|users?|os|pcs?|machines?)|win(?:10|11|32|64)))\b"
+)
+"""The system, not the windows that slide over pictures and series."""
+
 _PYTHON = re.compile(
     r"""(?:^[ \t]*-[ \t]+["']?(?:[\w-]+::)?python[ \t]*(?=[=<>~!\d])"""  # a list of conda's
     r"""|(?:(?<![\w.-])(?:requires-python|python_requires)|^[ \t]*python)[ \t]*=[ \t]*["']?(?=[=<>~!^\d]))"""
     r"""(?P<specifier>[^"'#\n]*)""",
     re.MULTILINE,
 )
-_IMAGE = re.compile(r"\bdocker\b[^\n`]{0,200}?[\w./-]+:(?:[\w.]*-)*py(?:thon)?3\.(?P<minor>\d+)\b")
-"""An image to run in, with the Python that its tag names: ``docker pull ann/detection:ubuntu18-py3.7``."""
+_ANSWERED = re.compile(r"^.*\bnum_?workers?\b.{0,20}?(?<![\d.])0(?!\.?\d).*$", re.IGNORECASE | re.MULTILINE)
+"""``Set num_workers to 0 on macOS``: there nothing is started, by spawn or otherwise."""
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
+IMAGE = "dockerfile"
 _LISTS = (".yml", ".yaml")
-_TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")
+_TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")  # whole names
 
 
 def is_for_linux(project: Project, near: t.Node) -> bool:
     """Whether the nearest README that names a system names Linux, and no other."""
-    return _named_systems(project, near) == frozenset({"Linux"})
+    return named_systems(project, near) == frozenset({"Linux"})
 
 
 def is_of_forking_age(project: Project, near: t.Node) -> bool:
-    """Whether a project is for a torch whose Pythons fork but on Windows, which its README does not name."""
-    return project.target(near).lacks(FIRST_TORCH_FOR_SPAWN) and "Windows" not in _named_systems(project, near)
+    """Whether a project is for a Python, or for a torch all of whose Pythons, that forks but on Windows, which its
+    README does not name."""
+    newest = _told_python(project, near)
+    forks = (newest is not None and newest < FIRST_SPAWNING) or project.target(near).lacks(FIRST_TORCH_FOR_SPAWN)
+    return forks and "Windows" not in named_systems(project, near)
 
 
-def _named_systems(project: Project, near: t.Node) -> frozenset[str]:
+def named_systems(project: Project, near: t.Node) -> frozenset[str]:
     around, once = project.evaluator.files.around, project.evaluator.once
-    told = (once(("systems", folder), partial(_systems, around, folder)) for folder in _folders(project, near))
+    told = (once(("systems", folder), partial(_systems, around, folder)) for folder in folders(project, near))
     return next((one for one in told if one), frozenset())
 
 
 def is_for_older_python(project: Project, near: t.Node) -> bool:
     """Whether a project is for a Python that forks on Linux only: by what it requires, or as its torch has no other."""
-    around, once = project.evaluator.files.around, project.evaluator.once
-    told = (once(("python", folder), partial(_newest_python, around, folder)) for folder in _folders(project, near))
-    newest = next((one for one in told if one is not None), None)
+    newest = _told_python(project, near)
     return (newest is not None and newest < FIRST_FORKSERVER) or project.target(near).lacks(FIRST_TORCH_FOR_IT)
 
 
-def _folders(project: Project, near: t.Node) -> Iterator[str]:
+def _told_python(project: Project, near: t.Node) -> Version | None:
+    around, once = project.evaluator.files.around, project.evaluator.once
+    told = (once(("python", folder), partial(_newest_python, around, folder)) for folder in folders(project, near))
+    return next((one for one in told if one is not None), None)
+
+
+def folders(project: Project, near: t.Node) -> Iterator[str]:
     """The folder of the code of ``near``, then those around it, up to the root of the project."""
     files = project.evaluator.files
     folder = os.path.dirname(files.keys[project.site(near).scope.file])
@@ -80,40 +97,46 @@ def _folders(project: Project, near: t.Node) -> Iterator[str]:
 def prose(project: Project, near: t.Node) -> Iterator[str]:
     """The texts of the READMEs and pages about installing of the project around ``near``."""
     around, once = project.evaluator.files.around, project.evaluator.once
-    for folder in _folders(project, near):
-        yield from once(("prose", folder), partial(_texts, around, folder))
+    for folder in folders(project, near):
+        yield from once(("prose", folder), partial(texts, around, folder))
 
 
 def _systems(around: Around, folder: str) -> frozenset[str]:
     """The systems that the prose of a folder names."""
-    texts = [_ADDRESS.sub("", text) for text in _prose(around, folder)]
+    said = [_ANSWERED.sub("", _ADDRESS.sub("", text)) for text in _prose(around, folder)]
     named = (("Linux", _LINUX), ("macOS", _MACOS), ("Windows", _WINDOWS))
-    return frozenset(name for name, pattern in named if any(map(pattern.search, texts)))
+    return frozenset(name for name, pattern in named if any(map(pattern.search, said)))
 
 
-def _texts(around: Around, folder: str) -> tuple[str, ...]:
+def texts(around: Around, folder: str) -> tuple[str, ...]:
     return tuple(_prose(around, folder))
 
 
+def is_prose(name: str) -> bool:
+    """By the name of a file that may tell something, whether it is a README or a page about installing."""
+    return name.lower().startswith(declarations.PROSE)
+
+
 def _prose(around: Around, folder: str) -> Iterator[str]:
-    paths = [os.path.join(folder, name) for name in around.names(folder) if name.lower().startswith(declarations.PROSE)]
+    paths = [os.path.join(folder, name) for name in around.names(folder) if is_prose(name)]
     yield from (around.text(path) for path in (*paths, *around.pages(folder)))
 
 
 def _newest_python(around: Around, folder: str) -> Version | None:
-    """The newest Python that the requirements of a folder allow, or that of the images which its README names where
-    they leave it open; else None."""
-    said = [
-        newest
-        for name in around.names(folder)
-        if name.lower().endswith(_LISTS) or name.lower() in _TABLES
-        for newest in newest_pythons(around.text(os.path.join(folder, name)))
-    ]
-    known = [one for one in said if one is not None]
-    if known and len(known) == len(said):
-        return max(known)
-    images = [one["minor"] for text in _prose(around, folder) for one in _IMAGE.finditer(text)] if not said else []
-    return max(((3, int(minor)) for minor in images), default=None)
+    """The newest Python that a folder allows: its lists of conda; else, its other requirements; else, where these leave
+    it open, its prose and its images."""
+    named = [name for name in around.names(folder) if not is_prose(name)]
+    for ends in (_LISTS, _TABLES):
+        tellers = [name for name in named if name.lower().endswith(ends)]
+        said = [one for name in tellers for one in newest_pythons(around.text(os.path.join(folder, name)))]
+        known = [one for one in said if one is not None and one[1] < declarations.LAST_MINOR]
+        if known and len(known) == len(said):
+            return max(known)
+        if said and ends is _LISTS:
+            return None
+    tellers = [os.path.join(folder, name) for name in around.names(folder) if is_prose(name) or name.lower() == IMAGE]
+    tellers += [path for path in around.pages(folder) if is_prose(os.path.basename(path))]
+    return told_pythons.newest(map(around.text, tellers))
 
 
 def newest_pythons(text: str) -> Iterator[Version | None]:

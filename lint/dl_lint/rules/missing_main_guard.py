@@ -3,15 +3,17 @@
 ## What it does
 Finds scripts whose module level iterates a loader with workers, in a loop of its own or in a function that it calls,
 outside `if __name__ == "__main__"`. Modules that other files of the project import, and notebooks, are left alone.
+A script that is shown as one, cut into cells (`# %%`) or begun by an underlined title, is **advice**.
 
 ## Why is this bad?
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
 unexpectedly`. A script for Linux and a Python older than 3.14, by what it imports and calls, or what the README and
-the requirements say, or for a torch older than 1.4 where no README names Windows, always forks unless it asks for
-something else: there it is **advice**. For Linux is also one that names folders of one machine in full
-(`/home/ann/data`), but as defaults. It is advice too in a script that shows batch after batch, or stands among tests
-and has none: somebody runs that by hand.
+the requirements say (see DL306), or for a Python older than 3.8 or a torch older than 1.4 where no README names
+Windows, always forks unless it asks for something else: there it is **advice**. For Linux is also one that names
+folders of one machine in full (`/home/ann/data`), but as defaults. It is advice too in a script that shows batch after
+batch, or stands among tests and has none: somebody runs that by hand; and in one that a benchmarking service runs on
+its machines (sotabench).
 
 ## Example
 ```python
@@ -42,7 +44,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, scripts, viewing, workers
+from dl_lint.project import alternatives, machines, purposes, scripts, viewing, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -81,7 +83,7 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
             there = machines.always_fork(project, node) or (
                 machines.is_outgrown(project, node) and machines.names_own_folders(project, file)
             )
-            mild = (forks and there) or viewing.is_by_hand(project, file)
+            mild = (forks and there) or viewing.is_by_hand(project, file) or purposes.is_elsewhere(project, file)
             yield Finding(project.place(node), message, REMEDY, related, advice=mild)
 
 

@@ -13,8 +13,12 @@ dies with `unable to resize file`.
 In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**, and so it
 is where every script that comes to it is for Linux and a Python older than 3.14, by what it imports and calls (a
 package that is gone, `iterator.next()`, a folder of one machine on `sys.path`) or what the README and the requirements
-say, or where their torch is older than 1.4 and the README does not name Windows; and in a script that shows
-batch after batch, or stands among tests and has none.
+say, or where their Python is older than 3.8 or their torch than 1.4 and the README does not name Windows. A project
+for such a Python is for Linux, too, where it names no other system and is run by Linux' shells and schedulers, builds
+of CUDA, containers or `nccl`. It is advice in a script that shows batch after batch, or stands among tests and has
+none; in a notebook, where a function of a cell is no better; where the function that builds the loader puts another one
+of its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that returns a function is
+called, but for the first time.
 
 Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
 where nothing tells that one does not.
@@ -50,14 +54,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, pickling, scripts, unused, viewing, workers
+from dl_lint.project import alternatives, machines, pickling, scripts, unnamed, unused, viewing, workers
 from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.facts import tree as t
     from dl_lint.project import Project
+    from dl_lint.project.pickling import Obstacle
     from dl_lint.project.values import Loader
 
 PARTS = {"dataset": "the dataset of", "collate_fn": "the collate_fn of", "worker_init_fn": "the worker_init_fn of"}
@@ -69,24 +75,36 @@ REMEDY = (
 
 @rule("DL306", severity="bug")
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
-    seen = set()
+    seen: set[t.Node] = set()
     for loader in project.loaders():
-        for part, of in PARTS.items():
-            for variant in workers.variants(project, loader):
-                if project.workers(variant) == "none" or not _pickles(project, variant):
-                    continue
-                value = project.argument(variant, part).value
-                for obstacle in pickling.obstacles(project, value, workers.handed(project, variant, part)):
-                    if obstacle.node not in seen:
-                        seen.add(obstacle.node)
-                        message = (
-                            f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
-                            "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
-                        )
-                        related = (Related(project.place(variant.call), "this loader"),)
-                        yield Finding(
-                            project.place(obstacle.node), message, REMEDY, related, advice=not _is_met(project, variant)
-                        )
+        for variant in workers.variants(project, loader):
+            if project.workers(variant) == "none" or not _pickles(project, variant):
+                continue
+            found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, variant, part)]
+            named = frozenset(one.node for _, one in found)
+            for of, obstacle in found:
+                if obstacle.node not in seen:
+                    told = obstacle.cause is not None and obstacle.cause in seen
+                    seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
+                    message = (
+                        f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
+                        "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
+                    )
+                    related = (Related(project.place(variant.call), "this loader"),)
+                    mild = told or not _is_met(project, variant) or not _is_cured(project, variant, obstacle, named)
+                    yield Finding(project.place(obstacle.node), message, REMEDY, related, advice=mild)
+
+
+def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:
+    value = project.argument(loader, part).value
+    yield from pickling.obstacles(project, value, workers.handed(project, loader, part))
+
+
+def _is_cured(project: Project, loader: Loader, obstacle: Obstacle, named: frozenset[t.Node]) -> bool:
+    """Whether workers start when all that was ``named`` of a loader is as the remedy says."""
+    if unnamed.is_in_notebook(project, loader.call, obstacle.node):
+        return False
+    return not unnamed.may_remain(project, loader.call, named)
 
 
 def _is_met(project: Project, loader: Loader) -> bool:

@@ -1,0 +1,55 @@
+"""What else keeps a loader from being pickled where the parts that we can name are mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Function, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Scope
+
+_PUTTING = ("add", "set", "register")
+"""How the names of functions begin that put something into a dataset which stays there."""
+
+
+def is_in_notebook(project: Project, *nodes: t.Node) -> bool:
+    """Whether something stands in a notebook, where a function of a cell is as far from workers as a lambda."""
+    return any(project.site(node).scope.file.path.endswith(".ipynb") for node in nodes)
+
+
+def may_remain(project: Project, call: t.Call, named: frozenset[t.Node]) -> bool:
+    """Whether the function that builds a loader, or one around it, puts a function of its own into a dataset by a call
+    (``add_dynamic_item(datasets, pipeline)``) that is none of the obstacles ``named``."""
+    scope: Scope | None = project.function_of(call)
+    while scope is not None and scope.kind != "module":
+        for put in scope.calls:
+            name = (dotted(put.func) or "").rpartition(".")[2]
+            if name.startswith(_PUTTING) and _is_about_data(put):
+                for argument in put.args:
+                    if argument not in named and any(_is_nested(one, scope) for one in _functions(project, argument)):
+                        return True
+        scope = scope.parent
+    return False
+
+
+def _is_about_data(put: t.Call) -> bool:
+    owner = [put.func.value] if isinstance(put.func, t.Attribute) else []
+    items = [item for one in put.args if isinstance(one, t.Sequence) for item in one.items]
+    named = (one.id for one in (*owner, *put.args, *items) if isinstance(one, t.Name))
+    return any("data" in name.lower() for name in named)
+
+
+def _functions(project: Project, argument: t.Expr) -> Iterator[Scope]:
+    for one in alternatives(project.value(argument)):
+        if isinstance(one, Function):
+            yield one.scope
+
+
+def _is_nested(function: Scope, definer: Scope) -> bool:
+    return function.parent is definer
