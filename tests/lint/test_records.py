@@ -16,6 +16,8 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Clips(Dataset):
+    '''100,000 samples.'''
+
     def __init__(self, root):
         self.clips = []
         for name in os.listdir(root):
@@ -69,6 +71,8 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Boxes(Dataset):
+    '''100,000 samples.'''
+
     def __init__(self, path):
         self.entries = json.load(open(path))
 
@@ -123,6 +127,8 @@ DATASETS = "import json\n\nfrom torch.utils.data import Dataset\n" + "".join(
     f"""
 
 class {name}(Dataset):
+    '''100,000 samples.'''
+
     def __init__(self, path):
         self.entries = json.load(open(path))
 

@@ -44,6 +44,7 @@ def _is_about_data(data: bytes) -> bool:
     return (
         _names_loader(data)
         or b"Dataset" in data
+        or b"torch.utils.data" in data
         or b"__getitem__" in data
         or b"Sampler" in data
         or b"collate" in data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import platforms
-from dl_lint.project.values import Const, Option, alternatives
+from dl_lint.project.values import Const, Option, Unknown, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,12 @@ def _is_off(project: Project, test: t.Expr) -> bool:
 
 
 def _options(project: Project, expr: t.Expr, kind: type) -> dict[Option, object]:
-    """The options of the command line that an expression can be, with their defaults; none unless all are known."""
+    """The options of the command line that an expression can be, with their defaults; none if it can be anything else
+    that is known."""
     found: dict[Option, object] = {}
     for one in alternatives(project.value(expr)):
+        if isinstance(one, Unknown):
+            continue
         default = one.default if isinstance(one, Option) and one.source == "command line" else None
         if not isinstance(one, Option) or not isinstance(default, Const) or not isinstance(default.value, kind):
             return {}

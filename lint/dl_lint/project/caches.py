@@ -68,7 +68,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
                     for change in changes:
                         if _grows(project, function, change, cls):
-                            off = handed.is_off(project, change.node)
+                            off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
                             yield Growth(change.node, f"`{name}`", _origin(project, owner, name), advice=off)
             for entry, fixed in handed.filled(project, scope, function.params[0].name):
                 yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import reach
+from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Bound, Collection, Const, Function, Number, Option, Table, alternatives
@@ -107,6 +108,35 @@ def _is_number(project: Project, change: Change) -> bool:
 def is_off(project: Project, node: t.Node) -> bool:
     """Whether something is done only where an option is not what it is by default."""
     return any(_is_refuted(project, test, outcome) for test, outcome in project.tests_around(node))
+
+
+_KEEPING = frozenset({"cache", "cached", "caching", "memory", "mem", "ram", "keep", "store", "preload"})
+"""Words in the names of switches of what is kept."""
+
+
+def is_chosen(project: Project, node: t.Node) -> bool:
+    """Whether something is kept where a switch says so, which is not on by default: ``if self.cache:``."""
+    return any(
+        outcome and _is_switch(project, part) for test, outcome in project.tests_around(node) for part in _parts(test)
+    )
+
+
+def _parts(test: t.Expr) -> tuple[t.Expr, ...]:
+    return test.values if isinstance(test, t.BoolOp) and test.op == "and" else (test,)
+
+
+def _is_switch(project: Project, test: t.Expr) -> bool:
+    if not isinstance(test, t.Name | t.Attribute) or _KEEPING.isdisjoint(words(dotted(test) or "")):
+        return False
+    found = alternatives(project.value(test))
+    return not any(isinstance(one, Table | Collection) or _is_on(one) for one in found)
+
+
+def _is_on(value: Value) -> bool:
+    """Whether a switch is on, or on unless code sets it off; of what the command line sets, its user is told."""
+    if isinstance(value, Option):
+        return value.source != "command line" and truth_of(value.default) is True
+    return value == Const(True, "bool")
 
 
 def _is_refuted(project: Project, test: t.Expr, outcome: bool) -> bool:

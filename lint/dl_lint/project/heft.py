@@ -21,7 +21,7 @@ from dl_lint.project.values import (
     Value,
     alternatives,
 )
-from dl_lint.project.weights import DEEPEST, NESTED, TEXT, Heft, Scale
+from dl_lint.project.weights import DEEPEST, NESTED, TEXT, Heft, Scale, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +37,14 @@ its devices."""
 SPLIT = ("DistributedSampler", "DistributedDataParallel", "init_process_group", "Accelerator", "lightning", "deepspeed")
 """Words of projects that have workers for each of several devices."""
 
+FEWEST = 2
+"""Workers from which memory grows with their number."""
+
 WORTHWHILE = 100_000_000
 """Bytes in each worker from which a change is worth its while: 0.8 GB in eight workers."""
 
 MANY = 100_000
-"""Samples at which their size is judged where the code names no number, which are not very many."""
+"""Samples above which a data set has loaders with many workers, whatever their number is by default."""
 
 _TOKENS = frozenset(
     {"tokenize", "encode", "word_tokenize", "convert_tokens_to_ids", "encode_as_ids", "encode_as_pieces", "EncodeAsIds"}
@@ -54,8 +57,8 @@ _TOKEN_LIST = Collection("list", None, Number(), None)
 @dataclass(frozen=True, slots=True)
 class Size:
     """What one sample takes, of how many the code itself speaks (0 if it does not), how many workers have them,
-    whether the dataset keeps much more for each sample than that, and of how many samples its words speak (0 if they
-    do not). As text: the end of a message, empty where a sample takes what nobody knows."""
+    whether the dataset keeps much more for each sample than that, or an array on another way, and of how many samples
+    its words speak (0 if they do not). As text: the end of a message, empty where a sample takes what nobody knows."""
 
     sample: Heft
     count: int
@@ -65,18 +68,23 @@ class Size:
 
     @property
     def is_large(self) -> bool:
-        """Whether it is worth a change, as far as is known. Nobody knows it of a record whose fields are not known,
-        nor of many things in each sample where a loader has one worker."""
+        """Whether something tells that it is worth a change: of a container of which nothing says how many samples it
+        is of, nobody knows it."""
+        if self.workers < FEWEST:
+            return False
         if self.count * self.sample.bytes >= WORTHWHILE:
             return True
         if self.outweighed:
             return False
-        if self.told:
-            each = max(self.sample.bytes, NESTED) if self.sample.unbounded else self.sample.bytes
-            return self.told * each * max(self.workers, WORKERS if self.told >= MANY else 0) >= WORTHWHILE * WORKERS
-        if self.sample.unbounded:
-            return self.workers > 1
-        return not self.sample.guessed and self.sample.bytes * MANY * self.workers >= WORTHWHILE * WORKERS
+        each = max(self.sample.bytes, NESTED) if self.sample.unbounded else self.sample.bytes
+        return self.told * each * max(self.workers, WORKERS if self.told > MANY else 0) >= WORTHWHILE * WORKERS
+
+    @property
+    def all(self) -> int:
+        """Bytes in each worker, as far as is told."""
+        return max(self.count, self.told) * (
+            max(self.sample.bytes, NESTED) if self.sample.unbounded else self.sample.bytes
+        )
 
     def __str__(self) -> str:
         if self.sample.unbounded and self.sample.bytes < NESTED:
@@ -94,8 +102,19 @@ def _rounded(number: float) -> int:
 def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Size:
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
     sample, count = _heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled)
-    outweighed = decoded.outweigh(project, cls, attribute)
+    outweighed = decoded.outweigh(project, cls, attribute) or _may_be_array(project, cls, attribute, filled)
     return Size(sample, count, _workers(project, cls), outweighed, told_sizes.told(project, cls))
+
+
+def _may_be_array(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> bool:
+    """Whether what fills a container is an array on another way: read from an index that an earlier run has written."""
+    return any(
+        containers.is_array(one)
+        for method, key in inherited.methods(project, cls, attribute)
+        for binding in method.bindings.get(key, ())
+        if binding.node in filled
+        for one in alternatives(project.bound_value(binding))
+    )
 
 
 def _workers(project: Project, cls: Class) -> int:
@@ -109,7 +128,9 @@ def _workers(project: Project, cls: Class) -> int:
     all_known = bool(defaults) and len(known) + sum(isinstance(one, Absent) for one in defaults) == len(defaults)
     node = cls.scope.node
     split = node is not None and any(project.mentions(node, word) for word in SPLIT)
-    return most if all_known and not split else max(most, WORKERS)
+    if all_known and not (most and split):
+        return most
+    return max(most, WORKERS)
 
 
 def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], reads: list[Indexed]) -> Heft:
@@ -119,7 +140,7 @@ def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], re
     values = filling(project, cls, attribute, filled, depth)
     found = [scale.sample(one) for value in values for one in alternatives(value)]
     most = max(found, key=lambda one: one.bytes, default=Heft(TEXT))
-    return Heft(most.bytes, any(one.unbounded for one in found), most.guessed)
+    return Heft(most.bytes, any(one.unbounded for one in found))
 
 
 def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:
@@ -171,6 +192,8 @@ def _samples(project: Project, value: Value, depth: int) -> Iterator[Value]:
         match one:
             case Collection(items=()) | Const():
                 continue
+            case Collection(items=None, grown=(_, *_) as grown) if all(_adds_number(project, node) for node in grown):
+                yield Number()
             case Table():
                 columns = [apply.iterate(project.evaluator, column) for _, column in one.items]
                 if columns:
@@ -180,6 +203,15 @@ def _samples(project: Project, value: Value, depth: int) -> Iterator[Value]:
                     yield from _samples(project, project.value(arg), depth - 1)
             case _:
                 yield apply.iterate(project.evaluator, one)
+
+
+def _adds_number(project: Project, change: t.Node) -> bool:
+    """Whether ``lines.append(int(line))`` is what a list grows by."""
+    match change:
+        case t.Call(func=t.Attribute(attr="append"), args=(added,)):
+            return is_number(project, added)
+        case _:
+            return False
 
 
 def _are_tokens(project: Project, expr: t.Expr | None) -> bool:

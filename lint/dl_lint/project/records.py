@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dl_lint.facts import tree as t
 from dl_lint.project import (
     attributes,
+    conditions,
     direct,
     filling,
     heft,
@@ -77,8 +78,10 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
         of_originals.setdefault(_meant(project, cls, attribute), []).extend(indexed)
     found = []
     for attribute, indexed in of_originals.items():
-        filled = filling.python_objects_in(project, cls, attribute, telling(project, indexed))
+        places = filling.python_objects_in(project, cls, attribute, telling(project, indexed))
+        filled = [one for one in places if not all(conditions.exclude(project, one, read.node) for read in indexed)]
         if filled:
+            indexed = [one for one in indexed if not all(conditions.exclude(project, one.node, at) for at in filled)]
             samples = heft.filling(project, cls, attribute, filled)
             ranges_ = ranges.spelled_out(project, samples)
             found.append(Container(attribute, _made_here(project, filled), indexed, ranges_))

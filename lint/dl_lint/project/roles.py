@@ -41,7 +41,7 @@ def is_minor(project: Project, cls: Class) -> bool:
 
 def _is_for_evaluation(project: Project, cls: Class) -> bool:
     """Whether every place that makes an object says so, or, where one does not say, the name of the class."""
-    said = [purpose.said_around(project, call) if call is not None else "unknown" for call in _uses(project, cls)]
+    said = [purpose.said_around(project, call) if call is not None else "unknown" for call in makers(project, cls)]
     if not said or "unknown" in said:
         named = {*words(cls.scope.name)}
         return bool(EVALUATING & named) and not purpose.TRAINING & named and {"training", "both"}.isdisjoint(said)
@@ -51,7 +51,7 @@ def _is_for_evaluation(project: Project, cls: Class) -> bool:
 def _is_gone_through_once(project: Project, cls: Class) -> bool:
     """Whether objects are made by files in a folder for evaluation only, or all loaders of the class read it in order,
     once, for a model that does not learn from it."""
-    uses = list(_uses(project, cls))
+    uses = list(makers(project, cls))
     if not uses or None in uses:
         return False
     if all(use is not None and not FOLDERS.isdisjoint(project.path(use).lower().split("/")[:-1]) for use in uses):
@@ -62,7 +62,7 @@ def _is_gone_through_once(project: Project, cls: Class) -> bool:
 
 def _is_extra(project: Project, cls: Class) -> bool:
     """Whether every place that makes an object is for an option of which no README speaks."""
-    uses = list(_uses(project, cls))
+    uses = list(makers(project, cls))
     return bool(uses) and all(use is not None and asked.is_extra(project, use) for use in uses)
 
 
@@ -75,12 +75,12 @@ def _goes_once(project: Project, loader: Loader) -> bool:
     return bool(found) and all(
         project.repeated_by(loop, its) is None
         and not sampling.trains(project, loop, its)
-        and _is_without_gradients(project, loop.node)
+        and is_without_gradients(project, loop.node)
         for loop, its in found
     )
 
 
-def _is_without_gradients(project: Project, node: t.Node) -> bool:
+def is_without_gradients(project: Project, node: t.Node) -> bool:
     """Whether gradients are off around a node, by a ``with`` or by its function's decorator."""
     switches: list[t.Expr] = []
     for above in project.ancestors(node):
@@ -96,7 +96,7 @@ def _is_switch(project: Project, switch: t.Expr) -> bool:
     return any(isinstance(one, External) and one.name in SWITCHES for one in alternatives(project.value(called)))
 
 
-def _uses(project: Project, cls: Class) -> Iterator[t.Call | None]:
+def makers(project: Project, cls: Class) -> Iterator[t.Call | None]:
     """The calls that make an object, but for trials; None for any other use of the class than to derive from it."""
     name = cls.scope.name
     node = cls.scope.node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes
 from dl_lint.project.repetition import words
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Class, Function
 
 if TYPE_CHECKING:
@@ -55,8 +55,24 @@ def is_of_few(project: Project, expr: t.Expr) -> bool:
 
 
 def holds_few(project: Project, node: t.Node | None) -> bool:
-    """Whether a container made at ``node`` is a comprehension over lookups in a table of kinds."""
-    return isinstance(node, t.Comprehension) and node.key is None and is_of_few(project, node.element)
+    """Whether a container made at ``node`` is a comprehension over lookups in a table of kinds, or one of the same
+    object again and again: ``[effects for _ in paths]``."""
+    if not isinstance(node, t.Comprehension) or node.key is not None:
+        return False
+    return is_of_few(project, node.element) or _is_one_object(node)
+
+
+def _is_one_object(node: t.Comprehension) -> bool:
+    """Whether the element of a comprehension is a name that none of its clauses binds, or a constant."""
+    if isinstance(node.element, t.Constant):
+        return True
+    name = (dotted(node.element) or "").partition(".")[0]
+    return bool(name) and all(name not in _bound(clause.target) for clause in node.generators)
+
+
+def _bound(target: t.Node) -> set[str]:
+    names = {target.id} if isinstance(target, t.Name) else set()
+    return names.union(*(_bound(one) for one in children(target)))
 
 
 def is_repeated(project: Project, cls: Class, attribute: str) -> bool:

@@ -1,4 +1,5 @@
-"""How many samples the words of a data set's class tell: its documentation, or the name of a public data set."""
+"""How many samples the words of a data set's class tell: its documentation, or the name of a public data set there or
+where its objects are made."""
 
 from __future__ import annotations
 
@@ -6,77 +7,49 @@ import re
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes, public_sets, roles
+from dl_lint.project.repetition import words
+from dl_lint.project.syntax import children
+from dl_lint.project.values import Class, Const, Option, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
-    from dl_lint.project.values import Class
 
 _DOCUMENTED = re.compile(r"(\"\"\".*?\"\"\"|'''.*?''')", re.DOTALL)
 
 _NUMBERED = re.compile(
-    r"(?<![\w.,=/] )(?<![\w.,=/*])(?P<number>\d{1,3}(?:,\d{3})+|\d{3,8}|\d{1,4}(?P<thousands>k))\s+(?:\w+\s+)?"
+    r"(?<![\w.,=/*])(?P<number>\d{1,3}(?:,\d{3})+|(?<![\w.,=/] )(?:\d{3,8}|\d{1,4}(?P<thousands>k)))\s+(?:\w+\s+)?"
     r"(?P<things>samples?|images?|train|training|test|testing|validation|records?|examples?|pairs|clips|utterances)\b"
     r"(?!\s*(?:per|/|a)\b)",
     re.IGNORECASE,
 )
-"""``11,000 train, 1000 test``; not a number that something is divided by, nor one in a name or for a second."""
+"""``11,000 train, 1000 test``; not a number that something is divided by, nor one for a second, nor one in a name,
+unless it is written with commas, as no year is."""
 
 _OF_SOUND = ("sample_rate", "sampling", "samplerate", "khz")
 """Words of code for which a sample is one number of a sound."""
 
-PUBLIC = {
-    "coco": 118_000,
-    "imagenet": 1_281_000,
-    "kinetics": 240_000,
-    "audioset": 2_000_000,
-    "librispeech": 281_000,
-    "openimages": 1_700_000,
-    "laion": 400_000_000,
-}
-"""Images, clips or utterances of the training part of large public data sets."""
+_TEXTS = re.compile(r"(?:\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n]*\"|'[^'\n]*')", re.DOTALL)
+"""What is written between quotes in a line of code, and docstrings."""
 
-_NAMED = re.compile(rf"(?<![a-z])(?:ms)?({'|'.join(PUBLIC)})(?![a-z_ -]*format)", re.IGNORECASE | re.ASCII)
-
-SMALL = {
-    "ade20k": 20_200,
-    "camvid": 400,
-    "cifar": 50_000,
-    "cityscapes": 23_000,
-    "crowdpose": 36_000,
-    "div2k": 800,
-    "dukemtmc": 16_500,
-    "esc50": 2_000,
-    "ffhq": 70_000,
-    "flickr8k": 30_000,
-    "food101": 75_800,
-    "hmdb51": 3_600,
-    "kitti": 86_000,
-    "ljspeech": 13_100,
-    "market1501": 13_000,
-    "mnist": 60_000,
-    "modelnet": 9_800,
-    "mpii": 25_000,
-    "msmt17": 32_600,
-    "nuscenes": 28_100,
-    "pascalvoc": 16_600,
-    "shapenet": 51_000,
-    "speechcommands": 85_000,
-    "svhn": 73_300,
-    "timit": 4_600,
-    "ucf101": 9_500,
-    "urbansound8k": 8_700,
-    "vctk": 44_000,
-    "vimeo90k": 64_600,
-    "youtubevos": 3_500,
-}
-"""Samples of the training part of smaller ones, rounded up: images, persons, captions, clips, frames, point clouds or
-utterances, as their own pages tell. A class is of one by its own name: others may be mentioned in passing."""
+TRIALS = frozenset(
+    {"debug", "demo", "dummy", "example", "examples", "fake", "mini", "mock", "random", "small", "subset", "synthetic",
+     "tiny", "toy"}
+)  # fmt: skip
+"""Words in the names of data sets that are none, or parts of one, whatever else their code mentions."""
 
 
 def told(project: Project, cls: Class) -> int:
-    """The samples that a class is said to be of; 0 where nothing says it."""
+    """The samples that a class is said to be of, by itself or one that derives from it, else by one that it derives
+    from; 0 where nothing says it."""
+    below = (_own(project, one) for one in (cls, *project.evaluator.callers.subclasses(cls)))
+    above = (one for one in attributes.lineage(project.evaluator, cls)[1:] if isinstance(one, Class))
+    return max(below) or max((_own(project, one) for one in above), default=0)
+
+
+def _own(project: Project, cls: Class) -> int:
     return project.evaluator.once(("told size", cls), lambda: _told(project, cls))
 
 
@@ -85,20 +58,64 @@ def _told(project: Project, cls: Class) -> int:
     if not isinstance(node, t.ClassDef) or cls.scope.file.path.endswith(".ipynb"):
         return 0
     lines = project.evaluator.files.text(cls.scope.file).splitlines()
-    text = "\n".join(lines[node.at[0] - 1 : node.end_line])
+    text = "\n".join(one for one in lines[node.at[0] - 1 : node.end_line] if not one.lstrip().startswith("#"))
     counted = sum(_numbers(text))
     if counted:
         return counted
-    large = [PUBLIC[name.lower()] for name in _NAMED.findall(text)]
-    named = node.name.lower().replace("_", "")
-    return max(large or (size for name, size in SMALL.items() if name in named), default=0)
+    return 0 if TRIALS.intersection(words(node.name)) else _named(project, cls, node.name, text)
+
+
+def _named(project: Project, cls: Class, name: str, text: str) -> int:
+    """The samples of the public data set that a class is of: by its own name, by the texts in it, by its file or by
+    what makes its objects."""
+    by_name = public_sets.large(name) or public_sets.small(name)
+    if by_name:
+        return by_name
+    within = max(map(public_sets.large, _TEXTS.findall(text)), default=0)
+    makers = [one for one in roles.makers(project, cls) if one and cls in alternatives(project.value(one.func))]
+    around = (word for call in makers for word in _around(project, call))
+    return within or max(map(public_sets.large, (_ends(cls.scope.file.path), *around)))
+
+
+def _ends(path: str) -> str:
+    """The last folder of a path and the name of its file."""
+    return "/".join(path.split("/")[-2:])
+
+
+def _around(project: Project, call: t.Call) -> Iterator[str]:
+    """What is written around a call that makes an object: what it is given, the tests that it depends on, the names of
+    its function and of its file."""
+    yield _ends(project.path(call))
+    yield project.function_of(call).name
+    for given in (*call.args, *(one.value for one in call.keywords)):
+        yield from _written(given)
+        for one in alternatives(project.value(given)):
+            value = one.default if isinstance(one, Option) else one
+            if isinstance(value, Const) and isinstance(value.value, str):
+                yield value.value
+    for test, outcome in project.tests_around(call):
+        if outcome:
+            yield from _written(test)
+
+
+def _written(expr: t.Node) -> Iterator[str]:
+    """The texts and the names in an expression."""
+    match expr:
+        case t.Constant(value=str() as text):
+            yield text
+        case t.Name(id=name) | t.Attribute(attr=name):
+            yield name
+        case _:
+            pass
+    for child in children(expr):
+        yield from _written(child)
 
 
 def _numbers(text: str) -> Iterator[int]:
     """The numbers of samples that the documentation in a class tells."""
     of_sound = any(word in text.lower() for word in _OF_SOUND)
-    for words in _DOCUMENTED.findall(text):
-        for found in _NUMBERED.finditer(words):
+    for said in _DOCUMENTED.findall(text):
+        for found in _NUMBERED.finditer(said):
             if not (of_sound and found["things"].lower().startswith("sample")):
                 number = int(found["number"].lower().rstrip("k").replace(",", ""))
                 yield number * 1000 if found["thousands"] else number

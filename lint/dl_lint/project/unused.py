@@ -33,13 +33,20 @@ def is_unused_class(project: Project, cls: Class) -> bool:
     node = cls.scope.node
     if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
         return False
-    if loads(project, node.name) or _is_named_otherwise(project, node.name):
+    if any(not _is_its_own(project, one, node) for one in loads(project, node.name)) or _is_named_otherwise(
+        project, node.name
+    ):
         return False
     alone = not scripts.is_imported(project, cls.scope.file)
     functions = _IMPORTING if alone and not _looks_up_here(cls.scope.file) else _BY_NAME
     looks_up = any(_looks_up(project, name, node.name) for name in functions)
     mentioned = looks_up or project.mentions_unlinted(node, node.name, passed_on=False)
     return not mentioned and (not project.is_installable(node) or (alone and _is_left_out(project, cls.scope.file)))
+
+
+def _is_its_own(project: Project, load: t.Name, cls: t.ClassDef) -> bool:
+    """Whether a class names itself, as in ``super(Records, self)``."""
+    return cls in project.ancestors(load)
 
 
 def _is_left_out(project: Project, file: FileIndex) -> bool:

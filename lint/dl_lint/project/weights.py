@@ -35,12 +35,10 @@ _PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
 
 @dataclass(frozen=True, slots=True)
 class Heft:
-    """``bytes`` for one sample in each worker; ``unbounded`` if a sample has as many objects as the data gives it,
-    ``guessed`` for a record of which nobody knows what is in it."""
+    """``bytes`` for one sample in each worker; ``unbounded`` if a sample has as many objects as the data gives it."""
 
     bytes: int
     unbounded: bool = False
-    guessed: bool = False
 
     def __add__(self, other: Heft) -> Heft:
         return Heft(self.bytes + REFERENCE + other.bytes, self.unbounded or other.unbounded)
@@ -71,7 +69,7 @@ class Scale:
                 return Heft(RECORD + 2 * (REFERENCE + TEXT), not columns)
             case Derived() | Made() if _is_parsed(value):
                 handled = self._handled
-                return Heft(_PARSED.get(handled, TEXT), handled is Handling.RECORD, handled is Handling.UNTOLD)
+                return Heft(_PARSED.get(handled, TEXT), handled is Handling.RECORD)
             case _:
                 return self.part(value)
 
@@ -90,9 +88,9 @@ class Scale:
                 return Heft(NUMBER)
             case Collection(items=tuple() as items, node=node) if items:
                 written = node.items if isinstance(node, t.Sequence) and len(node.items) == len(items) else ()
-                numbers = [_is_number(self._project, one) for one in written] or [False] * len(items)
+                numbers = [is_number(self._project, one) for one in written] or [False] * len(items)
                 return self._record(
-                    [_NUMBER if is_number else one for is_number, one in zip(numbers, items, strict=True)], depth
+                    [_NUMBER if known else one for known, one in zip(numbers, items, strict=True)], depth
                 )
             case Collection() if (length := repeated.length(self._project, value)) is not None:
                 part = self.part(value.element, depth - 1)
@@ -103,7 +101,7 @@ class Scale:
                 return Heft(RECORD, unbounded=True)
             case Table(node=node):
                 keyed = node.items if isinstance(node, t.Mapping) else ()
-                named = {getattr(key, "value", None) for key, one in keyed if _is_number(self._project, one)}
+                named = {getattr(key, "value", None) for key, one in keyed if is_number(self._project, one)}
                 return self._record([_NUMBER if key in named else one for key, one in value.items], depth)
             case Instance() if value.call is not None:
                 given = [*value.call.args, *(one.value for one in value.call.keywords)]
@@ -127,7 +125,7 @@ class Scale:
 _NUMBER = Number()
 
 
-def _is_number(project: Project, expr: t.Expr) -> bool:
+def is_number(project: Project, expr: t.Expr) -> bool:
     """Whether something is made a number where it is put into a record, or under a name before."""
     match expr:
         case t.Call(func=t.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
@@ -138,7 +136,7 @@ def _is_number(project: Project, expr: t.Expr) -> bool:
                 one.kind == "assign"
                 and not one.path
                 and isinstance(one.value, t.Call)
-                and _is_number(project, one.value)
+                and is_number(project, one.value)
                 for one in bindings
             )
         case _:

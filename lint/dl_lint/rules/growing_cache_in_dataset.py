@@ -4,8 +4,8 @@
 Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `self`, or into a record held there, by
 itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
 `lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
-file per shard are left alone. What grows only with an option that is not the default, or by a few numbers under fixed
-keys for each sample, is **advice**.
+file per shard are left alone. What grows only with an option that is not the default, or where a switch such as
+`self.in_memory` says so, or by a few numbers under fixed keys for each sample, is **advice**.
 
 ## Why is this bad?
 Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in

@@ -12,7 +12,8 @@ in the step before.
 
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
 tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
-and reads a result back in each pass: there the host waits for the device in any case.
+and reads a result back in each pass or is without gradients: there the host waits for the device in any case. So is a
+copy that is assigned to a name which is assigned anew before it is read.
 
 ## Example
 
@@ -48,7 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import read_back
+from dl_lint.project import read_back, unread
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -70,6 +71,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         if loop is None:
             continue
         place = project.place(loop)
+        again = unread.assigned_again(project, copy)
         built = dotted(source) is None or source in copy.args
         yield Finding(
             project.place(copy),
@@ -79,11 +81,13 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
                 else f"`{dotted(source)}` stays the same but is"
             )
             + f" copied to the device for every batch ({project.told(place)})",
-            "make it on the device: give the function that builds it `device=`"
+            f"delete it: the name is assigned anew before it is read ({project.told(project.place(again))})"
+            if again is not None
+            else "make it on the device: give the function that builds it `device=`"
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
-            advice=read_back.is_beside_the_point(project, source, loop),
+            advice=again is not None or read_back.is_beside_the_point(project, source, loop),
         )
 
 

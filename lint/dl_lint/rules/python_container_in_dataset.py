@@ -22,20 +22,21 @@ fixed length 34 and 16 for each thing in it, and the things (docs/memory.md), an
 if it holds a few texts, 2,000 if it holds lists or records. A flat list of 10,000 paths costs a worker 1 MB, which is
 not worth a change; 1,000,000 cost 110 MB, which is with eight workers.
 
-**Slow** are records that come to 0.8 GB in all workers of a machine at 100,000 samples, lists that are as long as the
-data makes them (tokens, boxes, frames) in two workers or more, and what a number in the code makes that large, such as
-`range(5_000_000)`. A class that documents its size ("11,000 train, 1,000 test") or names a large public data set, or is
-itself named after a public one, is judged by that. Where no loader says how many workers there are, eight are assumed,
-and at least as many where training is distributed. Smaller things are **advice** (shown with `--pedantic` or where
-DL301 is selected), and so are parsed records of which the code tells nothing, neither going over a field nor giving it
-the name of many things; batches of the entries of one list; containers of a class that is for evaluation only, by its
+**Slow** is what comes to 0.8 GB in all workers of a machine where something tells how many samples there are: a number
+in the code (`range(5_000_000)`) or in the documentation of the class ("11,000 train, 1,000 test"), or the name of a
+large public data set, as that of the class, of its file, in its texts or in what makes its objects. Where no loader
+says how many workers there are, or there are more than 100,000 samples, eight are assumed, and at least as many where
+training is distributed. All else is **advice** (shown with `--pedantic` or where DL301 is selected): what nothing tells
+to be so large; all but the largest container of a class; containers of a class that is for evaluation only, by its
 names or as all loaders read it once, in order and without gradients; of one that decodes and keeps each file of its
-records; of one that nobody makes, or only an option that is off by default and in no README; of one that fills them
-anew for a base that reads its own in the same place.
+records; of one that nobody makes, or only an option that is off by default and in no README; of one whose loaders have
+one worker by default or none; of one that fills them anew for a base that reads its own in the same place; and arrays
+on another way.
 
 Not flagged: containers that are not indexed by the sample, such as class names, lists of a few large arrays, literals,
 iterable datasets, datasets whose loaders have no workers, classes whose objects the linted code only iterates and
-indexes where it makes them, and containers of the same objects as one filled before, such as its rows by class.
+indexes where it makes them, and containers of the same objects as one filled before, such as its rows by class, of one
+object again and again, or filled for another value of an option than they are read for.
 
 ## Example
 
@@ -47,7 +48,7 @@ from torch.utils.data import Dataset
 
 
 class Images(Dataset):
-    def __init__(self, index):
+    def __init__(self, index="coco/instances_train2017.json"):
         with open(index) as file:
             self.entries = json.load(file)
 
@@ -70,7 +71,7 @@ from torch.utils.data import Dataset
 
 
 class Images(Dataset):
-    def __init__(self, index):
+    def __init__(self, index="coco/instances_train2017.json"):
         with open(index) as file:
             entries = [json.dumps(entry).encode() for entry in json.load(file)]
         self.ends = np.cumsum([len(entry) for entry in entries])
@@ -115,14 +116,17 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
         for read in indexing.indexed(project, project.fetching(cls)):
             if read.direct or not indexing.names_few(read.attribute):
                 reads.setdefault(read.attribute, []).append(read)
-        for one in records.of_python_objects(project, cls, reads):
+        containers = records.of_python_objects(project, cls, reads)
+        sizes = {one.attribute: heft.size(project, cls, one.attribute, one.filled, one.reads) for one in containers}
+        largest = max(sizes.values(), key=lambda size: (size.is_large, size.all), default=None)
+        for one in containers:
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
             told.update(new)
-            size = heft.size(project, cls, one.attribute, one.filled, one.reads)
+            size = sizes[one.attribute]
             ways = flow.by_way(sorted(new, key=project.place), project.site)
             at = records.telling(project, one.reads).node
             head = records.of_base(project, cls, at, heads)
-            found = [_finding(project, cls, one, way, size, head, way is ways[0]) for way in ways]
+            found = [_finding(project, cls, one, way, size, head, size is largest and way is ways[0]) for way in ways]
             heads.update(((cls, at), its.place) for its in found if not its.advice)
             yield from found
 

@@ -232,6 +232,18 @@ def evaluate(model, dataset, results):
         results.append(found.cpu().numpy())
 
 
+def evaluate_a_part(model, dataset):
+    with torch.no_grad():
+        for images in DataLoader(dataset, num_workers=4):
+            model(images, torch.tensor(CHOSEN[1:], device="cuda"))  # expect advice
+
+
+def evaluate_a_part_of_many(model, dataset, weights):
+    with torch.no_grad():
+        for images in DataLoader(dataset, num_workers=4):
+            model(images, torch.tensor(weights[1:], device="cuda"))  # expect
+
+
 def evaluate_with_many(model, dataset, results):
     weights = torch.zeros(100_000)
     grid = torch.tensor([0.0, 1.0] * 5000)
@@ -251,3 +263,19 @@ def train_and_read(model, optimizer, dataset):
         loss.backward()
         optimizer.step()
         print(loss.item())
+
+
+# --- what is assigned anew before it is read ----------------------------------------------------------
+
+
+def assigned_anew(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        cost = torch.tensor(0.0).to("cuda")  # expect advice
+        other = torch.tensor(0.0).to("cuda")  # expect
+        part = torch.tensor(0.0).to("cuda")  # expect
+        found = model(images)
+        cost = found.mean()
+        other = other + found.sum()
+        if images.shape[0] > 1:
+            part = found[0]
+        (cost + other + part).backward()

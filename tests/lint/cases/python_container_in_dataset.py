@@ -373,6 +373,8 @@ def find(root):
 
 
 class Unpacked(Dataset):
+    """100,000 clips."""
+
     def __init__(self, path, root):
         self.pairs = read_pairs(path)  # expect advice
         random.shuffle(self.pairs)
@@ -472,6 +474,8 @@ class Cached(Dataset):
 
 
 class PerGroup(Dataset):
+    """100,000 records."""
+
     def __init__(self, path):
         self.groups, self.names = self.read(path)  # expect
 
@@ -991,6 +995,8 @@ class Overwritten(Dataset):
 
 
 class OverwrittenOfItself(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
         self.build()
@@ -1003,6 +1009,8 @@ class OverwrittenOfItself(Dataset):
 
 
 class OverwrittenNowAndThen(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, small):
         self.entries = json.load(open(path))  # expect
         if small:
@@ -1016,6 +1024,8 @@ class OverwrittenNowAndThen(Dataset):
 
 
 class OverwrittenBefore(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.build()
         self.entries = json.load(open(path))  # expect
@@ -1036,6 +1046,8 @@ def joined(entries):
 
 
 class Captions(Dataset):
+    """50,000 samples."""
+
     def __init__(self, path):
         self.captions = json.load(open(path))  # expect advice
 
@@ -1051,6 +1063,8 @@ class Paragraphs(Captions):
 
 
 class OtherCaptions(Captions):
+    """50,000 samples."""
+
     def __init__(self, path, more):
         super().__init__(path)
         self.captions = json.load(open(more))  # expect advice
@@ -1075,6 +1089,8 @@ class Videos(Dataset):
 
 
 class SplitLines(Videos):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.rows = [line.strip().split(" ") for line in open(path)]  # expect advice
 
@@ -1083,6 +1099,8 @@ class SplitLines(Videos):
 
 
 class SplitWords(Videos):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.rows = [line.strip().split(" ") for line in open(path)]  # expect
 
@@ -1094,6 +1112,8 @@ class SplitWords(Videos):
 
 
 class ByLabel(Dataset):
+    """50,000 samples."""
+
     def __init__(self, path, balanced):
         self.records = json.load(open(path))  # expect advice
         if balanced:
@@ -1113,6 +1133,8 @@ class ByLabel(Dataset):
 
 
 class PartsOfThem(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, more):
         self.records = json.load(open(path))  # expect advice
         self.boxes = [record["boxes"] for record in self.records]
@@ -1125,6 +1147,8 @@ class PartsOfThem(Dataset):
 
 
 class WholesOfThem(Dataset):
+    """50,000 samples."""
+
     def __init__(self, path):
         records = json.load(open(path))
         self.boxes = [record["boxes"] for record in records]
@@ -1135,6 +1159,8 @@ class WholesOfThem(Dataset):
 
 
 class Annotated(Dataset):
+    """50,000 samples."""
+
     def __init__(self, path):
         self.annotation = json.load(open(path))  # expect advice
 
@@ -1153,6 +1179,8 @@ class Instructions(Annotated):
 
 
 class SomeInstructions(Annotated):
+    """50,000 samples."""
+
     def __init__(self, path, more):
         super().__init__(path)
         self.rows = self.annotation
@@ -1167,7 +1195,7 @@ class SomeInstructions(Annotated):
 
 
 class OfFiles(Dataset):
-    """Itself it gives nothing of what it lists."""
+    """Itself it gives nothing of what it lists. 100,000 samples."""
 
     def __init__(self, path):
         self.boxes = json.load(open(path))
@@ -1219,6 +1247,8 @@ class OfTheSameFile(OfFiles):
 
 
 class LoadedAbove(Dataset):
+    """100,000 samples."""
+
     def load(self, path):
         self.scenes = json.load(open(path))
         self.views = json.load(open(path + ".views"))  # expect

@@ -9,7 +9,7 @@ class Numbers(Dataset):
 
 
 class Named(Dataset):
-    """Read by a caller that may want workers."""
+    """Read by a caller that may want workers. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
@@ -19,7 +19,7 @@ class Named(Dataset):
 
 
 class Listed(Dataset):
-    """Read by a caller with workers as well."""
+    """Read by a caller with workers as well. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
@@ -29,7 +29,7 @@ class Listed(Dataset):
 
 
 class Kept(Dataset):
-    """Read by those who turn nothing off, and by one of whom that is not known."""
+    """Read by those who turn nothing off, and by one of whom that is not known. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect

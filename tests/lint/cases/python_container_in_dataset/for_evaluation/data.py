@@ -4,6 +4,8 @@ from torch.utils.data import Dataset
 
 
 class Base(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -12,6 +14,8 @@ class Base(Dataset):
 
 
 class Ranking(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, split):
         self.entries = json.load(open(path))  # expect advice
 
@@ -20,7 +24,7 @@ class Ranking(Dataset):
 
 
 class RetrievalEval(Dataset):
-    """Made by who knows whom, but named for what it does."""
+    """Made by who knows whom, but named for what it does. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
@@ -30,6 +34,8 @@ class RetrievalEval(Dataset):
 
 
 class EvalTwice(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -38,6 +44,8 @@ class EvalTwice(Dataset):
 
 
 class Either(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -46,7 +54,7 @@ class Either(Dataset):
 
 
 class Shared(Dataset):
-    """Fills what both kinds read."""
+    """Fills what both kinds read. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
@@ -66,6 +74,8 @@ KINDS = {"retrieval": RetrievalEval}
 
 
 class VideoTestFrames(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
 
@@ -74,6 +84,8 @@ class VideoTestFrames(Dataset):
 
 
 class TrainTestFrames(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -82,6 +94,8 @@ class TrainTestFrames(Dataset):
 
 
 class Latest(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 

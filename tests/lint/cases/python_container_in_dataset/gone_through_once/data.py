@@ -4,6 +4,8 @@ from torch.utils.data import Dataset
 
 
 class Ordered(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
 
@@ -12,6 +14,8 @@ class Ordered(Dataset):
 
 
 class Decorated(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
 
@@ -20,6 +24,8 @@ class Decorated(Dataset):
 
 
 class Shuffled(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -28,6 +34,8 @@ class Shuffled(Dataset):
 
 
 class Learned(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -36,6 +44,8 @@ class Learned(Dataset):
 
 
 class Repeated(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -44,6 +54,8 @@ class Repeated(Dataset):
 
 
 class WithGradients(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -52,6 +64,8 @@ class WithGradients(Dataset):
 
 
 class Again(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -60,6 +74,8 @@ class Again(Dataset):
 
 
 class Elsewhere(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
 
@@ -68,6 +84,8 @@ class Elsewhere(Dataset):
 
 
 class Both(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 

@@ -4,6 +4,8 @@ from torch.utils.data import Dataset
 
 
 class Records(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -12,7 +14,7 @@ class Records(Dataset):
 
 
 class Audio(Dataset):
-    """Copied from elsewhere: nothing makes one."""
+    """Copied from elsewhere: nothing makes one. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
@@ -22,6 +24,8 @@ class Audio(Dataset):
 
 
 class Parent(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -43,6 +47,8 @@ KINDS = {}
 
 @registered
 class Registered(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 

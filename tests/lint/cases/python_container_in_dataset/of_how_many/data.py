@@ -32,7 +32,7 @@ class NobodySays(Dataset):
     """Poses with joints, which may be very many: see 3 papers and the year 2014."""
 
     def __init__(self, path):
-        self.poses = json.load(open(path))  # expect
+        self.poses = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
         return torch.Tensor(self.poses[index]["joints"])
@@ -42,7 +42,7 @@ class OfSound(Dataset):
     """Notes, each with 100 samples at a sampling rate of 16 kHz."""
 
     def __init__(self, path):
-        self.notes = json.load(open(path))  # expect
+        self.notes = json.load(open(path))  # expect advice
 
     def __getitem__(self, index):
         return torch.tensor(self.notes[index]["pitches"])
@@ -90,7 +90,7 @@ class PascalVOCBoxes(Dataset):
 
 
 class MpiiFromCoco(Dataset):
-    """Persons in the images of COCO, as MPII lists them."""
+    """Persons in the images of COCO, as MPII lists them. 100,000 samples."""
 
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect
@@ -104,7 +104,7 @@ class InTheWayOfAnother(Dataset):
     """Boxes, in folders as those of PascalVOC and CamVid."""
 
     def __init__(self, path, transform):
-        self.entries = json.load(open(path))  # expect
+        self.entries = json.load(open(path))  # expect advice
         self.transform = transform
 
     def __getitem__(self, index):
@@ -112,6 +112,8 @@ class InTheWayOfAnother(Dataset):
 
 
 class OnlyInItsFormat(Dataset):
+    """50,000 samples."""
+
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect advice
         self.transform = transform
@@ -122,6 +124,8 @@ class OnlyInItsFormat(Dataset):
 
 
 class NamedForMany(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect
         self.transform = transform
@@ -131,7 +135,7 @@ class NamedForMany(Dataset):
 
 
 class GoneThroughElsewhere(Dataset):
-    """What a record holds is seen where all are gone through."""
+    """What a record holds is seen where all are gone through. 100,000 samples."""
 
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect
@@ -151,6 +155,8 @@ class GoneThroughElsewhere(Dataset):
 
 
 class GoneThroughForOneText(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, transform):
         self.entries = json.load(open(path))  # expect advice
         self.transform = transform
@@ -166,7 +172,7 @@ class GoneThroughForOneText(Dataset):
 
 
 class InEitherBranch(Dataset):
-    """One attribute, of which one finding is enough; the other place is advice."""
+    """One attribute, of which one finding is enough; the other place is advice. 100,000 samples."""
 
     def __init__(self, path, whole):
         entries = json.load(open(path))

@@ -17,6 +17,8 @@ from torch.utils.data import Dataset
 
 
 class Words(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         with open(path) as file:
             self.sentences = [line.split() for line in file]  # expect
@@ -26,6 +28,8 @@ class Words(Dataset):
 
 
 class Tokens(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, tokenizer):
         self.tokens = []  # expect
         self.bytes = []  # expect advice
@@ -39,6 +43,8 @@ class Tokens(Dataset):
 
 
 class Boxes(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.images = []  # expect advice
         self.boxes = []  # expect
@@ -55,6 +61,8 @@ class Boxes(Dataset):
 
 
 class Records(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.records = []  # expect
         for line in open(path):
@@ -67,6 +75,8 @@ class Records(Dataset):
 
 
 class Unpickled(Dataset):
+    """100,000 samples."""
+
     def __init__(self, paths):
         self.infos = []  # expect
         for path in paths:
@@ -80,6 +90,8 @@ class Unpickled(Dataset):
 
 
 class Parsed(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.loads(Path(path).read_text())  # expect
 
@@ -91,6 +103,8 @@ class Parsed(Dataset):
 
 
 class Captions(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, lengths):
         with open(path) as file:
             self.captions = json.load(file)  # expect
@@ -102,6 +116,8 @@ class Captions(Dataset):
 
 
 class Frames(Dataset):
+    """100,000 samples."""
+
     def __init__(self, root):
         self.clips = []  # expect
         for folder in os.listdir(root):
@@ -112,7 +128,7 @@ class Frames(Dataset):
 
 
 class Neighbours(Dataset):
-    """As many neighbours for each frame as the options say."""
+    """As many neighbours for each frame as the options say. 100,000 samples."""
 
     def __init__(self, root, length=3):
         self.samples = []  # expect advice
@@ -137,13 +153,13 @@ class Neighbours(Dataset):
 
 
 class Neighbourhoods(Dataset):
-    """As many as there are, or as many as the record says."""
+    """As many as there are, or as many as the record says. 100,000 samples."""
 
     def __init__(self, root):
         self.samples = []  # expect
-        self.lists = []  # expect
-        self.numbers = []  # expect
-        self.waited = []  # expect
+        self.lists = []  # expect advice
+        self.numbers = []  # expect advice
+        self.waited = []  # expect advice
         for folder in os.listdir(root):
             frames = sorted(os.listdir(folder))
             for frame in frames:
@@ -168,7 +184,7 @@ class Neighbourhoods(Dataset):
 
 
 class Broad(Dataset):
-    """A record of ten texts takes more than 1 kB."""
+    """A record of ten texts takes more than 1 kB. 100,000 samples."""
 
     def __init__(self, root):
         self.samples = []  # expect
@@ -183,10 +199,10 @@ class Broad(Dataset):
 
 
 class Numbered(Dataset):
-    """The code says how many."""
+    """The code says how many. 100,000 samples."""
 
     def __init__(self):
-        self.pairs = [(number, -number) for number in range(5_000_000)]  # expect
+        self.pairs = [(number, -number) for number in range(5_000_000)]  # expect advice
         self.grid = []  # expect
         for row in range(0, 200_000):
             for column in range(50):
@@ -200,6 +216,8 @@ class Numbered(Dataset):
 
 
 class InOneOfTwo(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.coco = json.load(open(path))  # expect
         self.coco["images"] = sorted(self.coco["images"], key=len)
@@ -215,6 +233,8 @@ class InOneOfTwo(Dataset):
 
 
 class Paths(Dataset):
+    """100,000 samples."""
+
     def __init__(self, root):
         self.paths = sorted(Path(root).glob("*.png"))  # expect advice
         self.sizes = [path.stat().st_size for path in self.paths]  # expect advice
@@ -224,7 +244,7 @@ class Paths(Dataset):
 
 
 class Listed(Dataset):
-    """A record of three texts for each line of a list."""
+    """A record of three texts for each line of a list. 100,000 samples."""
 
     def __init__(self, root, names):
         self.files = []  # expect advice
@@ -239,7 +259,7 @@ class Listed(Dataset):
 
 
 class Columns(Dataset):
-    """Lines of no more words than are unpacked, and rows of a table."""
+    """Lines of no more words than are unpacked, and rows of a table. 100,000 samples."""
 
     def __init__(self, path, table):
         with open(path) as file:
@@ -254,7 +274,7 @@ class Columns(Dataset):
 
 
 class Names(Dataset):
-    """Parsed, but texts."""
+    """Parsed, but texts. 100,000 samples."""
 
     def __init__(self, path, root):
         self.root = root
@@ -268,13 +288,13 @@ class Names(Dataset):
 
 
 class OfFolders(Dataset):
-    """Flat lists, one for each of some keys."""
+    """Flat lists, one for each of some keys. 100,000 samples."""
 
     def __init__(self, lists, root):
         self.paths = OrderedDict()  # expect advice
         self.files = OrderedDict()  # expect advice
         self.boxes = OrderedDict()  # expect
-        self.words = OrderedDict()  # expect
+        self.words = OrderedDict()  # expect advice
         self.order = json.load(open(root))  # expect advice
         for key, path in json.load(open(lists)).items():
             self.paths[key] = open(path).readlines()
@@ -297,7 +317,7 @@ class OfFolders(Dataset):
 
 
 class Scene(Dataset):
-    """Its training keeps all the images that the records name."""
+    """Its training keeps all the images that the records name. 100,000 samples."""
 
     def __init__(self, path, split, transform):
         self.split = split
@@ -323,13 +343,15 @@ class Scene(Dataset):
 
 
 class SceneOfArrays(Scene):
+    """100,000 samples."""
+
     def read(self, path):
         self.meta = json.load(open(path))  # expect advice
         self.rays = [np.asarray(np.load(self.meta["frames"][n]["path"])) for n in range(len(self.meta["frames"]))]
 
 
 class Tested(Scene):
-    """Training has no images of these."""
+    """Training has no images of these. 100,000 samples."""
 
     def read(self, path):
         self.meta = json.load(open(path))  # expect
@@ -339,7 +361,7 @@ class Tested(Scene):
 
 
 class Cached(Scene):
-    """Images are kept where somebody asks for it."""
+    """Images are kept where somebody asks for it. 100,000 samples."""
 
     def read(self, path, cached=False):
         self.meta = json.load(open(path))  # expect
@@ -349,7 +371,7 @@ class Cached(Scene):
 
 
 class Measured(Scene):
-    """Of each image no more than its size is kept, and of each record a matrix."""
+    """Of each image no more than its size is kept, and of each record a matrix. 100,000 samples."""
 
     def read(self, path):
         self.meta = json.load(open(path))  # expect
@@ -362,6 +384,8 @@ class Measured(Scene):
 
 
 class Sounds(Scene):
+    """100,000 samples."""
+
     def read(self, path):
         self.meta = json.load(open(path))  # expect advice
         for frame in self.meta["frames"]:
@@ -370,6 +394,8 @@ class Sounds(Scene):
 
 
 class Rates(Scene):
+    """100,000 samples."""
+
     def read(self, path):
         self.meta = json.load(open(path))  # expect
         for frame in self.meta["frames"]:
@@ -378,7 +404,7 @@ class Rates(Scene):
 
 
 class OfOthers(Scene):
-    """Images, but of other things than the records."""
+    """Images, but of other things than the records. 100,000 samples."""
 
     def read(self, path, logos):
         self.meta = json.load(open(path))  # expect
@@ -387,7 +413,7 @@ class OfOthers(Scene):
 
 
 class Lazily(Scene):
-    """Images are kept as they come."""
+    """Images are kept as they come. 100,000 samples."""
 
     def read(self, path):
         self.meta = json.load(open(path))  # expect
@@ -427,7 +453,7 @@ class Splits(Dataset):
 
 
 class Batches(Dataset):
-    """Each entry of one list once, some at a time: in all no more than the list."""
+    """Each entry of one list once, some at a time: in all no more than the list. 100,000 samples."""
 
     def __init__(self, path, size):
         entries = sorted(json.load(open(path)), key=len)
@@ -454,7 +480,7 @@ class Batches(Dataset):
             start = end
         self.batches = batches  # expect advice
         self.own = own  # expect
-        self.windows = windows  # expect
+        self.windows = windows  # expect advice
 
     def __getitem__(self, index):
         return self.batches[index], self.own[index], self.windows[index]

@@ -12,13 +12,15 @@ class Base(Dataset):
 
 
 class Streets(Base):
+    """100,000 samples."""
+
     def __init__(self, path):
         super().__init__()
         self.entries = json.load(open(path))  # expect
 
 
 class Fields(Streets):
-    """Filled in the place of the streets, and read as they are."""
+    """Filled in the place of the streets, and read as they are. 100,000 samples."""
 
     def __init__(self, path):
         Base.__init__(self)
@@ -26,7 +28,7 @@ class Fields(Streets):
 
 
 class Squares(Base):
-    """Of another kind than streets."""
+    """Of another kind than streets. 100,000 samples."""
 
     def __init__(self, path):
         super().__init__()
@@ -34,7 +36,7 @@ class Squares(Base):
 
 
 class Rooms(Streets):
-    """One that reads for itself."""
+    """One that reads for itself. 100,000 samples."""
 
     def __init__(self, path):
         Base.__init__(self)

@@ -8,7 +8,7 @@ from torch.utils.data import Dataset
 
 
 class Tracks(Dataset):
-    """Records of one text or number for each name, for four workers."""
+    """Records of one text or number for each name, for four workers. 100,000 samples."""
 
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect advice
@@ -23,7 +23,7 @@ class Tracks(Dataset):
 
 
 class AskedFor(Tracks):
-    """The same by two loaders, of which the command line gives one its four workers."""
+    """The same by two loaders, of which the command line gives one its four workers. 100,000 samples."""
 
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect advice
@@ -33,7 +33,7 @@ class AskedFor(Tracks):
 
 
 class MoreWorkers(Dataset):
-    """Eight, for which a text or two are not too much."""
+    """Eight, for which a text or two are not too much. 100,000 samples."""
 
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect advice
@@ -43,6 +43,8 @@ class MoreWorkers(Dataset):
 
 
 class ManyWorkers(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect
 
@@ -51,6 +53,8 @@ class ManyWorkers(Dataset):
 
 
 class OnceManyWorkers(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect
 
@@ -59,6 +63,8 @@ class OnceManyWorkers(Dataset):
 
 
 class NobodyKnows(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect advice
 
@@ -67,6 +73,8 @@ class NobodyKnows(Dataset):
 
 
 class WithLists(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect
 
@@ -76,6 +84,8 @@ class WithLists(Dataset):
 
 
 class WithRecords(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.tracks = json.load(open(path))  # expect
 
@@ -85,7 +95,7 @@ class WithRecords(Dataset):
 
 
 class HandedOn(Dataset):
-    """What is behind the name is not known."""
+    """What is behind the name is not known. 100,000 samples."""
 
     def __init__(self, path, decode):
         self.tracks = json.load(open(path))  # expect advice
@@ -97,6 +107,8 @@ class HandedOn(Dataset):
 
 
 class HandedOnByMore(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path, decode):
         self.tracks = json.load(open(path))  # expect
         self.decode = decode
@@ -106,7 +118,7 @@ class HandedOnByMore(Dataset):
 
 
 class Tokens(Dataset):
-    """Lists of no fixed length are dear with few workers, too."""
+    """Lists of no fixed length are dear with few workers, too. 100,000 samples."""
 
     def __init__(self, path, tokenizer):
         self.tokens = [tokenizer.encode(line) for line in open(path)]  # expect

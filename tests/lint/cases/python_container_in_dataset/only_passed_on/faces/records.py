@@ -4,6 +4,8 @@ from torch.utils.data import Dataset
 
 
 class Wanted(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -12,7 +14,7 @@ class Wanted(Dataset):
 
 
 class Unwanted(Dataset):
-    """Its package passes it on, and nobody takes it from there."""
+    """Its package passes it on, and nobody takes it from there. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
@@ -22,7 +24,7 @@ class Unwanted(Dataset):
 
 
 class Uttered(Dataset):
-    """Passed on under another name, which may be used anywhere."""
+    """Passed on under another name, which may be used anywhere. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect

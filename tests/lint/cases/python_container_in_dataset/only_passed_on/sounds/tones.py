@@ -4,7 +4,7 @@ from torch.utils.data import Dataset
 
 
 class Heard(Dataset):
-    """Also in ``__all__``, which uses nothing."""
+    """Also in ``__all__``, which uses nothing. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
@@ -14,7 +14,7 @@ class Heard(Dataset):
 
 
 class Played(Dataset):
-    """The package does more with it than to pass it on."""
+    """The package does more with it than to pass it on. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
@@ -24,7 +24,7 @@ class Played(Dataset):
 
 
 class Sung(Dataset):
-    """Another file takes it from the package."""
+    """Another file takes it from the package. 100,000 samples."""
 
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect

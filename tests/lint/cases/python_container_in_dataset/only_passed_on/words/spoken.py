@@ -4,6 +4,8 @@ from torch.utils.data import Dataset
 
 
 class Spoken(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect
 
@@ -12,6 +14,8 @@ class Spoken(Dataset):
 
 
 class Whispered(Dataset):
+    """100,000 samples."""
+
     def __init__(self, path):
         self.entries = json.load(open(path))  # expect advice
 

@@ -1,0 +1,114 @@
+"""How many samples the training parts of public data sets have, and which of them a text names."""
+
+from __future__ import annotations
+
+import re
+
+LARGE = {
+    "aishell": 120_000,
+    "argoverse": 205_000,
+    "audioset": 2_000_000,
+    "cc12m": 12_000_000,
+    "cc3m": 3_000_000,
+    "coco": 118_000,
+    "commonvoice": 1_000_000,
+    "conceptualcaption": 3_000_000,
+    "criteo": 45_000_000,
+    "gigaspeech": 8_000_000,
+    "howto100m": 1_200_000,
+    "imagenet": 1_281_000,
+    "inaturalist": 500_000,
+    "kinetics": 240_000,
+    "laion": 400_000_000,
+    "librispeech": 28_500,
+    "libritts": 33_200,
+    "lvis": 100_170,
+    "mjsynth": 7_000_000,
+    "msmarco": 500_000,
+    "objects365": 600_000,
+    "openimages": 1_700_000,
+    "places365": 1_800_000,
+    "pcqm4m": 3_400_000,
+    "publaynet": 335_000,
+    "somethingsomething": 169_000,
+    "synthtext": 800_000,
+    "train2014": 82_000,
+    "train2017": 118_000,
+    "vggsound": 183_000,
+    "visualgenome": 108_000,
+    "voxceleb": 148_000,
+    "vqav2": 443_000,
+    "webvid": 2_500_000,
+    "yfcc": 14_000_000,
+}
+"""Images, clips, utterances, questions or molecules of large ones, rounded down: their least edition where there are
+several."""
+
+SMALL = {
+    "ade20k": 20_200,
+    "camvid": 400,
+    "cifar": 50_000,
+    "cityscapes": 23_000,
+    "crowdpose": 36_000,
+    "div2k": 800,
+    "dukemtmc": 16_500,
+    "esc50": 2_000,
+    "ffhq": 70_000,
+    "flickr8k": 30_000,
+    "food101": 75_800,
+    "hmdb51": 3_600,
+    "kitti": 86_000,
+    "ljspeech": 13_100,
+    "market1501": 13_000,
+    "mnist": 60_000,
+    "modelnet": 9_800,
+    "mpii": 25_000,
+    "msmt17": 32_600,
+    "nuscenes": 28_100,
+    "pascalvoc": 16_600,
+    "shapenet": 51_000,
+    "speechcommands": 85_000,
+    "svhn": 73_300,
+    "timit": 4_600,
+    "ucf101": 9_500,
+    "urbansound8k": 8_700,
+    "vctk": 44_000,
+    "vimeo90k": 64_600,
+    "youtubevos": 3_500,
+}
+"""Samples of smaller ones, rounded up: images, persons, captions, clips, frames, point clouds or utterances, as their
+own pages tell."""
+
+_LARGE = re.compile(
+    r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
+    rf"(?P<name>{'|'.join(LARGE)})"
+    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|statistic|style|tools|"
+    r"test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix))",
+    re.IGNORECASE | re.ASCII,
+)
+_JOINED = re.compile(
+    r"(?<=conceptual)[ _-](?=caption)|(?<=visual)[ _-](?=genome)|(?<=common)[ _-](?=voice)|(?<=something)[ _-](?=some)"
+    r"|(?<=open)[ _-](?=images)|(?<=ms)[ _-](?=marco|coco)|(?<=libri)[ _-](?=speech|tts)",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|weights (?:of|from)|(?:mean|statistics) of"
+    r"|normali[sz]\w* (?:with|by|for|of)|classes of)\W+(?:the\W+)?|pretrained[ _-])$",
+    re.IGNORECASE,
+)
+"""What comes before a name that is mentioned in passing only."""
+
+
+def large(text: str) -> int:
+    """The samples of the largest large set that a text names as the one it is about; 0 if it names none."""
+    whole = _JOINED.sub("", text)
+    found = (
+        one for one in _LARGE.finditer(whole) if not _PASSING.search(whole[max(one.start() - 40, 0) : one.start()])
+    )
+    return max((LARGE[one["name"].lower()] for one in found), default=0)
+
+
+def small(name: str) -> int:
+    """The samples of the small set that a name has in it; 0 if it has none."""
+    bare = name.lower().replace("_", "")
+    return max((size for one, size in SMALL.items() if one in bare), default=0)
