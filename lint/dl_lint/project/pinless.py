@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, beside, edits, machines, purpose, transfers, workers
+from dl_lint.project import attributes, beside, edits, purpose, transfers, workers
 from dl_lint.project.blocking import MOVES
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Const, Function, alternatives
@@ -19,15 +19,6 @@ _ROWS = frozenset({"list", "tuple"})
 
 NEAR = 3
 """Statements after a copy, or after the call that makes it, in which the host may be seen to wait."""
-
-
-def around(project: Project, near: t.Node) -> tuple[Loader, ...]:
-    """The loaders that never pin, one for each call, those for training first; of files that a script has beside the
-    one of ``near``."""
-    met = {file for files in machines.needed_by_scripts(project, near) for file in files}
-    found = {one.call: one for one in project.loaders() if project.site(one.call).scope.file in met}
-    unpinned = (one for one in found.values() if project.pins(one) == "no")
-    return in_order(project, tuple(one for one in unpinned if not moves_itself(project, one)))
 
 
 def nobody_pins(project: Project, near: t.Node) -> bool:

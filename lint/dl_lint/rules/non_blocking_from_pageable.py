@@ -81,9 +81,8 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
         if len(unpinned + computed) < len(sources) and not (unpinned and pinless.nobody_pins(project, transfer.call)):
             continue
         if unpinned:
-            # Where more than these may be copied here, nobody in the sub-project pins, so it may be any of theirs.
-            beside = pinless.around(project, transfer.call) if len(unpinned + computed) < len(sources) else ()
-            loaders = pinless.in_order(project, (*(one for found in unpinned for one in found), *beside))
+            # Where more than these may be copied here, nobody in the sub-project pins; only these are known to feed it.
+            loaders = pinless.in_order(project, tuple(one for found in unpinned for one in found))
             if pinless.fits(project, loaders, transfer.call):
                 yield _of_loaders(project, transfer, loaders)
         else:
