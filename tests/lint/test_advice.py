@@ -135,3 +135,32 @@ def test_a_package_that_only_passes_a_class_on_does_not_make_one(
     (project.root / "pyproject.toml").unlink()
     project.write({"main.py": MAIN, "faces/records.py": RECORDS, path: text})
     assert project.lint_json().places == expected
+
+
+IN_BRANCHES = """\
+from torch.utils.data import DataLoader
+
+
+def load(dataset, in_order=False):
+    if in_order:
+        loader = DataLoader(dataset, num_workers=1)
+    else:
+        loader = DataLoader(dataset, shuffle=True, num_workers=1)
+    while True:
+        yield from loader
+
+
+def train(model, dataset, steps):
+    data = load(dataset)
+    step = 0
+    while step < steps:
+        model(next(data))
+        step += 1
+"""
+
+
+def test_loaders_that_one_name_gets_in_two_branches_are_in_the_same_doubt(project: Project) -> None:
+    for text, severity in ((IN_BRANCHES, "advice"), (IN_BRANCHES.replace("step < steps", "True"), "slow")):
+        project.write({"train.py": text})
+        found = project.lint_json("--select", "DL204").records
+        assert [(record["location"]["row"], record["severity"]) for record in found] == [(6, severity), (8, severity)]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import apply, arguments, calls, names, options, overrides
+from dl_lint.project import apply, arguments, calls, names, options, overrides, redefined
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.frameworks import canonical
 from dl_lint.project.syntax import dotted
@@ -169,6 +169,9 @@ def of_instance(ev: Evaluator, base: Instance, name: str) -> Value:
     if base.call is None and all(_is_abstract(one) for one in alternatives(inside)):
         below = ev.solver.solve(("overridden", base.cls, name), lambda: _in_subclasses(ev, base.cls, name))
         inside = inside if isinstance(below, Nothing) else below
+    elif base.call is None:
+        built = ev.solver.solve(("built below", base.cls, name), lambda: redefined.below(ev, base.cls, name))
+        inside = inside if isinstance(built, Nothing) else union((inside, built))
     if isinstance(inside, Nothing):
         return UNKNOWN
     return union(_seen_from(ev, base, one) for one in alternatives(inside))
@@ -233,7 +236,8 @@ def _is_abstract(value: Value) -> bool:
 def _in_lineage(ev: Evaluator, cls: Class, name: str) -> Value:
     for one in lineage(ev, cls):
         if isinstance(one, Class):
-            found = [value for value in _stored(ev, one, name) if not isinstance(value, Nothing)]
+            values = _stored(ev, one, name) if one == cls else redefined.stored(ev, cls, one, name)
+            found = [value for value in values if not isinstance(value, Nothing)]
             if one.scope.bindings.get(name):
                 body = ev.solver.solve((one.scope, name), partial(_at_end, ev, one.scope, name))
                 if not found or not isinstance(body, Function):

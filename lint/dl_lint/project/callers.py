@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import arguments, attributes
+from dl_lint.project import arguments, attributes, inherited
 from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import (
     UNKNOWN,
@@ -83,7 +83,7 @@ class Callers:
             return _Callers(None)
         found: list[Frame] = []
         for call in candidates:
-            if self._calls(call, scope):
+            if self._calls(call, scope) and not self._is_replaced(call, scope):
                 found.append(Frame(scope, call))
                 if len(found) > MOST_CALLS:
                     return _Callers(None)
@@ -117,6 +117,19 @@ class Callers:
         target = _entered(call, scope)
         found = self._values(target) if target is not None else ()
         return any(_is(one, scope) or self._constructs(one, scope) for one in found)
+
+    def _is_replaced(self, call: t.Call, scope: Scope) -> bool:
+        """Whether a base calls ``self.step()`` in a method that objects with ``scope`` for a step have not: their class
+        defines that method anew."""
+        outer = self.ev.sites[call].scope.function
+        own = outer.params[0].name if outer.is_method and outer.params else None
+        if not isinstance(call.func, t.Attribute) or own is None or dotted(call.func.value) != own:
+            return False
+        if scope.parent is None or outer.parent is None or scope.parent is outer.parent or not scope.is_method:
+            return False
+        cls = Class(scope.parent)
+        above = Class(outer.parent) in attributes.lineage(self.ev, cls)
+        return above and outer not in inherited.in_effect(self.ev, cls)
 
     def _may_call(self, call: t.Call, scope: Scope) -> bool:
         target = _entered(call, scope)

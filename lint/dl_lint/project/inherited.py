@@ -13,21 +13,26 @@ from dl_lint.project.values import Class
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
 
 
 def methods(project: Project, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
     """The methods that an object of a class has, each with the name by which it binds ``self.attribute``."""
-    for method in project.evaluator.once(("in effect", cls), partial(_in_effect, project, cls)):
+    for method in in_effect(project.evaluator, cls):
         if method.params:
             yield method, f"{method.params[0].name}.{attribute}"
 
 
-def _in_effect(project: Project, cls: Class) -> tuple[Scope, ...]:
+def in_effect(ev: Evaluator, cls: Class) -> tuple[Scope, ...]:
     """The methods of a class, and those of its bases that it does not define anew or that it calls all the same."""
+    return ev.once(("in effect", cls), partial(_in_effect, ev, cls))
+
+
+def _in_effect(ev: Evaluator, cls: Class) -> tuple[Scope, ...]:
     found: list[Scope] = []
-    for one in attributes.lineage(project.evaluator, cls):
+    for one in attributes.lineage(ev, cls):
         if isinstance(one, Class):
             defined = {method.name for method in found if not _is_private(method.name)}
             called = {name for method in found for name in _called_above(method)}

@@ -60,7 +60,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import builders, cadence, exhaustion, hooks, persistence, renewal
+from dl_lint.project import branches, builders, cadence, exhaustion, hooks, persistence, renewal
 from dl_lint.project.syntax import dotted
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -77,13 +77,14 @@ if TYPE_CHECKING:
 @rule("DL204", severity="slow")
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
-    repeated = [
+    found = [
         (loader, again, exhaustion.doubt(project, loader, again, loop))
         for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
         if persistence.starts_workers_again(project, loader)
         and not renewal.changes(project, loader, again, loop)
         and not _is_rare(project, loader, again, loop)
     ]
+    repeated = branches.alike(project, found)
     for loader, again, doubt in sorted(repeated, key=lambda one: bool(one[2])):
         if loader.call in seen:
             continue
@@ -142,8 +143,7 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
     node = project.argument(loader, "num_workers").node
     if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
         return None
-    literal = isinstance(node.value, t.Constant)
-    name = dotted(node.value)
+    literal, name = isinstance(node.value, t.Constant), dotted(node.value)
     edit = project.with_argument(loader.call, f"persistent_workers={'True' if literal else f'{name} > 0'}")
     if edit is None or not (literal or name):
         return None
