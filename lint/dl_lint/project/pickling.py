@@ -49,6 +49,10 @@ UNPICKLABLE = {
 """What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""
 
 
+FILTERS = frozenset({"is_valid_file"})
+"""What outside datasets are made with, and call while they list their files, but do not keep."""
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """``what`` cannot be pickled. ``node`` is where it is made or, for a function with a name, handed on. ``cause`` is
@@ -138,7 +142,8 @@ def _of_local_class(value: Value) -> Iterator[Obstacle]:
 
 
 def _of_arguments(project: Project, call: t.Call, depth: int, first: int = 0) -> Iterator[Obstacle]:
-    for argument in (*call.args[first:], *(keyword.value for keyword in call.keywords)):
+    named = (keyword.value for keyword in call.keywords if keyword.name not in FILTERS)
+    for argument in (*call.args[first:], *named):
         yield from obstacles(project, project.value(argument), argument, depth - 1)
 
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, purposes, scripts, viewing, workers
+from dl_lint.project import alternatives, defaults, machines, purposes, scripts, viewing, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -92,7 +92,7 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
     found: dict[Scope, list[tuple[t.Node, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if project.may_have_workers(loader):
+            if project.may_have_workers(loader) and not defaults.leave_none(project, loop):
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
         for call in file.methods.get("iter", ()):
