@@ -35,6 +35,8 @@ def always_fork(project: Project, node: t.Node) -> bool:
     by_code = all(any(_is_for_linux(project, one) for one in files) for files in needed)
     if by_code or platforms.is_for_linux(project, node):
         return True
+    if not platforms.is_of_the_past(project, node) and not _is_outgrown_by_code(project, node):
+        return False
     return all(shells.are_of_linux(project, node, files) for files in needed)
 
 
@@ -64,8 +66,11 @@ def _is_choice(node: t.Node) -> bool:
 
 def is_outgrown(project: Project, node: t.Node) -> bool:
     """Whether every script that comes to ``node`` is for a Python older than 3.14."""
-    by_code = all(any(_is_outgrown(project, one) for one in files) for files in needed_by_scripts(project, node))
-    return by_code or platforms.is_for_older_python(project, node)
+    return _is_outgrown_by_code(project, node) or platforms.is_for_older_python(project, node)
+
+
+def _is_outgrown_by_code(project: Project, node: t.Node) -> bool:
+    return all(any(_is_outgrown(project, one) for one in files) for files in needed_by_scripts(project, node))
 
 
 def needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileIndex], ...]:

@@ -78,6 +78,13 @@ def is_for_older_python(project: Project, near: t.Node) -> bool:
     return (newest is not None and newest < FIRST_FORKSERVER) or project.target(near).lacks(FIRST_TORCH_FOR_IT)
 
 
+def is_of_the_past(project: Project, near: t.Node) -> bool:
+    """Whether a project names an older Python, or is for a torch 1 and no newer: not one that goes on, and is tried
+    with the torch of the day."""
+    newest = _told_python(project, near)
+    return newest < FIRST_FORKSERVER if newest is not None else project.target(near).lacks((2, 0))
+
+
 def _told_python(project: Project, near: t.Node) -> Version | None:
     around, once = project.evaluator.files.around, project.evaluator.once
     told = (once(("python", folder), partial(_newest_python, around, folder)) for folder in folders(project, near))

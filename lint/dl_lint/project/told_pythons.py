@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dl_lint.project.declarations import LONGEST_LINE, NEAR
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dl_lint.project.declarations import Version
-
-LONGEST_LINE = 10_000
-"""Characters; longer ones are no prose."""
 
 _PIN = re.compile(r"\bpython[ \t]?={1,2}[ \t]?[\"']?3\.(?P<minor>\d{1,2})\b", re.IGNORECASE)
 """``conda create -n faces python=3.8``"""
@@ -24,11 +23,12 @@ _IMAGE = re.compile(
 """An image to run in or to build on, with the Python that its tag names."""
 
 _MENTION = re.compile(
-    r"(?<![\w-])python\b(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_:()\[\]|v]|\bversions?\b|\bver\b\.?)*+"
+    r"(?<![\w-])python\b"
+    r"(?P<between>(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_:()\[\]|v=<>~≥≤]|\bversions?\b|\bver\b\.?)*+)"
     r"3\.(?P<minor>\d{1,2})\b(?!\.?\d{1,2}\.\d)(?:\.\d{1,2}\b)?",
     re.IGNORECASE,
 )
-"""``Python 3.8`` and the row of a table, ``| Python | `3.9`, `3.10` |``; not ``Python >= 3.8``."""
+"""``Python 3.8`` and the row of a table, ``| Python | `3.9`, `3.10` |``; ``Python >= 3.8`` is open."""
 
 _MORE = re.compile(
     r"[`'\"*]*\s*(?:,|/|-|~|\||\N{EN DASH}|&|\bto\b|\band\b|\bor\b)+\s*[`'\"*]*3\.(?P<minor>\d{1,2})\b(?:\.\d+)?",
@@ -60,5 +60,10 @@ def _mentioned(text: str) -> Iterator[int | None]:
             last, after = int(found["minor"]), line[found.end() :]
             while (more := _MORE.match(after)) is not None:  # 3.9, 3.10 and 3.11
                 last, after = max(last, int(more["minor"])), after[more.end() :]
-            is_open = _OPEN_AFTER.match(after) or _OPEN_BEFORE.search(line[max(0, found.start() - 60) : found.start()])
+            least = {">", "≥"} & set(found["between"])
+            is_open = (
+                least
+                or _OPEN_AFTER.match(after)
+                or _OPEN_BEFORE.search(line[max(0, found.start() - NEAR) : found.start()])
+            )
             yield None if is_open else last

@@ -14,11 +14,11 @@ In a function that nothing calls, of a project that has scripts and cannot be in
 is where every script that comes to it is for Linux and a Python older than 3.14, by what it imports and calls (a
 package that is gone, `iterator.next()`, a folder of one machine on `sys.path`) or what the README and the requirements
 say, or where their Python is older than 3.8 or their torch than 1.4 and the README does not name Windows. A project
-for such a Python is for Linux, too, where it names no other system and is run by Linux' shells and schedulers, builds
-of CUDA, containers or `nccl`. It is advice in a script that shows batch after batch, or stands among tests and has
-none; in a notebook, where a function of a cell is no better; where the function that builds the loader puts another one
-of its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that returns a function is
-called, but for the first time.
+for such a Python, as told, or for torch 1 is for Linux, too, where it names no other system and is run by Linux'
+shells and schedulers, builds of CUDA, containers or `nccl`. It is advice in a script that shows batch after batch, or
+stands among tests and has none; in a notebook, where a function of a cell is no better; where the function that builds
+the loader puts another one of its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that
+returns a function is called, but for the first time.
 
 Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
 where nothing tells that one does not.
