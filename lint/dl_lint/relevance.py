@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts.tokens import might_matter
+from dl_lint.links import linking
 
 if TYPE_CHECKING:
     from dl_lint.engine import Tree
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
 
 
 def relevant(tree: Tree, hints: Hints) -> dict[str, File]:
-    """The files that can hold a finding, or a comment that speaks of one, by path."""
+    """The files that can hold a finding, or a comment that speaks of one, and those that link such files, by path."""
     names = (*hints.dataloader_classes, *hints.dataset_classes)
-    return {file.path: file for file in tree.files if _matters(tree.data[file.path], names)}
+    found = {file.path for file in tree.files if _matters(tree.data[file.path], names)}
+    others = [file.path for file in tree.files if file.path not in found]
+    found |= linking(tree.data, others, found)
+    return {file.path: file for file in tree.files if file.path in found}
 
 
 def is_doubtful(file: File, data: bytes) -> bool:
