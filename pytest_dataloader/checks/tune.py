@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import figure, percent
+from pytest_dataloader.probe.tuning.estimates import WORTH
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
-from pytest_dataloader.probe.tuning.search import WORTH, Search
+from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.tuning.trial import EmptyLoader
 from pytest_dataloader.verdict import Advice, Verdict
 
@@ -23,7 +24,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
     With ``step_ms``, no more workers are recommended than a training step of so long needs. What is known is handed
     to ``setting.known`` whenever there is more of it. Raises what the loader raises.
     """
-    search = Search(loader, setting.seconds, setting.progress)
+    search = Search(loader, seconds=setting.seconds, told=setting.progress)
     search.step_seconds = None if step_ms is None else step_ms / 1e3
     search.known = lambda: setting.known(tuning(search))
     try:

@@ -60,7 +60,7 @@ def tuning(search: Search) -> Tuning:
         now=search.now.text,
         rows=ladder(search),
         notes=tuple(dict.fromkeys(search.notes)),
-        waiting_share=alone.waiting_seconds * len(alone.batch_seconds) / sum(alone.batch_seconds),
+        waiting_share=alone.waiting_seconds / alone.mean_seconds,
         cpus=cpus_allowed(),
         crowding=search.crowding,
         disturbances=tuple(dict.fromkeys(each for trial in search.trials.values() for each in trial.disturbances)),

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
 from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
+from pytest_dataloader.probe.tuning.estimates import WORTH
 from pytest_dataloader.probe.tuning.prediction import batched, rate
-from pytest_dataloader.probe.tuning.search import WORTH, Search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_dataloader.probe.tuning.search import Search
     from pytest_dataloader.probe.tuning.trial import Alone
 
 Source = Literal["measured", "predicted", "at most"]
@@ -51,10 +52,10 @@ def ladder(search: Search) -> tuple[Row, ...]:
 def _rows(search: Search, alone: Alone) -> Iterator[Row]:
     now = search.now
     if search.unbatched is not None:
-        yield Row("num_workers=0, sample by sample", _rate_alone(search.unbatched), "measured")
-        yield Row("+ the dataset's __getitems__", _rate_alone(alone), "measured", now=not now.num_workers)
+        yield Row("num_workers=0, sample by sample", search.unbatched.samples_per_second, "measured")
+        yield Row("+ the dataset's __getitems__", alone.samples_per_second, "measured", now=not now.num_workers)
     else:
-        yield Row("num_workers=0", _rate_alone(alone), "measured", now=not now.num_workers)
+        yield Row("num_workers=0", alone.samples_per_second, "measured", now=not now.num_workers)
     if search.profile is None:
         return
     chosen = search.chosen
@@ -87,14 +88,10 @@ def _steps(search: Search, chosen: Settings) -> Iterator[tuple[str, Settings]]:
             yield "+ in_order=False", other
 
 
-def _rate_alone(alone: Alone) -> float:
-    return alone.samples_per_batch * len(alone.batch_seconds) / sum(alone.batch_seconds)
-
-
 def _could_batch(search: Search, alone: Alone) -> bool:
     """Whether reading a batch at once could bring something: map-style, several samples, and these wait."""
     has_batches = getattr(search.loader, "batch_sampler", None) is not None and alone.samples_per_batch > 1
-    waits = alone.waiting_seconds >= _WAITS * sum(alone.batch_seconds) / len(alone.batch_seconds)
+    waits = alone.waiting_seconds >= _WAITS * alone.mean_seconds
     return (
         has_batches and waits and not reads_in_batches(search.loader.dataset) and not reads_by_iteration(search.loader)
     )

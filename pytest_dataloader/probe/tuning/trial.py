@@ -124,6 +124,15 @@ class Alone:
     samples_per_batch: float
     batches: int | None
 
+    @property
+    def mean_seconds(self) -> float:
+        """Of a batch."""
+        return sum(self.batch_seconds) / len(self.batch_seconds)
+
+    @property
+    def samples_per_second(self) -> float:
+        return self.samples_per_batch / self.mean_seconds
+
 
 def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *, batched: bool = True) -> Alone:
     """Pull from the loader without workers for about ``seconds``, over as many epochs as that takes."""
@@ -172,14 +181,13 @@ def _length(loader: Any) -> int | None:
 
 def profile_of(alone: Alone, single: Trial, *, cpus: float, crowding: float) -> Profile:
     """The profile of a loader from its runs without workers and with one that persists."""
-    mean = sum(alone.batch_seconds) / len(alone.batch_seconds)
     # Where receiving is the bottleneck, the worker's own time hides behind it.
     hidden = single.batch_seconds < _HIDDEN * single.main_cpu_seconds
     return Profile(
         batch_seconds=alone.batch_seconds,
         waiting_seconds=alone.waiting_seconds,
         samples_per_batch=alone.samples_per_batch,
-        worker_seconds=max(mean, single.worker_cpu_seconds) if hidden else single.batch_seconds,
+        worker_seconds=max(alone.mean_seconds, single.worker_cpu_seconds) if hidden else single.batch_seconds,
         worker_cpu_seconds=single.worker_cpu_seconds,
         main_cpu_seconds=single.main_cpu_seconds,
         start_seconds=single.first_seconds,

@@ -155,6 +155,59 @@ def test_before_workers_are_recommended_for_what_computes_it_is_looked_at_again(
     assert seen.recommendation == "num_workers=0"
 
 
+def test_a_trial_of_one_worker_in_a_slow_spell_does_not_settle_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow_spell(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        found = trial.measure_trial(loader, settings, *args)
+        if settings.num_workers != 1:
+            return found
+        slower = {"samples_per_second": found.samples_per_second / 1.6, "batch_seconds": found.batch_seconds * 1.6}
+        return dataclasses.replace(found, **slower)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(search, "measure_trial", slow_spell)
+    seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=SETTING)
+    assert seen.settings is not None
+    assert seen.settings.num_workers >= 2
+
+
+def test_what_came_close_is_looked_at_in_turn_and_the_middle_of_its_looks_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+
+    def two_are_enough_but_their_first_look_is_slow(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        tried.append(settings.num_workers)
+        found = trial.measure_trial(loader, settings, 0.05, *args[1:])
+        rate = 400.0 * min(2, settings.num_workers)
+        if settings.num_workers == 2 and tried.count(2) == 1:
+            rate *= 0.8
+        return dataclasses.replace(found, samples_per_second=rate, batch_seconds=4 / rate, disturbances=())
+
+    monkeypatch.setattr(search, "measure_trial", two_are_enough_but_their_first_look_is_slow)
+    seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=Setting(seconds=20.0))
+    assert seen.settings is not None
+    assert seen.settings.num_workers == 2, seen
+    after_the_first_looks = tried[len(dict.fromkeys(tried)) :]
+    close = set(after_the_first_looks) - {0}
+    assert {2, 3} <= close
+    assert after_the_first_looks[: 2 * len(close)] == [*sorted(close), *sorted(close, reverse=True)]
+
+
+def test_where_one_number_is_far_ahead_nothing_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def the_more_the_better(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        tried.append(settings.num_workers)
+        found = trial.measure_trial(loader, settings, 0.05, *args[1:])
+        rate = 400.0 * settings.num_workers**2
+        return dataclasses.replace(found, samples_per_second=rate, batch_seconds=4 / rate, disturbances=())
+
+    monkeypatch.setattr(search, "_BURST", 1e9)
+    monkeypatch.setattr(search, "measure_trial", the_more_the_better)
+    seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=Setting(seconds=20.0))
+    assert seen.settings is not None
+    assert tried.count(seen.settings.num_workers) == 1 + (not seen.settings.persistent_workers), tried
+
+
 def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:
     seen = measure(DataLoader(AtOnce(), batch_size=16), setting=SETTING)
     assert [row.change for row in seen.rows][:2] == ["num_workers=0, sample by sample", "+ the dataset's __getitems__"]
