@@ -119,7 +119,9 @@ def rate(profile: Profile, settings: Settings, batch_period: float | None = None
         # Workers start one after the other, and load beside each other.
         starting = max(0.0, profile.start_seconds - profile.worker_seconds)
         began = profile.worker_seconds + starting * settings.num_workers if first is None else first
-    spent = began + max(0, profile.batches - settings.num_workers) * each
+    # Each worker makes one of the first batches, beside the others: no faster together than later on.
+    first_batches = min(settings.num_workers, profile.batches)
+    spent = max(began, first_batches * each) + (profile.batches - first_batches) * each
     return profile.batches * profile.samples_per_batch / spent
 
 

@@ -58,6 +58,14 @@ def test_starting_workers_counts_in_short_epochs_only() -> None:
     assert rate(short, fresh, batch_period=0.02, first=1.0) == pytest.approx(16 * 8 / (1.0 + 12 * 0.02))
 
 
+def test_the_first_batches_of_an_epoch_share_the_cpus_too() -> None:
+    two, eight = (
+        rate(dataclasses.replace(COMPUTES, batches=16), persistent(number), batch_period=0.040) for number in (2, 8)
+    )
+    assert eight == pytest.approx(two)
+    assert two == pytest.approx(8 / 0.040)
+
+
 def test_reading_batches_at_once_saves_at_most_all_waits_but_one() -> None:
     assert period(batched(WAITS), Settings()) == pytest.approx(0.010)
     alone = dataclasses.replace(WAITS, samples_per_batch=1)
