@@ -33,7 +33,9 @@ measured, where the trial of one worker had come to a slow spell of the host (be
 _CLOSE = 0.75
 """What gave this share of the best rate is looked at again before it is passed over."""
 _ROUNDS = 2
-"""With the first, three looks: the middle one is neither a cold start nor a slow spell of the host."""
+"""With the first, three looks, of which the best counts: a cold start, neighbours and slow spells of the host only ever
+make a loader slower. On an idle machine, looks of 0.6 s at two workers gave 4,900 to 7,700 samples/s, where none gave
+5,800 to 6,900 (benchmarks/tune_looks.py)."""
 _FULL = 0.85
 """Share of the budget that looking again may fill; the last comparisons need the rest."""
 _FLUKE = 0.6
@@ -63,7 +65,6 @@ class Search(Estimates):
     crowding: float = 1.0
     notes: list[str] = field(default_factory=list)
     complete: bool = False
-    _looks: dict[Settings, list[Alone | Trial]] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
 
     @property
@@ -100,22 +101,20 @@ class Search(Estimates):
         self._found(measure_alone(self.loader, seconds, self._came("without workers")))
 
     def _found(self, look: Alone | Trial) -> None:
-        """Take the middle of all looks at these settings for what they give."""
-        settings = look.settings if isinstance(look, Trial) else Settings()
-        looks = self._looks.setdefault(settings, [])
-        looks.append(look)
-        middle = sorted(looks, key=lambda each: each.samples_per_second)[len(looks) // 2]
-        if isinstance(middle, Trial):
-            self.trials[settings] = middle
-        else:
-            self.alone = middle
+        """Take the best of all looks at these settings for what they give."""
+        if isinstance(look, Trial):
+            known = self.trials.get(look.settings)
+            if known is None or look.samples_per_second > known.samples_per_second:
+                self.trials[look.settings] = look
+        elif self.alone is None or look.samples_per_second > self.alone.samples_per_second:
+            self.alone = look
         single = self.trials.get(self.settings(1))
         if self.alone is not None and single is not None:
             self.profile = profile_of(self.alone, single, cpus=clocks.cpus_allowed(), crowding=self.crowding)
         self.known()
 
     def _look_again(self) -> None:
-        """Look in turn, with what is left of the budget, at those numbers of workers between which it was close.
+        """Look in turn, with what is left of the budget, at the numbers of workers between which it was close.
 
         And at none before any are recommended for what only computes: that look came first, to a process whose caches
         and heap were cold. Copies of a megabyte gave 3,000 to 12,000 samples/s in 30 runs, and in one of 24 less than
@@ -135,15 +134,17 @@ class Search(Estimates):
                     self._look_alone(each)
 
     def _close(self) -> list[int]:
-        """The numbers of workers that another look may choose; none where it could change nothing."""
+        """The numbers of workers between which it is to be settled; none where another look could change nothing."""
         assert self.alone is not None
         rates = {number: self.rate(self.settings(number)) for number in self.measured_numbers}
-        reached = _CLOSE * max(rates.values())
-        close = {number for number in rates if rates[number] >= reached} if self.step_seconds is None else set()
         chosen = self.chosen.num_workers
+        close = {chosen}
+        if self.step_seconds is None:
+            most = max((number for number in rates if number), key=lambda number: rates[number])
+            close |= {number for number in (0, most) if rates[number] >= _CLOSE * max(rates.values())}
         if chosen and self.alone.cpu_seconds > self.alone.waiting_seconds:
             close.add(0)
-        return sorted(close) if close != {chosen} else []
+        return sorted(close) if len(close) > 1 else []
 
     def _try(self, settings: Settings, share: float = _TRIAL_SHARE) -> Trial | None:
         """Measure settings, once; None where the loader cannot have them."""
