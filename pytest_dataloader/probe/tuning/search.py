@@ -34,8 +34,8 @@ _CLOSE = 0.75
 """What gave this share of the best rate is looked at again before it is passed over."""
 _ROUNDS = 2
 """With the first, three looks, of which the best counts: a cold start, neighbours and slow spells of the host only ever
-make a loader slower. On an idle machine, looks of 0.6 s at two workers gave 4,900 to 7,700 samples/s, where none gave
-5,800 to 6,900 (benchmarks/tune_looks.py)."""
+make a loader slower. In one minute, trials of 0.65 s gave 3,800 to 6,800 samples/s without workers and 4,600 to 6,400
+with two; the best of three 5,700 to 6,800 and 5,100 to 6,400 (benchmarks/tune_looks.py)."""
 _FULL = 0.85
 """Share of the budget that looking again may fill; the last comparisons need the rest."""
 _FLUKE = 0.6
