@@ -56,6 +56,8 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
         return otherwise(base, key if isinstance(key, Value) else ABSENT)
     if kind == "keyword":
         return keyword(base, str(key))
+    if kind == "without":
+        return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
         return iterate(ev, base)
     return calls.of_value(ev, base, key) if isinstance(key, Call) else UNKNOWN
@@ -67,6 +69,24 @@ def derived(base: Value, kind: str, key: str | Value | Call | None = None) -> Va
     while isinstance(inner, Derived):
         length, inner = length + 1, inner.base
     return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+
+
+def without(mapping: Parameter | Derived, name: str) -> Value:
+    """A dict that is not known yet, after ``name`` was taken out of it."""
+    if isinstance(mapping, Derived) and mapping.step == "without":
+        return Derived(mapping.base, "without", f"{mapping.key},{name}")
+    return derived(mapping, "without", name)
+
+
+def _without(mapping: Value, names: str) -> Value:
+    match mapping:
+        case Table():
+            items = dict(mapping.items) | dict.fromkeys(names.split(","), ABSENT)
+            return Table(tuple(items.items()), mapping.closed, mapping.node)
+        case Parameter() | Derived():
+            return derived(mapping, "without", names)
+        case _:
+            return mapping
 
 
 def keyword(mapping: Value, name: str) -> Value:

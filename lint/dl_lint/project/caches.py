@@ -62,6 +62,8 @@ class Growth:
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
     """Everything that grows with the samples fetched from an object of ``cls``."""
     for function, owner in workers.methods(project, cls):
+        if _is_run_for_all(project, function, cls):
+            continue
         yield from _memoised(project, function)
         for scope in reach.with_inner(function):
             for name, changes in scope.changes.items():
@@ -74,6 +76,20 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                 yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
             yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
+
+
+def _is_run_for_all(project: Project, function: Scope, cls: Class) -> bool:
+    """Whether the constructor calls a method in a loop, as for all keys: what it keeps is full before there are
+    workers."""
+    constructing = workers.building(project, cls)
+    return function in constructing and any(
+        isinstance(call.func, t.Attribute)
+        and call.func.attr == function.name
+        and scope is not function
+        and any(True for _ in project.loops_around(call))
+        for scope in constructing
+        for call in scope.calls
+    )
 
 
 # --- stores --------------------------------------------------------------------------------

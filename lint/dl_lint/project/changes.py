@@ -12,8 +12,10 @@ from dl_lint.project.values import (
     UNKNOWN,
     Collection,
     Const,
+    Derived,
     Literal,
     OneOf,
+    Parameter,
     Table,
     Value,
     alternatives,
@@ -34,6 +36,10 @@ def changed(ev: Evaluator, value: Value, binding: Binding, changes: list[Change]
     if isinstance(value, Table):
         for change in _between(binding, changes, at):
             value = _on_table(ev, value, change, reached_by(change.site, at) == "always")
+        return value
+    if isinstance(value, Parameter | Derived):
+        for change in _between(binding, changes, at):
+            value = _on_unknown(ev, value, change, reached_by(change.site, at) == "always")
         return value
     if isinstance(value, Collection):
         grown = [change for change in _between(binding, changes, at) if change.kind in GROWING]
@@ -78,6 +84,20 @@ def _on_table(ev: Evaluator, table: Table, change: Change, always: bool) -> Tabl
             return Table((), True, table.node) if always else Table(table.items, False, table.node)
         case _:
             return table
+
+
+def _on_unknown(ev: Evaluator, value: Value, change: Change, always: bool) -> Value:
+    """What is taken out of a dict that only the callers know."""
+    if change.kind not in ("pop", "delete"):
+        return value
+    call = change.node
+    key = ev.symbolic(call.args[0] if isinstance(call, t.Call) and call.args else change.key)
+    if not isinstance(key, Const) or not isinstance(key.value, str):
+        return value
+    taken = [
+        apply.without(one, key.value) if isinstance(one, Parameter | Derived) else one for one in alternatives(value)
+    ]
+    return union(taken if always else (value, *taken))
 
 
 def _lay(items: dict[Literal, Value], table: Table, key: Literal, value: Value, always: bool) -> None:

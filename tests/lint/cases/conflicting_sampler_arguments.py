@@ -120,3 +120,28 @@ def from_the_command_line(files, sampler):
 def unknown(files, make_sampler, **options):
     yield DataLoader(files, shuffle=True, sampler=make_sampler(files))
     yield DataLoader(files, shuffle=True, **options)
+
+
+def taken_out(files, options):
+    """Whoever calls it may ask for an order, which the sampler decides here."""
+    options.pop("shuffle", None)
+    return DataLoader(files, sampler=RandomSampler(files), **options)
+
+
+def left_in(files, options):
+    options.pop("drop_last", None)
+    return DataLoader(files, sampler=RandomSampler(files), **options)  # expect
+
+
+def taken_out_of_its_own(files, **options):
+    del options["shuffle"]
+    return DataLoader(files, sampler=RandomSampler(files), **options)
+
+
+def both(files):
+    options = {"batch_size": 4, "shuffle": True, "drop_last": True}
+    return (
+        taken_out(files, options),
+        left_in(files, {"shuffle": True, "drop_last": True}),
+        taken_out_of_its_own(files, batch_size=4, shuffle=True),
+    )

@@ -529,3 +529,34 @@ class RoundAgain(Dataset):
         if len(points) not in self.by_length:
             self.by_length[len(points)] = np.arange(len(points))
         return points, self.by_length[len(points)]
+
+
+class FilledBeforehand(Dataset):
+    """The constructor reads every walk once, so the workers find the cache full."""
+
+    def __init__(self, folder, names):
+        self.folder = folder
+        self.walks = {}
+        self.maps = {}
+        self.index = []
+        self.fill(names)
+        self.map(names[0])
+
+    def fill(self, names):
+        for name in names:
+            walk = self.walk(name)
+            self.index += [(name, step) for step in range(len(walk))]
+
+    def walk(self, name):
+        if name not in self.walks:
+            self.walks[name] = np.load(self.folder + name)
+        return self.walks[name]
+
+    def map(self, name):
+        if name not in self.maps:
+            self.maps[name] = np.load(self.folder + name + ".map")  # expect
+        return self.maps[name]
+
+    def __getitem__(self, index):
+        name, step = self.index[index]
+        return self.walk(name)[step], self.map(name)
