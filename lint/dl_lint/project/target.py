@@ -134,9 +134,11 @@ def _declared(around: Around, folder: str) -> Said | None:
 
 
 def _together(several: list[Said]) -> Said | None:
-    """What several statements allow between them, said by the one that allows the newest."""
+    """What several statements allow between them, said by the one that allows the newest. Requirements without any
+    version leave it to those with one: a plain ``torch`` beside the pin of an environment."""
     if not several:
         return None
+    several = [one for one in several if one.newest is not None or one.oldest is not None] or several
     last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0), one.oldest or (0, 0)))
     oldest = [one.oldest for one in several if one.oldest is not None]
     return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None, stated=last.oldest)
