@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from dl_lint.rule import Finding
 
 
+COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
+"""Folders of code that others keep, and that its own project mends."""
+
+
 class Analysis:
     """One tree under one question.
 
@@ -122,10 +126,12 @@ class Analysis:
         return None if file is None else self._tree.data.get(file.path)
 
     def _shown(self, finding: Finding) -> Finding:
-        """Under the paths that the user gave."""
+        """Under the paths that the user gave; in code that was copied from elsewhere, no more than advice."""
         fix = finding.fix
+        copied = not COPIED.isdisjoint(finding.place.path.split("/")[:-1])
         return replace(
             finding,
+            advice=finding.advice or copied,
             place=self._at(finding.place),
             related=tuple(replace(one, place=self._at(one.place)) for one in finding.related),
             fix=fix and replace(fix, edits=tuple(replace(edit, place=self._at(edit.place)) for edit in fix.edits)),

@@ -46,6 +46,13 @@ def test_advice_is_shown_where_it_is_asked_for_and_from_the_cache_as_well(images
         assert images.lint_json("--select", "DL2", "--pedantic").places == []
 
 
+def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> None:
+    project.write({"third_party/images/data.py": DATA, "vendors/data.py": DATA})
+    assert project.lint_json().places == [("vendors/data.py", 12, "DL301")]
+    copied = [one["severity"] for one in project.lint_json("--pedantic").records if "third_party" in one["filename"]]
+    assert copied == ["advice", "advice"]
+
+
 def test_settings_ask_for_it_too(images: Project) -> None:
     for settings in ('extend-select = ["DL301"]', "pedantic = true", 'select = ["python-container-in-dataset"]'):
         images.write({"pyproject.toml": f"[tool.dl-lint]\n{settings}\n"})

@@ -85,3 +85,23 @@ def make(names):
 def test_what_a_folder_is_filtered_by_is_not_kept(project: Project, argument: str, found: int) -> None:
     project.write({"data.py": FOLDER.format(argument=argument)})
     assert len(project.lint_json("--select", "DL306").records) == found
+
+
+OPTIONS = """\
+import argparse
+
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--workers", default=0{more})
+args = parser.parse_args()
+loader = DataLoader(range(10), num_workers=args.workers, collate_fn=lambda samples: samples)
+"""
+
+
+@pytest.mark.parametrize(("more", "found"), [("", 0), (", type=int", 1), (", type=float", 1), (", nargs=2", 1)])
+def test_an_option_that_takes_a_text_stays_at_the_number_that_it_is_by_default(
+    project: Project, more: str, found: int
+) -> None:
+    project.write({"train.py": OPTIONS.format(more=more)})
+    assert len(project.lint_json("--select", "DL306").records) == found

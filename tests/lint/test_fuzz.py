@@ -23,9 +23,9 @@ def crashes(counts: dict[str, int]) -> list[str]:
 
 
 def test_broken_cases_go_through_every_rule_and_fix(fuzz: dict[str, Any]) -> None:
-    counts = fuzz["lint_mutated"](20, jobs=1, seed=1)
+    counts = fuzz["lint_mutated"](30, jobs=1, seed=1)
     assert crashes(counts) == []
-    assert counts["files linted"] == 20
+    assert counts["files linted"] == 30
     assert counts["fixes"] > 0
 
 

@@ -171,6 +171,30 @@ def test_where_nothing_is_said_the_remedy_says_from_which_torch_on(project: Proj
     assert found(project) == [("slow", "", UNKNOWN.replace("1.7", "1.8"), "fix")]
 
 
+def test_a_pin_counts_beside_requirements_that_name_no_version(project: Project) -> None:
+    project.write({
+        "train.py": TRAIN,
+        "requirements.txt": "torch\n",
+        "environment.yml": "dependencies:\n  - pytorch==1.6.0\n",
+    })  # fmt: skip
+    assert found(project) == []
+    [(severity, told, _, fix)] = found(project, "--pedantic")
+    assert (severity, fix) == ("advice", "")
+    assert "environment.yml:2 says `pytorch==1.6.0`" in told
+
+
+def test_code_of_old_beside_a_file_tells_that_it_is_old(project: Project) -> None:
+    project.write({"train.py": TRAIN, "predict.py": "def predict(x):\n    return Variable(x, volatile=True)\n"})
+    assert found(project) == []
+    [(severity, told, _, _)] = found(project, "--pedantic")
+    assert severity == "advice"
+    assert "`volatile=True` (predict.py:2) is for torch 0.3 and older" in told
+    project.write(
+        {"train.py": TRAIN + "\n\ndef score(model, x):\n    with torch.no_grad():\n        return model(x)\n"}
+    )
+    assert [one[0] for one in found(project)] == ["slow"]
+
+
 def test_where_the_torch_is_known_to_be_new_it_does_not(project: Project) -> None:
     project.write({"train.py": TRAIN, "requirements.txt": "torch>=1.10\n"})
     assert found(project) == [("slow", "", UNKNOWN.replace(" (torch 1.7 or newer)", ""), "fix")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from dl_lint.project.declarations import Version
     from dl_lint.project.model import Project
+    from dl_lint.project.modules import Files
     from dl_lint.project.scopes import FileIndex
 
 LAST = (0, 4)
@@ -20,6 +23,9 @@ LAST = (0, 4)
 
 BEFORE = (0, 3)
 """The torch of code that does so and uses nothing that came with 0.4."""
+
+_REMNANT = re.compile(rb"\b(?:async|volatile) ?= ?True\b|\btransforms\.Scale\(")
+"""Arguments that torch 0.4 took away, of which ``async`` is a word of the language since, and a transform of then."""
 
 _NEW = ("no_grad", "set_grad_enabled", "to")
 """Functions and methods that came with 0.4, as did ``item``: a file with that has been taken further, all but a part
@@ -35,7 +41,27 @@ def _ceiling(project: Project, file: FileIndex) -> tuple[Version, t.Attribute] |
     told = next(_indexed_losses(project, file), None)
     if told is None or file.methods.get("item"):
         return None
-    return (LAST if any(file.methods.get(name) for name in _NEW) else BEFORE), told
+    return (BEFORE if is_plain(file) else LAST), told
+
+
+def is_plain(file: FileIndex) -> bool:
+    """Whether a file uses nothing that came with torch 0.4."""
+    return not any(file.methods.get(name) for name in (*_NEW, "item"))
+
+
+def remnant(project: Project, near: t.Node) -> str | None:
+    """What code in the folder of ``near`` uses of torch 0.3 and nothing newer has, and where; None if nothing."""
+    files = project.evaluator.files
+    folder = os.path.dirname(files.keys[project.site(near).scope.file])
+    return project.evaluator.once(("remnants", folder), lambda: next(_remnants(files, folder), None))
+
+
+def _remnants(files: Files, folder: str) -> Iterator[str]:
+    for path, data in sorted(files.around.code.items()):
+        found = _REMNANT.search(data) if os.path.dirname(path) == folder else None
+        if found is not None:
+            line = data.count(b"\n", 0, found.start()) + 1
+            yield f"`{found[0].decode()}` ({files.around.shown(path)}:{line})"
 
 
 def _indexed_losses(project: Project, file: FileIndex) -> Iterator[t.Attribute]:

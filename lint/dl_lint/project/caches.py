@@ -42,6 +42,9 @@ FEW = 1000
 _PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
 """What a worker rightly makes once for itself."""
 
+_TOOLS = ("torchaudio.transforms.", "torchvision.transforms.", "torch.nn.")
+"""Beginnings of what is made to work on samples, and holds none of them: a resampler for each rate that comes."""
+
 _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 
 
@@ -246,9 +249,12 @@ def _is_worker(project: Project, key: t.Expr) -> bool:
 
 
 def _is_own(project: Project, value: t.Expr | None) -> bool:
-    """Whether what is stored belongs to the worker: an open file, a random number generator, an object of a class."""
+    """Whether what is stored belongs to the worker: an open file, a random number generator, a
+    transform, an object of a class."""
     for one in alternatives(project.value(value)):
-        if isinstance(one, Instance) or (isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER)):
+        if isinstance(one, Instance):
+            return True
+        if isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER or one.name.startswith(_TOOLS)):
             return True
         if isinstance(one, Made) and any(keyword.name == "mmap_mode" for keyword in one.call.keywords):
             return True

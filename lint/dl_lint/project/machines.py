@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex
 
-HOMES = ("/home/", "/mnt/", "/root/", "/data/", "/opt/")
+HOMES = ("/home/", "/mnt/", "/media/", "/root/", "/data/", "/opt/")
 """Folders of Linux machines, with which a path to import from starts."""
 
 

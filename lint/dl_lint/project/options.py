@@ -96,7 +96,14 @@ def _default(ev: Evaluator, call: t.Call) -> Value:
             case _:
                 positional = not str(getattr(call.args[0], "value", "")).startswith("-") if call.args else True
                 given = UNKNOWN if positional or required == Const(True, "bool") else NONE
+    if isinstance(given, Const) and given.kind == "int" and _takes_text(ev, call):
+        return given
     return Option(given, "command line", call)
+
+
+def _takes_text(ev: Evaluator, call: t.Call) -> bool:
+    """Whether an option that is given is a text, which nothing takes for the number that its default is."""
+    return all(isinstance(arguments.given(ev, call, (), name).symbolic, Absent) for name in ("type", "action", "nargs"))
 
 
 def _stored(ev: Evaluator, namespace: Namespace, name: str) -> list[Value]:

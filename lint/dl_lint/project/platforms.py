@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.project import declarations, told_pythons
+from dl_lint.project import aged, declarations, told_pythons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,9 @@ FIRST_FORKSERVER = (3, 14)
 
 FIRST_TORCH_FOR_IT = (2, 9)
 """The torch that was first built for that Python."""
+
+LAST_WITH_CUDATOOLKIT = (3, 11)
+"""The newest Python of the torch 1.13 that was the last to come with conda's package cudatoolkit."""
 
 FIRST_SPAWNING = (3, 8)
 """The Python that first spawns workers on macOS."""
@@ -47,6 +50,8 @@ _PYTHON = re.compile(
 _ANSWERED = re.compile(r"^.*\bnum_?workers?\b.{0,20}?(?<![\d.])0(?!\.?\d).*$", re.IGNORECASE | re.MULTILINE)
 """``Set num_workers to 0 on macOS``: there nothing is started, by spawn or otherwise."""
 
+_CUDATOOLKIT = re.compile(r"\bcudatoolkit[ \t]?=", re.IGNORECASE)
+
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
 IMAGE = "dockerfile"
 _LISTS = (".yml", ".yaml")
@@ -60,9 +65,10 @@ def is_for_linux(project: Project, near: t.Node) -> bool:
 
 def is_of_forking_age(project: Project, near: t.Node) -> bool:
     """Whether a project is for a Python, or for a torch all of whose Pythons, that forks but on Windows, which its
-    README does not name."""
+    README does not name; also by code beside it that is of the time of torch 0.3."""
     newest = _told_python(project, near)
     forks = (newest is not None and newest < FIRST_SPAWNING) or project.target(near).lacks(FIRST_TORCH_FOR_SPAWN)
+    forks = forks or aged.remnant(project, near) is not None
     return forks and "Windows" not in named_systems(project, near)
 
 
@@ -130,8 +136,17 @@ def _prose(around: Around, folder: str) -> Iterator[str]:
 
 
 def _newest_python(around: Around, folder: str) -> Version | None:
-    """The newest Python that a folder allows: its lists of conda; else, its other requirements; else, where these leave
-    it open, its prose and its images."""
+    """The newest Python that a folder allows, or has a torch of conda's with CUDA for."""
+    found = _allowed_python(around, folder)
+    if found is not None:
+        return found
+    paths = (*(os.path.join(folder, name) for name in around.names(folder)), *around.pages(folder))
+    return LAST_WITH_CUDATOOLKIT if any(_CUDATOOLKIT.search(around.text(path)) for path in paths) else None
+
+
+def _allowed_python(around: Around, folder: str) -> Version | None:
+    """Of its lists of conda; else, of its other requirements; else, where these leave it open, of its prose and its
+    images."""
     named = [name for name in around.names(folder) if not is_prose(name)]
     for ends in (_LISTS, _TABLES):
         tellers = [name for name in named if name.lower().endswith(ends)]

@@ -58,6 +58,10 @@ def target(project: Project, near: t.Node) -> Target:
     folder = os.path.dirname(files.keys[file])
     found: Target = project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
     old = aged.ceiling(project, file)
+    if old is None and aged.is_plain(file) and found is UNKNOWN:
+        remnant = aged.remnant(project, near)
+        if remnant is not None:
+            return Target(None, aged.BEFORE, f"{remnant} is for torch 0.3 and older")
     if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
         return found
     newest, node = old

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 import h5py
 import numpy as np
 import torch
+import torchaudio
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 from torchvision import transforms
@@ -560,3 +561,19 @@ class FilledBeforehand(Dataset):
     def __getitem__(self, index):
         name, step = self.index[index]
         return self.walk(name)[step], self.map(name)
+
+
+class Resampled(Dataset):
+    """One tool for each rate that comes, which holds no sound."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.tools = {}
+        self.sounds = {}
+
+    def __getitem__(self, index):
+        sound, rate = torchaudio.load(self.paths[index])
+        if rate not in self.tools:
+            self.tools[rate] = torchaudio.transforms.Resample(rate, 16_000)
+        self.sounds[index] = self.tools[rate](sound)  # expect
+        return self.sounds[index]
