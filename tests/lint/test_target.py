@@ -125,6 +125,7 @@ def test_a_setup_py_allows_what_its_texts_say() -> None:
         ("PyTorch 1.10或以上", None),
         ("torch 1.10以上", None),
         ("PyTorch 1.0+", None),
+        ("* pytorch 1.x", None),
         ("PyTorch >= 1.3", None),
         ("PyTorch ≥1.3", None),
         ("PyTorch 1.4 or newer", None),

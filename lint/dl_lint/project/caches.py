@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import handed, reach, workers
+from dl_lint.project import handed, prefilled, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.syntax import children, dotted
@@ -65,34 +65,18 @@ class Growth:
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
     """Everything that grows with the samples fetched from an object of ``cls``."""
     for function, owner in workers.methods(project, cls):
-        if _is_run_for_all(project, function, cls):
-            continue
         yield from _memoised(project, function)
         for scope in reach.with_inner(function):
             for name, changes in scope.changes.items():
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
                     for change in changes:
-                        if _grows(project, function, change, cls):
+                        if _grows(project, function, change, cls) and not prefilled.is_full(project, cls, function):
                             off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
                             yield Growth(change.node, f"`{name}`", _origin(project, owner, name), advice=off)
             for entry, fixed in handed.filled(project, scope, function.params[0].name):
                 yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
             yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
-
-
-def _is_run_for_all(project: Project, function: Scope, cls: Class) -> bool:
-    """Whether the constructor calls a method in a loop, as for all keys: what it keeps is full before there are
-    workers."""
-    constructing = workers.building(project, cls)
-    return function in constructing and any(
-        isinstance(call.func, t.Attribute)
-        and call.func.attr == function.name
-        and scope is not function
-        and any(True for _ in project.loops_around(call))
-        for scope in constructing
-        for call in scope.calls
-    )
 
 
 # --- stores --------------------------------------------------------------------------------

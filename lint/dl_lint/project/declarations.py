@@ -194,10 +194,16 @@ _OF_THE_PAST = re.compile(
 _INSTALL = re.compile(r"\binstall", re.IGNORECASE)
 
 
+_ANY_MINOR = re.compile(r"(?<![a-z0-9_-])(?:py)?torch[ \t`'\"*_=(]{0,4}v?(?P<major>[1-9])\.x\b", re.IGNORECASE)
+
+
 def readme(text: str) -> Iterator[Said]:
-    """Versions that prose names: ``PyTorch 1.2.0``, ``conda install pytorch=1.4``; ``PyTorch 1.0+`` is open."""
+    """Versions that prose names: ``PyTorch 1.2.0``, ``conda install pytorch=1.4``; ``PyTorch 1.0+`` and
+    ``PyTorch 1.x`` are open."""
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) < LONGEST_LINE and "torch" in line.lower() and not _OF_THE_PAST.search(line):
+            for any_minor in _ANY_MINOR.finditer(line):
+                yield Said((int(any_minor["major"]), 0), None, f"PyTorch {any_minor['major']}.x", number)
             for found in _MENTION.finditer(line):
                 yield from _mentioned(found, line[max(0, found.start() - NEAR) : found.start()], number)
 
