@@ -41,6 +41,10 @@ TRIALS = frozenset(
 """Words in the names of data sets that are none, or parts of one, whatever else their code mentions."""
 
 
+_CHOICES = re.compile(r"""[\[({]\s*(?:(?:'[^'\n]*'|"[^"\n]*")\s*,\s*){2,}(?:'[^'\n]*'|"[^"\n]*")?\s*[\])}]""")
+"""``["mvtec", "coco", "visa"]``: a class for any of several sets, small ones among them, tells none."""
+
+
 def told(project: Project, cls: Class) -> int:
     """The samples that a class is said to be of, by itself or one that derives from it, else by one that it derives
     from; 0 where nothing says it."""
@@ -71,7 +75,7 @@ def _named(project: Project, cls: Class, name: str, text: str) -> int:
     by_name = public_sets.large(name) or public_sets.small(name)
     if by_name:
         return by_name
-    within = max(map(public_sets.large, _TEXTS.findall(text)), default=0)
+    within = max(map(public_sets.large, _TEXTS.findall(_CHOICES.sub("", text))), default=0)
     makers = [one for one in roles.makers(project, cls) if one and cls in alternatives(project.value(one.func))]
     around = (word for call in makers for word in _around(project, call))
     return within or max(map(public_sets.large, (_ends(cls.scope.file.path), *around)))

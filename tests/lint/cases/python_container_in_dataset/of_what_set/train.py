@@ -22,6 +22,7 @@ def dataset(root):
 def loaders(root, effects, workers):
     for one in (data.Records(args.boxes), data.OtherRecords(root), dataset(root), Persons(root)):
         yield DataLoader(one, num_workers=workers)
+    yield DataLoader(data.AnyOfSeveral(root), num_workers=workers)
     yield DataLoader(data.MiniImageNetBoxes(root), num_workers=workers)
     yield DataLoader(data.SyntheticCocoBoxes(root), num_workers=workers)
     yield DataLoader(data.VisualGenomeBoxes(root), num_workers=workers)
