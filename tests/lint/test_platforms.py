@@ -271,6 +271,11 @@ def make(clips):
 """
 
 
+def test_a_long_line_of_comment_at_its_head_takes_no_time(project: Project) -> None:
+    project.write({"train.py": f"{'#' * 5_000}\n# Training\n{SCRIPT}", "data.py": LAMBDA})
+    assert ("DL307", "bug") in severities(project)
+
+
 def test_one_cause_is_told_once(project: Project) -> None:
     project.write({"train.py": READERS})
     assert sorted(severities(project)) == [("DL306", "advice"), ("DL306", "bug")]

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 SERVICES = frozenset({"sotabencheval", "torchbench"})
 """Packages of services that run a script on their machines."""
 
-_TITLE = re.compile(rb"\A(?:\s|#.*)*r?(\"\"\"|''')(?:(?!\1)[\s\S]){0,600}?\S\n([=*~\"-])\2{3,}\s*\n", re.IGNORECASE)
+_TITLE = re.compile(
+    rb"\A(?:\s|#[^\n]*+\n)*+r?(\"\"\"|''')(?:(?!\1)[\s\S]){0,600}?\S\n([=*~\"-])\2{3,}\s*\n", re.IGNORECASE
+)
 """A docstring with an underlined title, which labels may precede."""
 
 _CELL = re.compile(rb"^# ?%%(?: |$)", re.MULTILINE)
