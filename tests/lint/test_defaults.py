@@ -105,3 +105,39 @@ def test_an_option_that_takes_a_text_stays_at_the_number_that_it_is_by_default(
 ) -> None:
     project.write({"train.py": OPTIONS.format(more=more)})
     assert len(project.lint_json("--select", "DL306").records) == found
+
+
+SHARED = """\
+from torch.utils.data import DataLoader
+
+
+def train(model, loader: DataLoader):
+    for batch in loader:
+        model(batch)
+"""
+QUICK = """\
+from torch.utils.data import DataLoader
+
+
+def get(dataset):
+    return DataLoader(dataset, batch_size=4)
+"""
+RUN = """\
+import torch
+from {source} import get
+from shared import train
+
+loader = get(range(10))
+train(print, loader)
+"""
+
+
+def test_a_function_that_several_scripts_call_starts_the_workers_of_those_that_give_it_some(project: Project) -> None:
+    project.write({
+        "shared.py": SHARED,
+        "quick.py": QUICK,
+        "slow.py": QUICK.replace("batch_size=4", "num_workers=4"),
+        "run_quick.py": RUN.format(source="quick"),
+        "run_slow.py": RUN.format(source="slow"),
+    })  # fmt: skip
+    assert [one["filename"] for one in project.lint_json("--select", "DL307").records] == ["run_slow.py"]

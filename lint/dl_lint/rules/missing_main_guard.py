@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, defaults, machines, purposes, scripts, viewing, workers
+from dl_lint.project import alternatives, defaults, loops, machines, purposes, scripts, viewing, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -110,5 +110,5 @@ def _run_on_import(
     for scope in scripts.module_level(file):
         for call in (call for call in scope.calls if not project.under_main_guard(call)):
             for function in project.reachable(*workers.functions(project, project.value(call.func))):
-                if function in starting:
-                    yield call, starting[function][0][1]
+                passed = (one for _, one in starting.get(function, ()) if loops.may_pass(project.evaluator, call, one))
+                yield from ((call, loader) for loader in passed)
