@@ -229,6 +229,7 @@ def make(data):
     [
         ("register.add_dynamic_item([data], read)", "advice"),
         ("data.add_item('text', read)", "advice"),
+        ("data = data['train'].with_transform(read)", "advice"),
         ("data.add_item('text', open)", "bug"),
         ("register.add_argument('--data', read)", "bug"),
         ("print(data, read)", "bug"),

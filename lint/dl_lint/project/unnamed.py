@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
 
-_PUTTING = ("add", "set", "register")
+_PUTTING = ("add", "set", "register", "with_transform")
 """How the names of functions begin that put something into a dataset which stays there."""
 
 
@@ -29,7 +29,7 @@ def may_remain(project: Project, call: t.Call, named: frozenset[t.Node]) -> bool
     scope: Scope | None = project.function_of(call)
     while scope is not None and scope.kind != "module":
         for put in scope.calls:
-            name = (dotted(put.func) or "").rpartition(".")[2]
+            name = put.func.attr if isinstance(put.func, t.Attribute) else dotted(put.func) or ""
             if name.startswith(_PUTTING) and _is_about_data(put):
                 for argument in put.args:
                     if argument not in named and any(_is_nested(one, scope) for one in _functions(project, argument)):
@@ -39,10 +39,17 @@ def may_remain(project: Project, call: t.Call, named: frozenset[t.Node]) -> bool
 
 
 def _is_about_data(put: t.Call) -> bool:
-    owner = [put.func.value] if isinstance(put.func, t.Attribute) else []
+    owner = [_whole(put.func.value)] if isinstance(put.func, t.Attribute) else []
     items = [item for one in put.args if isinstance(one, t.Sequence) for item in one.items]
     named = (one.id for one in (*owner, *put.args, *items) if isinstance(one, t.Name))
     return any("data" in name.lower() for name in named)
+
+
+def _whole(expr: t.Expr) -> t.Expr:
+    """What ``data["train"]`` is a part of."""
+    while isinstance(expr, t.Subscript):
+        expr = expr.value
+    return expr
 
 
 def _functions(project: Project, argument: t.Expr) -> Iterator[Scope]:
