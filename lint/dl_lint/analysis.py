@@ -13,7 +13,7 @@ from dl_lint.extraction import Extraction
 from dl_lint.facts import FileFacts
 from dl_lint.files import File
 from dl_lint.ignored import Settings
-from dl_lint.project import Project
+from dl_lint.project import Project, standing
 from dl_lint.relevance import is_doubtful
 from dl_lint.report import Failure, Report, Reported, order
 from dl_lint.rule import Place
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from dl_lint.engine import Question, Tree
     from dl_lint.report import Entry
     from dl_lint.rule import Finding
-
-
-COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
-"""Folders of code that others keep, and that its own project mends."""
 
 
 class Analysis:
@@ -84,7 +80,9 @@ class Analysis:
             if entry != UNUSED_SUPPRESSION:
                 try:
                     [rule] = load([entry])
-                    findings = [self._shown(finding) for finding in rule.check(project)]
+                    findings = [
+                        self._shown(standing.weighed(project, one, rule.severity)) for one in rule.check(project)
+                    ]
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
                     continue
@@ -126,12 +124,10 @@ class Analysis:
         return None if file is None else self._tree.data.get(file.path)
 
     def _shown(self, finding: Finding) -> Finding:
-        """Under the paths that the user gave; in code that was copied from elsewhere, no more than advice."""
+        """Under the paths that the user gave."""
         fix = finding.fix
-        copied = not COPIED.isdisjoint(finding.place.path.split("/")[:-1])
         return replace(
             finding,
-            advice=finding.advice or copied,
             place=self._at(finding.place),
             related=tuple(replace(one, place=self._at(one.place)) for one in finding.related),
             fix=fix and replace(fix, edits=tuple(replace(edit, place=self._at(edit.place)) for edit in fix.edits)),

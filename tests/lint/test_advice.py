@@ -53,6 +53,95 @@ def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> N
     assert copied == ["advice", "advice"]
 
 
+COPY = """\
+import pytest
+from torch.utils.data import DataLoader
+
+
+def test_a_step(model, dataset):
+    for images in DataLoader(dataset, num_workers=2, pin_memory=True):
+        model(images.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "severity"),
+    [
+        ("tests/test_step.py", COPY.replace("import pytest\n", ""), "advice"),
+        ("tests/models/step_test.py", COPY.replace("import pytest\n", ""), "advice"),
+        ("test_step.py", COPY, "slow"),
+        ("test_step.py", COPY.replace("def test", "@pytest.mark.slow\ndef test"), "advice"),
+        ("test/test_step.py", COPY.replace("import pytest\n", ""), "slow"),
+        ("tests/step.py", COPY, "slow"),
+    ],
+)
+def test_time_that_a_test_takes_gets_no_more(project: Project, path: str, text: str, severity: str) -> None:
+    project.write({path: text})
+    assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL102").records] == [severity]
+
+
+def test_a_wrong_test_is_wrong_all_the_same(project: Project) -> None:
+    project.write({"tests/test_step.py": COPY.replace("pin_memory=True", "shuffle=True, sampler=[1, 0]")})
+    assert [one["severity"] for one in project.lint_json("--select", "DL203").records] == ["bug"]
+
+
+UTILITIES = """from torch.utils.data import DataLoader
+
+
+class Batches:
+    def __init__(self, dataset):
+        self.loader = DataLoader(dataset, num_workers=2, pin_memory=True)
+
+    def __iter__(self):
+        return (images.cuda() for images in self.loader)
+
+
+def evaluate(model, dataset):
+    for images in DataLoader(dataset, num_workers=2, pin_memory=True):
+        model(images.cuda())
+"""
+
+SCRIPT = """import sys
+
+from torch.utils.data import DataLoader
+from utilities import *
+
+
+class Batches:
+    def __init__(self, dataset):
+        self.loader = DataLoader(dataset, num_workers=2)
+
+    def __iter__(self):
+        return iter(self.loader)
+
+
+def main(model, dataset):
+    for images in Batches(dataset):
+        model(images)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "severities"),
+    [
+        (SCRIPT, ["advice", "advice"]),
+        (SCRIPT.replace("model(images)", "evaluate(model, images)"), ["advice", "slow"]),
+        (SCRIPT.replace("class Batches:", "class Others:"), ["slow", "advice"]),
+        (SCRIPT.replace("model(images)", "getattr(sys, 'evaluate')"), ["advice", "slow"]),
+    ],
+    ids=["neither", "the function", "the class", "by name"],
+)
+def test_code_that_no_script_runs_gets_no_more(project: Project, script: str, severities: list[str]) -> None:
+    """The script has a class of the same name, which hides the one that it imports."""
+    (project.root / "pyproject.toml").unlink()
+    project.write({"utilities.py": UTILITIES, "train.py": script})
+    assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL102").records] == severities
+
+
 def test_settings_ask_for_it_too(images: Project) -> None:
     for settings in ('extend-select = ["DL301"]', "pedantic = true", 'select = ["python-container-in-dataset"]'):
         images.write({"pyproject.toml": f"[tool.dl-lint]\n{settings}\n"})

@@ -66,7 +66,16 @@ def test_a_requirement_allows(line: str, allowed: Bounds) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["torchvision==0.5", "pytorch-lightning==1.0", "torch-scatter==2.0", "# torch==1.4", "mytorch==1.0", "torch.py"],
+    [
+        "torchvision>=0.5",
+        "torchvision",
+        "torchaudio!=0.5",
+        "pytorch-lightning==1.0",
+        "torch-scatter==2.0",
+        "# torch==1.4",
+        "mytorch==1.0",
+        "torch.py",
+    ],
 )
 def test_what_is_no_requirement_of_torch_says_nothing(line: str) -> None:
     assert list(declarations.lines(line)) == []
@@ -96,7 +105,28 @@ def test_a_toml_file_allows(text: str, newest: list[tuple[int, int] | None]) -> 
 
 def test_a_setup_py_allows_what_its_texts_say() -> None:
     text = 'setup(\n    name="torch-tools",\n    install_requires=["torchvision==0.5", "torch==1.4"],\n)\n'
-    assert [(said.newest, said.line) for said in declarations.setup_py(text)] == [((1, 4), 3)]
+    found = [(said.newest, said.line, said.implied) for said in declarations.setup_py(text)]
+    assert found == [((1, 4), 3, True), ((1, 4), 3, False)]
+
+
+@pytest.mark.parametrize(
+    ("line", "torch"),
+    [
+        ("torchvision==0.1.9", (1, 0)),
+        ("torchvision==0.2.1", (1, 1)),
+        ("torchvision==0.4.2", (1, 3)),
+        ("torchvision==0.5", (1, 4)),
+        ("  - torchvision=0.8.2=py38_cu110", (1, 7)),
+        ("torchvision==0.14.1+cu117", (1, 13)),
+        ("torchvision==0.15.2", (2, 0)),
+        ("torchvision==0.20", (2, 5)),
+        ("torchaudio==0.7.2", (1, 7)),
+        ("torchaudio==2.1.0", (2, 1)),
+    ],
+)
+def test_a_package_built_for_one_torch_tells_which(line: str, torch: tuple[int, int]) -> None:
+    [said] = declarations.lines(line)
+    assert (said.oldest, said.newest, said.implied) == (torch, torch, True)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +249,7 @@ OLD = [
         "Install PyTorch 1.4.0 first.\n",
         "docs/source/notes/build.rst:1 says `PyTorch 1.4.0`",
     ),
+    ("requirements.txt", "torch\ntorchvision==0.5\n", "requirements.txt:2 says `torchvision==0.5` (for torch 1.4)"),
     ("readme/data.md", "# Data\n\npip install torch==1.4\n", "readme/data.md:3 says `PyTorch 1.4`"),
 ]
 
@@ -251,7 +282,7 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
         {"requirements.txt": "torch==1.4; sys_platform == 'darwin'\ntorch\n"},
         {"requirements.txt": "torch==1.4\n", "requirements-new.txt": "torch==2.4\n"},
         {"requirements.txt": "torch>=1.9\n", "README.md": "Pytorch 1.4\n"},
-        {"requirements.txt": "torchvision==0.5\n"},
+        {"requirements.txt": "torch>=1.8\ntorchvision==0.5\n"},
         {"README.md": "PyTorch 1.0+ is needed\n", "eval.py": "import torch\n\nstep = torch.compile(print)\n"},
         {"README.md": "PyTorch 1.8+ is needed\n"},
         {"README.md": "PyTorch 1.3+ (with torchvision, tested with 1.13)\n"},

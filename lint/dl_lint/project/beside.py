@@ -24,9 +24,9 @@ SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim"
 """Attributes and methods of a tensor that are known without its values."""
 
 _CHEAP = frozenset(
-    {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "fill_", "zero_"}
+    {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "fill_", "zero_", "numpy"}
 )
-"""Calls that are done before a copy has got anywhere."""
+"""Calls that are done before a copy has got anywhere; ``numpy`` is one of tensors of the host only."""
 
 _TRUTHS = frozenset({"any", "all", "equal", "allclose", "isnan", "isinf", "isfinite"})
 """Functions and methods whose result the host needs to decide."""

@@ -62,9 +62,12 @@ def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
 
 
 def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function."""
-    name = loop.name if isinstance(loop, t.FunctionDef) else project.function_of(loop).name
-    return not VALIDATION.isdisjoint(words(name))
+    """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function or of what the
+    loop goes over."""
+    names = [loop.name if isinstance(loop, t.FunctionDef) else project.function_of(loop).name]
+    if isinstance(loop, t.For):
+        names += names_in(loop.iter)
+    return any(not VALIDATION.isdisjoint(words(name)) for name in names)
 
 
 def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:

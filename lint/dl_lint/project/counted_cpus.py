@@ -1,4 +1,4 @@
-"""Whether a count of CPUs is only what stands in for a number that the project's configuration may have."""
+"""Whether a count of CPUs is only what stands in for a number that the configuration may have, or is capped by one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.repetition import names_in, words
+from dl_lint.project.syntax import are_alike
 from dl_lint.project.values import Const, Option, alternatives
 
 if TYPE_CHECKING:
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
 
 CONFIGURED = frozenset({"config", "configuration", "cfg", "conf", "settings", "hparams"})
 """Words of the names of what a configuration was read into."""
+
+
+def is_capped(project: Project, count: t.Call) -> bool:
+    """Whether more workers than a number start only where that is what the host has: ``8 if cpu_count() > 8 else
+    cpu_count()``."""
+    match project.parent(count):
+        case t.Conditional(test=t.Compare(left=left, ops=(op,)), body=body, orelse=orelse) if are_alike(left, count):
+            fewer, other = (orelse, body) if op in (">", ">=") else (body, orelse)
+            return op in (">", ">=", "<", "<=") and fewer is count and isinstance(other, t.Constant)
+        case _:
+            return False
 
 
 def stands_in(project: Project, count: t.Call) -> bool:

@@ -42,6 +42,8 @@ class Said:
     stated: Version | None = None
     """The oldest in this very statement, where ``oldest`` is what several allow between them; of prose, the newest that
     any of it names."""
+    implied: bool = False
+    """Of another package, which is built for one torch."""
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
@@ -49,7 +51,12 @@ _SPECIFIER = r"\(?\s*+(?:[=<>~!^][^;#@\"']*+|\d[\w.*]*+)"
 _NAME = r"(?:py)?torch\s*+(?:\[[^\]\"']*+\]\s*+)?"
 _REQUIREMENT = re.compile(rf"{_NAME}({_SPECIFIER})?\s*+(;.*)?$", re.IGNORECASE)
 _WHEEL = re.compile(r"\btorch-(\d+\.\d+)[^\s/]*\.whl", re.IGNORECASE)
-_QUOTED = re.compile(rf"[\"']({_NAME}(?:{_SPECIFIER})?\s*+(?:;[^\"']*+)?)[\"']", re.IGNORECASE)
+_QUOTED = re.compile(
+    rf"[\"']((?:{_NAME}|torchvision|torchaudio)(?:{_SPECIFIER})?\s*+(?:;[^\"']*+)?)[\"']", re.IGNORECASE
+)
+_COMPANION = re.compile(rf"(torchvision|torchaudio)\s*+({_SPECIFIER})$", re.IGNORECASE)
+"""Packages each of which is built for one torch."""
+
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BEFORE = re.compile(r"^\s*(?:-\s+|install_requires\s*=\s*)?[\"']?(?:[\w./-]+::)?")
 
@@ -128,12 +135,40 @@ def _requirement(text: str, line: int) -> Said | None:
         text = f"torch=={wheel[1]}"
     found = _REQUIREMENT.match(text.strip())
     if found is None:
-        return None
+        return _companion(text.strip(), line)
     specifier = (found[1] or "").strip("() ")
     if found[2] is not None:
         return Said(None, None, text.strip(), line)
     oldest, newest = bounds(f"={specifier}" if specifier[:1].isdigit() else specifier)
     return Said(oldest, newest, text.strip(), line)
+
+
+def _companion(text: str, line: int) -> Said | None:
+    """What the pin of a package that is built for one torch says of that; None where it is open, or not known."""
+    found = _COMPANION.match(text)
+    if found is None:
+        return None
+    specifier = found[2].strip("() ")
+    oldest, newest = bounds(f"={specifier}" if specifier[:1].isdigit() else specifier)
+    if oldest is None or oldest != newest:
+        return None
+    torch = _torch_of_vision(oldest) if found[1].lower() == "torchvision" else _torch_of_audio(oldest)
+    return Said(torch, torch, text, line, implied=True)
+
+
+def _torch_of_vision(version: Version) -> Version:
+    """The torch that a version of torchvision was released with; for those before 0.3, which run with others as well,
+    the last one of their time."""
+    major, minor = version
+    if major == 0 and minor < 5:
+        return (1, 0) if minor < 2 else (1, 1) if minor < 4 else (1, 3)
+    return (1, minor - 1) if minor < 15 else (2, minor - 15)
+
+
+def _torch_of_audio(version: Version) -> Version:
+    """The torch that a version of torchaudio was released with."""
+    major, minor = version
+    return (max(major, 1), minor)
 
 
 def bounds(specifier: str) -> tuple[Version | None, Version | None]:

@@ -26,6 +26,8 @@ def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None
         return _STEPS
     if loop is not None and _is_renewed_at_its_end(project, loader, again, loop):
         return _STEPS
+    if rounds.twice_at_most(project.evaluator, again):
+        return " (twice)"
     if rounds.once_by_default(project.evaluator, again):
         return " (once, by default of its option)"
     if loop is not None and loop is not again and cadence.may_be_rare(project, loader, loop, again):

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, ways, workers
+from dl_lint.project import attributes, redefined, ways, workers
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.handles import HANDLES, PICKLED_BY_HAND
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Bound,
+    Class,
     Collection,
     Derived,
     Function,
@@ -28,6 +29,7 @@ from dl_lint.project.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Value
@@ -187,9 +189,17 @@ def _kept_by(project: Project, instance: Instance, depth: int) -> Iterator[Obsta
             continue
         at = binding.value or binding.node
         if binding in visible_at_end(kept.method, binding.name).bindings and ways.is_taken(ev, instance, at):
-            value = attributes.as_built(ev, instance, ev.symbolic(binding.value))
+            value = attributes.as_built(ev, instance, _as_handed_up(ev, instance, kept.method, binding.value))
             if instance.call is not None:  # of just some object, what its maker passed is not known
                 value = ev.resolve(value)
             for one in obstacles(project, value, at, depth - 1):
                 if project.site(one.node).scope is not kept.method or ways.is_taken(ev, instance, one.node):
                     yield one
+
+
+def _as_handed_up(ev: Evaluator, instance: Instance, method: Scope, stored: t.Expr | None) -> Value:
+    """What a method stores, with the parameters of a base's constructor bound by those of the classes below it."""
+    base = Class(method.parent) if method.parent is not None and method.name == "__init__" else instance.cls
+    value = ev.symbolic(stored)
+    inherited = base != instance.cls and base in attributes.lineage(ev, instance.cls)
+    return redefined.handed_up(ev, instance.cls, base, value) if inherited else value

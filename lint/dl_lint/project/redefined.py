@@ -27,7 +27,7 @@ def stored(ev: Evaluator, cls: Class, base: Class, name: str) -> Iterator[Value]
             if anew is None:
                 anew = _taken_over(ev, cls, method, binding)
             value = value if anew is None else anew
-            yield _handed_up(ev, cls, base, value) if method.name == "__init__" else value
+            yield handed_up(ev, cls, base, value) if method.name == "__init__" else value
 
 
 def below(ev: Evaluator, cls: Class, name: str) -> Value:
@@ -76,7 +76,7 @@ def _built_anew(ev: Evaluator, cls: Class, base: Class, method: Scope, binding: 
     )
 
 
-def _handed_up(ev: Evaluator, cls: Class, base: Class, value: Value) -> Value:
+def handed_up(ev: Evaluator, cls: Class, base: Class, value: Value) -> Value:
     """``value`` with the parameters of the base's constructor bound by the ``super().__init__(…)`` of those below."""
     upper = attributes.of_class(ev, base, "__init__")
     line = attributes.lineage(ev, cls)

@@ -24,36 +24,43 @@ def at_most_once(ev: Evaluator, loop: LoopNode) -> bool:
     """
     if any(truth(ev, test) is (not outcome) for test, outcome in context.tests_around(ev, loop)):
         return True
-    return _has_one_pass(ev, loop, by_default=False)
+    return _has_passes(ev, loop, 1, by_default=False)
+
+
+def twice_at_most(ev: Evaluator, loop: t.Node) -> bool:
+    """Whether a loop has two passes at most, as it is written: ``range(2)``."""
+    return isinstance(loop, t.For | t.While | t.Generator) and _has_passes(ev, loop, 2, by_default=False)
 
 
 def once_by_default(ev: Evaluator, loop: t.Node) -> bool:
-    """Whether a loop has one pass unless somebody asks for more on the command line: ``range(args.epochs)``."""
-    return isinstance(loop, t.For | t.While | t.Generator) and _has_one_pass(ev, loop, by_default=True)
+    """Whether a loop has one pass unless somebody asks for more: ``range(args.epochs)``, ``range(epochs)`` of a
+    function with ``epochs=1`` that nobody calls."""
+    return isinstance(loop, t.For | t.While | t.Generator) and _has_passes(ev, loop, 1, by_default=True)
 
 
-def _has_one_pass(ev: Evaluator, loop: LoopNode, *, by_default: bool) -> bool:
+def _has_passes(ev: Evaluator, loop: LoopNode, most: int, *, by_default: bool) -> bool:
+    """Whether a loop has ``most`` passes or fewer."""
     if isinstance(loop, t.While):
         return False
     over = loop.iter
     while isinstance(over, t.Call) and dotted(over.func) not in RANGES and over.args:
         over = over.args[0]  # a progress bar around it
     if isinstance(over, t.Sequence):
-        return len(over.items) == 1 and not isinstance(over.items[0], t.Starred)
+        return len(over.items) <= most and not any(isinstance(one, t.Starred) for one in over.items)
     if not isinstance(over, t.Call) or dotted(over.func) not in RANGES:
         return False
     ends = [_number(ev, one, by_default=by_default) for one in over.args]
     match ends:
         case [int(stop)]:
-            return stop <= 1
+            return stop <= most
         case [int(start), int(stop)]:
-            return stop - start <= 1
+            return stop - start <= most
         case _:
             return False
 
 
 def _number(ev: Evaluator, expr: t.Expr, *, by_default: bool) -> int | None:
     value = ev.value(expr)
-    if by_default and isinstance(value, Option) and value.source == "command line":
+    if by_default and isinstance(value, Option):
         value = value.default
     return value.value if isinstance(value, Const) and type(value.value) is int else None

@@ -81,6 +81,8 @@ def _inferred(project: Project, files: Files, folder: str) -> Target:
     promised = source.stated if source is not None else None
     shown = source or found
     told = f"{files.around.shown(shown.path)}:{shown.line} says `{shown.text}`"
+    if shown.implied and shown.newest is not None:
+        told += " (for torch {}.{})".format(*shown.newest)
     least = promised or found.newest
     if least is None:
         return Target(found.oldest, None, told)
@@ -139,10 +141,12 @@ def _declared(around: Around, folder: str) -> Said | None:
 
 def _together(several: list[Said]) -> Said | None:
     """What several statements allow between them, said by the one that allows the newest. Requirements without any
-    version leave it to those with one: a plain ``torch`` beside the pin of an environment."""
+    version leave it to those with one: a plain ``torch`` beside the pin of an environment, or beside that of a package
+    built for one torch."""
     if not several:
         return None
     several = [one for one in several if one.newest is not None or one.oldest is not None] or several
+    several = [one for one in several if not one.implied] or several
     last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0), one.oldest or (0, 0)))
     oldest = [one.oldest for one in several if one.oldest is not None]
     return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None, stated=last.oldest)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import scripts
-from dl_lint.project.values import Class, Module, Package, Unknown, alternatives
+from dl_lint.project.values import Class, Function, Module, Package, Unknown, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 def is_unused(project: Project, node: t.Node) -> bool:
     """Whether ``node`` stands in a function that nothing calls, itself or through others, while the project around it
     has scripts and cannot be installed, so that nobody else calls it either."""
-    file = project.site(node).scope.file
-    if not _has_scripts(project, file):
+    return is_unused_function(project, project.function_of(node))
+
+
+def is_unused_function(project: Project, function: Scope) -> bool:
+    """The same of a function, or of a module, which is none."""
+    if function.node is None or not _has_scripts(project, function.file):
         return False
-    return _is_unused(project, project.function_of(node), frozenset()) and not project.is_installable(node)
+    return _is_unused(project, function, frozenset()) and not project.is_installable(function.node)
 
 
 def is_unused_class(project: Project, cls: Class) -> bool:
@@ -33,15 +37,20 @@ def is_unused_class(project: Project, cls: Class) -> bool:
     node = cls.scope.node
     if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
         return False
-    if any(not _is_its_own(project, one, node) for one in loads(project, node.name)) or _is_named_otherwise(
-        project, node.name
-    ):
+    named = (one for one in loads(project, node.name) if not _is_its_own(project, one, node))
+    if any(_may_be(project, one, cls.scope) for one in named) or _is_named_otherwise(project, node.name):
         return False
     alone = not scripts.is_imported(project, cls.scope.file)
     functions = _IMPORTING if alone and not _looks_up_here(cls.scope.file) else _BY_NAME
     looks_up = any(_looks_up(project, name, node.name) for name in functions)
     mentioned = looks_up or project.mentions_unlinted(node, node.name, passed_on=False)
     return not mentioned and (not project.is_installable(node) or (alone and _is_left_out(project, cls.scope.file)))
+
+
+def _may_be(project: Project, load: t.Name, wanted: Scope) -> bool:
+    """Whether a name may stand for ``wanted``, and not for another function or class of the same name."""
+    found = alternatives(project.value(load))
+    return not found or any(not isinstance(one, Class | Function) or one.scope is wanted for one in found)
 
 
 def _is_its_own(project: Project, load: t.Name, cls: t.ClassDef) -> bool:
@@ -65,7 +74,17 @@ def _is_left_out(project: Project, file: FileIndex) -> bool:
 _BUILTINS = frozenset({"getattr", "globals", "vars", "locals", "eval", "__import__"})
 """Builtin functions that find things by name; methods of these names, as ``model.eval()``, do not."""
 
-_IMPORTING = ("__import__", "import_module", "locate", "instantiate", "exec_module", "load_source", "run_path", "exec")
+_IMPORTING = (
+    "__import__",
+    "import_module",
+    "locate",
+    "instantiate",
+    "exec_module",
+    "load_source",
+    "run_path",
+    "exec",
+    "LightningCLI",
+)
 """Functions that find what is in files which nothing else imports."""
 
 _BY_NAME = tuple(_BUILTINS.union(_IMPORTING))
@@ -113,12 +132,14 @@ def _is_unused(project: Project, inner: Scope, above: frozenset[Scope]) -> bool:
     node = function.node
     if function in above:
         return True
-    if not isinstance(node, t.FunctionDef) or function.is_method or node.decorators:
+    if function.is_method and function.parent is not None:
+        return is_unused_class(project, Class(function.parent))
+    if not isinstance(node, t.FunctionDef) or node.decorators:
         return False
     name = node.name
     if project.evaluator.callers.of(function) is None or _is_named_otherwise(project, name):
         return False
-    callers = [project.function_of(load) for load in loads(project, name)]
+    callers = [project.function_of(one) for one in loads(project, name) if _may_be(project, one, function)]
     return all(_is_unused(project, one, above | {function}) for one in callers)
 
 

@@ -53,7 +53,7 @@ from dl_lint.project import needs
 from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import repetition, usual, words
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import called, dotted
 from dl_lint.project.timing import is_timed
 from dl_lint.project.values import NONE, Class, Const
 from dl_lint.rule import Finding, Related, rule
@@ -142,9 +142,9 @@ def _after_model(project: Project, call: t.Call) -> bool:
 
 
 def _is_after_del(project: Project, call: t.Call) -> bool:
-    """Whether something was deleted in the same block just before, but for a ``gc.collect()``."""
+    """Whether something was deleted in the same block just before, but for ``gc.collect()`` and ``x.cpu()``."""
     site = project.site(call)
     bound = [one.site for bindings in site.scope.bindings.values() for one in bindings if one.kind == "delete"]
     gone = max((one.order for one in bound if one.block is site.block and one.order < site.order), default=-1)
     later = [one for one in site.scope.calls if gone < project.site(one).order < site.order]
-    return gone >= 0 and all((dotted(one.func) or "").endswith("collect") for one in later)
+    return gone >= 0 and all(called(one) in ("collect", "cpu") for one in later)

@@ -12,7 +12,8 @@ goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use
 from Python 3.13 `os.process_cpu_count()` works on all systems. None of them knows a container's CPU quota (`cpu.max`),
 so a number that was measured for the job is better still.
 
-The smaller of the count and another number, `min(os.cpu_count(), 8)`, is **advice**: no more workers start than were
+The smaller of the count and another number, `min(os.cpu_count(), 8)` or `8 if os.cpu_count() > 8 else os.cpu_count()`,
+is **advice**: no more workers start than were
 asked for, which is too many only where the process may use fewer CPUs than that. So is a count that only stands in for
 a number of the configuration: `config.workers or os.cpu_count()`, or in the `except` around reading it.
 
@@ -77,7 +78,9 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 "`os.process_cpu_count()` works on all), or pass a number that was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
-                advice=count.capped or counted_cpus.stands_in(project, count.call),
+                advice=count.capped
+                or counted_cpus.is_capped(project, count.call)
+                or counted_cpus.stands_in(project, count.call),
             )
 
 

@@ -14,7 +14,8 @@ both together spare the starts.
 
 Not flagged: loaders without workers, which cost microseconds to build; those that only every n-th pass builds, as
 persistent workers would idle in between; arguments that depend on the loop, that are changed in it (also by a method of
-the dataset), or whose origin is not known.
+the dataset), or whose origin is not known. A loop that is written to have two passes, or has one unless an option says
+otherwise, is **advice**.
 
 ## Example
 
@@ -48,7 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import cadence, invariance, renewal
+from dl_lint.project import cadence, invariance, renewal, rounds
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                     "build it once, before the loop, with `persistent_workers=True`: without that, workers start anew "
                     "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
+                    advice=rounds.twice_at_most(project.evaluator, outer)
+                    or rounds.once_by_default(project.evaluator, outer),
                 )
 
 

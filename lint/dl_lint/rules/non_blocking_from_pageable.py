@@ -14,7 +14,8 @@ Not flagged: loaders whose pinning is not known or is the user's choice, `pin_me
 prepared by accelerate, helpers that pinned and other batches go through, loaders whose collate function moves batches
 to the device, copies that nothing reads, or that `isinstance` keeps from the batches that there are. `images.float()`
 of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is. So are copies for
-whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy.
+whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy, and those whose
+loaders have no workers, by default at least: there pinning is one more copy on the thread that trains (DL210).
 
 ## Example
 
@@ -131,7 +132,8 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
         pinless.pinning(project, loaders[0]) if one and not unattended and not cast else None,
-        advice=pinless.are_of_choice(project, loaders, transfer.call),
+        advice=pinless.are_of_choice(project, loaders, transfer.call)
+        or all(project.workers(loader) in ("none", "default-none") for loader in loaders),
     )
 
 

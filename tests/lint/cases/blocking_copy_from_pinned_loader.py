@@ -1171,3 +1171,19 @@ def trained_one_by_one(model, dataset):
     for images, targets in DataLoader(dataset, num_workers=4, pin_memory=True):
         for i in range(images.size(0)):
             model.step(images[i].to(device))  # expect
+
+
+def read_back_before_anything_is_computed(model, dataset, device):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = batch["image"].to(device), batch["label"].to(device)
+        affine = batch["affine"][0].numpy()
+        labels = labels.cpu().numpy()[0]
+        model(images, labels, affine)
+
+
+def read_back_when_it_is_computed(model, dataset, device):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images, labels = batch["image"].to(device), batch["label"].to(device)  # expect
+        outputs = model(images)
+        labels = labels.cpu().numpy()[0]
+        model.score(outputs, labels)

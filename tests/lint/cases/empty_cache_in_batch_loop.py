@@ -355,3 +355,24 @@ def rounds_of_training(model, dataset, num_iters):
 def train_once(model, loader):
     for batch in loader:
         model(batch)
+
+
+def makes_room_between_validations(model, val_set):
+    val_loader = DataLoader(val_set, num_workers=4)
+    for images, labels in val_loader:
+        outputs = model(images)
+        del images
+        labels = labels.cpu()
+        outputs = outputs.cpu()
+        torch.cuda.empty_cache()  # expect advice
+        model.score(outputs, labels)
+
+
+def goes_on_between_validations(model, val_set):
+    val_loader = DataLoader(val_set, num_workers=4)
+    for images, labels in val_loader:
+        outputs = model(images)
+        del images
+        outputs = model.smooth(outputs)
+        torch.cuda.empty_cache()  # expect
+        model.score(outputs, labels)

@@ -30,6 +30,13 @@ def capped_by_eight(dataset):
     return DataLoader(dataset, num_workers=min(8, os.cpu_count()))  # expect advice
 
 
+def capped_by_a_choice(dataset, wanted):
+    yield DataLoader(dataset, num_workers=5 if cpu_count() > 4 else cpu_count())  # expect advice
+    yield DataLoader(dataset, num_workers=os.cpu_count() if os.cpu_count() <= 8 else 8)  # expect advice
+    yield DataLoader(dataset, num_workers=os.cpu_count() if os.cpu_count() > 8 else 8)  # expect
+    yield DataLoader(dataset, num_workers=4 if wanted > 4 else cpu_count())  # expect
+
+
 def shared_out(dataset, world_size):
     return DataLoader(dataset, num_workers=os.cpu_count() // world_size)  # expect
 

@@ -358,3 +358,15 @@ def one_detector(model, folder, epochs):
     for epoch in range(epochs):
         model.train(epoch)
         detector.check()
+
+
+def two_epochs(model, dataset):
+    for epoch in range(2):
+        for batch in DataLoader(dataset, num_workers=2):  # expect advice
+            model(batch, epoch)
+
+
+def one_epoch_by_default(model, dataset, epochs=1):
+    for epoch in range(epochs):
+        for batch in DataLoader(dataset, num_workers=2):  # expect advice
+            model(batch, epoch)

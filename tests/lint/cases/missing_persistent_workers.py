@@ -1110,8 +1110,29 @@ def one_epoch_unless_asked_for_more(model, dataset, long):
 
 
 def one_epoch_by_default(model, dataset, num_epochs=1):
-    loader = DataLoader(dataset, num_workers=4)  # expect
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
     for epoch in range(num_epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def two_epochs(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for epoch in range(2):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def two_phases(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for phase in ("warm up", "train"):
+        for batch in loader:
+            model(batch, phase)
+
+
+def three_epochs(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for epoch in range(1, 4):
         for batch in loader:
             model(batch, epoch)
 

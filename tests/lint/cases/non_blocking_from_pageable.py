@@ -95,7 +95,7 @@ def never_prepared(model, dataset):
 def no_workers_either(model, dataset):
     loader = DataLoader(dataset, batch_size=8)
     for images, _ in loader:
-        model(images.to(device, non_blocking=True))  # expect
+        model(images.to(device, non_blocking=True))  # expect advice
 
 
 def to_gpu(part):
@@ -349,3 +349,8 @@ def tuples(model, dataset, device):
             model(batch[0].to(device, non_blocking=True))  # expect
         elif isinstance(batch, dict):
             model(batch["image"].to(device, non_blocking=True))  # expect
+
+
+def without_workers_by_default(model, dataset, device, workers=0):
+    for images, _ in DataLoader(dataset, batch_size=8, num_workers=workers):
+        model(images.to(device, non_blocking=True))  # expect advice

@@ -193,6 +193,19 @@ def fine(dataset, rows, args):
     yield DataLoader(Unused(rows), batch_size=2)
 
 
+class Named(Rows):
+    """Hands its transform on to the constructor of its base."""
+
+    def __init__(self, name, rows, transform):
+        super().__init__(rows, transform)
+        self.name = name
+
+
+def each_with_its_own_transform(rows):
+    yield DataLoader(Named("alone", rows, transform=lambda row: row))
+    yield DataLoader(Named("beside", rows, transform=lambda row: row), num_workers=2)  # expect
+
+
 def without_workers(dataset, rows):
     def nested(samples):
         return samples

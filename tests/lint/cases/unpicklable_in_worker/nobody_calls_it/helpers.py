@@ -53,3 +53,8 @@ TABLE = {"plain": batches_of_a_table}
 class Trainer:
     def train_dataloader(self):
         return DataLoader(self.dataset, num_workers=4, collate_fn=lambda samples: samples[0])  # expect
+
+
+class OldTrainer:
+    def train_dataloader(self):
+        return DataLoader(self.dataset, num_workers=4, collate_fn=lambda samples: samples[0])  # expect advice

@@ -1,4 +1,4 @@
-from helpers import batches, batches_by_another_name as by_another
+from helpers import Trainer, batches, batches_by_another_name as by_another
 
 
 def train(model, dataset):
@@ -6,6 +6,7 @@ def train(model, dataset):
         model(batch)
     for batch in by_another(dataset):
         model(batch)
+    return Trainer()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""What the place of a finding says of its worth: code that others keep, code that tests, code that nothing runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import unused
+
+if TYPE_CHECKING:
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import FileIndex, Scope
+    from dl_lint.rule import Finding, Place, Severity
+
+_COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
+"""Folders of code that others keep, and that its own project mends."""
+
+_TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
+"""Files that pytest takes tests from."""
+
+_TESTING = frozenset({"pytest", "unittest"})
+
+
+def weighed(project: Project, finding: Finding, severity: Severity) -> Finding:
+    """A finding of a rule of ``severity``, as advice where its place says so."""
+    if finding.advice or not _is_minor(project, finding.place, severity):
+        return finding
+    return replace(finding, advice=True)
+
+
+def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
+    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
+    calls; and, where it only costs time, in a test, which takes a batch or two."""
+    if not _COPIED.isdisjoint(place.path.split("/")[:-1]):
+        return True
+    file = next((one for one in project.files if one.path == place.path), None)
+    if file is None:
+        return False
+    if severity == "slow" and _tests(file):
+        return True
+    around = _around(file, place.span[0])
+    return around is not None and unused.is_unused_function(project, around)
+
+
+def _tests(file: FileIndex) -> bool:
+    """Whether pytest takes a file for tests by its name, and it stands in a folder of tests or uses pytest or unittest:
+    ``test_net.py`` beside ``train.py`` evaluates a model."""
+    path = PurePosixPath(file.path)
+    if not _TEST.fullmatch(path.name):
+        return False
+    return "tests" in path.parts or any(not _TESTING.isdisjoint(scope.loads) for scope in file.scopes)
+
+
+def _around(file: FileIndex, line: int) -> Scope | None:
+    """The innermost function at ``line``."""
+    found = [one for one in file.scopes if isinstance(one.node, t.FunctionDef) and _covers(one.node, line)]
+    return max(found, key=lambda one: one.node.at if one.node is not None else (0, 0, 0, 0), default=None)
+
+
+def _covers(node: t.FunctionDef, line: int) -> bool:
+    return node.at[0] <= line <= node.end_line
