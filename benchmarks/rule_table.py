@@ -8,6 +8,7 @@ and the repositories that have any.
 
 from __future__ import annotations
 
+import argparse
 import collections
 import json
 import sys
@@ -63,4 +64,6 @@ def main(outputs: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("findings", nargs="*", help="outputs of `dl-lint --pedantic --output-format json`")
+    main(parser.parse_args().findings)

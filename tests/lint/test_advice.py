@@ -125,6 +125,18 @@ if __name__ == "__main__":
 """
 
 
+def test_a_script_without_a_word_of_loaders_runs_what_it_names(project: Project) -> None:
+    """Nothing links it, as it has nothing that any rule asks about."""
+    (project.root / "pyproject.toml").unlink()
+    project.write(
+        {"utilities.py": UTILITIES, "train.py": SCRIPT, "check.py": "import utilities\n\nutilities.evaluate()\n"}
+    )
+    assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL102").records] == [
+        "advice",
+        "slow",
+    ]
+
+
 @pytest.mark.parametrize(
     ("script", "severities"),
     [

@@ -1,10 +1,12 @@
-"""Tests that cannot hold at once: what one of them guards never meets what the other does."""
+"""Tests that cannot hold: two at once, so that what one of them guards never meets what the other does, or one whose
+attribute was set to something else right before."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import flow
 from dl_lint.project.syntax import dotted
 
 if TYPE_CHECKING:
@@ -35,3 +37,30 @@ def _texts(project: Project, node: t.Node) -> Iterator[tuple[str, frozenset[obje
 def _name(expr: t.Expr) -> str:
     """The last part of a dotted name: a parameter is kept under its own name, as a rule."""
     return (dotted(expr) or "").rpartition(".")[2]
+
+
+def is_settled_otherwise(project: Project, node: t.Node) -> bool:
+    """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
+    rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""
+    method = project.function_of(node)
+    if not method.is_method or not method.params:
+        return False
+    for test, outcome in project.tests_around(node):
+        while isinstance(test, t.UnaryOp) and test.op == "not":
+            test, outcome = test.operand, not outcome
+        owner, _, attribute = (dotted(test) or "").partition(".")
+        if attribute and owner == method.params[0].name:
+            set_to = {_set_before(project, frame.call, attribute) for frame in project.callers(method)}
+            if set_to == {not outcome}:
+                return True
+    return False
+
+
+def _set_before(project: Project, call: t.Call, attribute: str) -> bool | None:
+    """The truth of the constant that ``self.attribute`` of the object whose method is called is set to before; None
+    where it is not."""
+    owner = dotted(call.func.value) if isinstance(call.func, t.Attribute) else None
+    site = project.site(call)
+    found = flow.reaching(site.scope, f"{owner}.{attribute}", site).bindings if owner else ()
+    values = {one.value.value if isinstance(one.value, t.Constant) and one.kind == "assign" else None for one in found}
+    return bool(next(iter(values))) if len(values) == 1 and values.isdisjoint({None}) else None

@@ -80,6 +80,7 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
     for attribute, indexed in of_originals.items():
         places = filling.python_objects_in(project, cls, attribute, telling(project, indexed))
         filled = [one for one in places if not all(conditions.exclude(project, one, read.node) for read in indexed)]
+        filled = [one for one in filled if not conditions.is_settled_otherwise(project, one)]
         if filled:
             indexed = [one for one in indexed if not all(conditions.exclude(project, one.node, at) for at in filled)]
             samples = heft.filling(project, cls, attribute, filled)

@@ -45,6 +45,9 @@ FEW = frozenset(
 )  # fmt: skip
 """Words for what a program has a handful of, or goes over once."""
 
+LOADERS = frozenset({"loader", "loaders", "dataloader", "dataloaders"})
+"""Words for the variable of a loop over loaders, each of which has many batches."""
+
 TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "timing", "timeit", "warmup"})
 """Words in the names of functions that measure, and repeat to that end."""
 
@@ -86,7 +89,7 @@ def _named(project: Project, loop: LoopNode) -> Repetition:
     if project.batches_in(value) or any(_is_dataset(project, one) for one in alternatives(value)):
         return "step"
     given = [last for name in names_in(loop.target) for last in words(name)[-1:]]
-    if FEW & set(given):
+    if (FEW | LOADERS) & set(given):
         return "few"
     if _is_data(given[:-1]) or _is_data(given[-1:]):
         return "step"

@@ -21,6 +21,9 @@ _COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "ve
 _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 """Files that pytest takes tests from."""
 
+_FOLDERS = frozenset({"tests", "testing", "test_utils"})
+"""Folders of tests, and of what they are made of; ``test`` may hold the test of a model."""
+
 _TESTING = frozenset({"pytest", "unittest"})
 
 
@@ -51,7 +54,7 @@ def _tests(file: FileIndex) -> bool:
     path = PurePosixPath(file.path)
     if not _TEST.fullmatch(path.name):
         return False
-    return "tests" in path.parts or any(not _TESTING.isdisjoint(scope.loads) for scope in file.scopes)
+    return not _FOLDERS.isdisjoint(path.parts) or any(not _TESTING.isdisjoint(scope.loads) for scope in file.scopes)
 
 
 def _around(file: FileIndex, line: int) -> Scope | None:

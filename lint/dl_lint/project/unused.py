@@ -139,6 +139,8 @@ def _is_unused(project: Project, inner: Scope, above: frozenset[Scope]) -> bool:
     name = node.name
     if project.evaluator.callers.of(function) is None or _is_named_otherwise(project, name):
         return False
+    if project.mentions_unlinted(node, name, passed_on=False):
+        return False
     callers = [project.function_of(one) for one in loads(project, name) if _may_be(project, one, function)]
     return all(_is_unused(project, one, above | {function}) for one in callers)
 

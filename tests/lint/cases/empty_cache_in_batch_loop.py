@@ -376,3 +376,11 @@ def goes_on_between_validations(model, val_set):
         outputs = model.smooth(outputs)
         torch.cuda.empty_cache()  # expect
         model.score(outputs, labels)
+
+
+def each_data_set(models, dataloader_iter):
+    for count, dataloaders in enumerate(dataloader_iter):
+        torch.cuda.empty_cache()
+        for model in models:
+            torch.cuda.empty_cache()
+            model.predict(dataloaders["testing"], count)

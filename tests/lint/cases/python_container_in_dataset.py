@@ -1273,3 +1273,45 @@ class LoadedTwiceBelow(LoadedBelow):
 
     def __getitem__(self, index):
         return self.scenes[index]["a"], [view for view in self.views[index]]
+
+
+class OfPathsOrImages(Dataset):
+    """100,000 samples. What a subclass sets is set anew by the constructor before it loads."""
+
+    def __init__(self, path):
+        self.images = True
+        self.lines = False
+        self.load(path)
+
+    def load(self, path):
+        if self.images:
+            self.paths = np.load(path)
+        else:
+            self.paths = json.load(open(path))
+        if not self.lines:
+            self.rows = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return [part for part in self.paths[index]], [part for part in self.rows[index]]
+
+
+class OfPaths(OfPathsOrImages):
+    def __init__(self, path, images=False):
+        self.images = images
+        super().__init__(path)
+
+
+class OfPathsAtLast(Dataset):
+    """100,000 samples."""
+
+    def __init__(self, path, images=False):
+        self.images = True
+        self.images = images
+        self.load(path)
+
+    def load(self, path):
+        if not self.images:
+            self.paths = json.load(open(path))  # expect
+
+    def __getitem__(self, index):
+        return [part for part in self.paths[index]]
