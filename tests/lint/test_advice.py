@@ -73,9 +73,11 @@ def test_a_step(model, dataset):
         ("test_step.py", COPY.replace("def test", "@pytest.mark.slow\ndef test"), "advice"),
         ("test/test_step.py", COPY.replace("import pytest\n", ""), "slow"),
         ("tests/step.py", COPY, "slow"),
+        ("old/step.py", COPY, "advice"),
+        ("older/step.py", COPY, "slow"),
     ],
 )
-def test_time_that_a_test_takes_gets_no_more(project: Project, path: str, text: str, severity: str) -> None:
+def test_time_that_tests_and_old_code_take_gets_no_more(project: Project, path: str, text: str, severity: str) -> None:
     project.write({path: text})
     assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL102").records] == [severity]
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 """Folders of code that others keep, and that its own project mends."""
 
+_PAST = frozenset({"old", "legacy", "deprecated", "obsolete", "archive", "archived"})
+"""Folders of code that nobody works on any more."""
+
 _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 """Files that pytest takes tests from."""
 
@@ -36,8 +39,9 @@ def weighed(project: Project, finding: Finding, severity: Severity) -> Finding:
 
 def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
-    calls; and, where it only costs time, in a test, which takes a batch or two."""
-    if not _COPIED.isdisjoint(place.path.split("/")[:-1]):
+    calls; and, where it only costs time, in code of the past and in a test, which takes a batch or two."""
+    folders = place.path.split("/")[:-1]
+    if not _COPIED.isdisjoint(folders) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:
