@@ -47,10 +47,11 @@ def test_advice_is_shown_where_it_is_asked_for_and_from_the_cache_as_well(images
 
 
 def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> None:
-    project.write({"third_party/images/data.py": DATA, "vendors/data.py": DATA})
+    copies = ("third_party/images", "thirdparty", "vendor", "src/detector-master", "detector_master/data")
+    project.write({f"{folder}/data.py": DATA for folder in (*copies, "vendors")})
     assert project.lint_json().places == [("vendors/data.py", 12, "DL301")]
-    copied = [one["severity"] for one in project.lint_json("--pedantic").records if "third_party" in one["filename"]]
-    assert copied == ["advice", "advice"]
+    copied = [one["severity"] for one in project.lint_json("--pedantic").records if "vendors" not in one["filename"]]
+    assert copied == ["advice", "advice"] * len(copies)
 
 
 COPY = """\

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import FileIndex, Scope
     from dl_lint.rule import Finding, Place, Severity
 
-_COPIED = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
-"""Folders of code that others keep, and that its own project mends."""
+_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|.+[_-]master")
+"""Folders of code that others keep, and that its own project mends; ``-master`` ends the name of a download."""
 
 _PAST = frozenset({"old", "legacy", "deprecated", "obsolete", "archive", "archived"})
 """Folders of code that nobody works on any more."""
@@ -41,7 +41,7 @@ def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
     calls; and, where it only costs time, in code of the past and in a test, which takes a batch or two."""
     folders = place.path.split("/")[:-1]
-    if not _COPIED.isdisjoint(folders) or (severity == "slow" and not _PAST.isdisjoint(folders)):
+    if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:
