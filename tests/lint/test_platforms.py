@@ -307,3 +307,30 @@ def test_where_only_linux_is_not_said_the_message_leaves_forkserver_out(project:
     project.write({"requirements.txt": "torch\n"})
     [one] = project.lint_json("--select", "DL307").records
     assert "Linux from Python 3.14" in one["message"]
+
+
+COUNTED = """\
+import os
+
+from torch.utils.data import DataLoader
+
+
+def load(dataset):
+    return DataLoader(dataset, num_workers=os.cpu_count())
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "fixes"),
+    [
+        ("import os\n\nLINKS = os.name != 'nt'\n", [None]),
+        ("import sys\n\nLINKS = sys.platform == 'linux'\n", [None]),
+        ("import os\n\nLINKS = os.path.exists('a')\n", ["unsafe"]),
+    ],
+)
+def test_a_count_that_only_linux_has_is_no_fix_for_code_that_asks_for_its_system(
+    project: Project, other: str, fixes: list[str | None]
+) -> None:
+    project.write({"load.py": COUNTED, "links.py": other})
+    found = project.lint_json("--select", "DL206").records
+    assert [one["fix"] and one["fix"]["applicability"] for one in found] == fixes

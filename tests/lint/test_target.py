@@ -250,6 +250,12 @@ OLD = [
         "docs/source/notes/build.rst:1 says `PyTorch 1.4.0`",
     ),
     ("requirements.txt", "torch\ntorchvision==0.5\n", "requirements.txt:2 says `torchvision==0.5` (for torch 1.4)"),
+    ("Dockerfile", "FROM pytorch/pytorch:1.6.0-cuda10.1-cudnn7-runtime\n", "Dockerfile:1 says `PyTorch 1.6.0`"),
+    (
+        "Dockerfile",
+        'ARG VERSION="1.6.0"\nARG CUDA\nFROM pytorch/pytorch:${VERSION}-cuda$CUDA\n',
+        "Dockerfile:3 says `PyTorch 1.6.0`",
+    ),
     ("readme/data.md", "# Data\n\npip install torch==1.4\n", "readme/data.md:3 says `PyTorch 1.4`"),
 ]
 
@@ -289,6 +295,9 @@ def test_the_configuration_overrules_what_is_found(project: Project, name: str, 
         {"README.md": "PyTorch 1.3+\n\npip install torch==2.1\n"},
         {"README.md": "PyTorch 1.3+\n", "INSTALL.md": "PyTorch >= 1.9\n"},
         {"README.md": "tested with PyTorch 1.4 and PyTorch 2.1\n"},
+        {"README.md": "tested with PyTorch 2.1\n", "Dockerfile": "FROM pytorch/pytorch:1.4-cuda10.1\n"},
+        {"Dockerfile": "FROM nvcr.io/nvidia/pytorch:20.12-py3\n"},
+        {"Dockerfile": "FROM pytorch/pytorch:${TORCH}-cuda10.1\n"},
         {"README.md": "Pytorch 1.4\n", "src/README.md": "Pytorch 2.0\n"},
         {"requirements.txt": "torch==1.4\n", "src/requirements.txt": "torch\n"},
         {"other/requirements.txt": "torch==1.4\n"},

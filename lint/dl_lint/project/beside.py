@@ -46,7 +46,7 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
     a copy of pageable memory or for a value that was copied.
     """
     stmt: t.Node | None = project.statement_of(call)
-    if any(blocks(project, other) for other in simple(stmt) if other.at > call.at):
+    if _is_read_in(project, call) or any(blocks(project, other) for other in simple(stmt) if other.at > call.at):
         return True
     names = assigned(stmt) if isinstance(stmt, t.Stmt) and is_cheap(project, stmt) else frozenset()
     at_once = True
@@ -58,6 +58,17 @@ def is_waited_for(project: Project, call: t.Call) -> bool:
         at_once = at_once and is_cheap(project, later)
         if not at_once and not isinstance(later, t.Assign):
             return False
+    return False
+
+
+def _is_read_in(project: Project, copy: t.Call) -> bool:
+    """Whether the expression around a copy gives the host what little is computed of it: ``(best ==
+    labels.to(d)).sum().item()``."""
+    for above in project.ancestors(copy):
+        if isinstance(above, t.Stmt | t.Lambda | t.Comprehension):
+            return False
+        if isinstance(above, t.Call) and isinstance(above.func, t.Attribute) and above.func.attr in READS:
+            return _costs_little(project, above.func.value, READS | READING)
     return False
 
 

@@ -22,6 +22,8 @@ LONGEST_LINE = 10_000
 NEAR = 60
 """Characters before a version that may say that it is the oldest."""
 
+IMAGE = "dockerfile"
+
 PROSE = ("readme", *INSTALLING)
 """Beginnings of the names of files in prose."""
 
@@ -57,6 +59,8 @@ _QUOTED = re.compile(
 _COMPANION = re.compile(rf"(torchvision|torchaudio)\s*+({_SPECIFIER})$", re.IGNORECASE)
 """Packages each of which is built for one torch."""
 
+_ARGUMENT = re.compile(r"^ARG[ \t]+(?P<name>\w+)=(?P<default>\S+)", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{?(?P<name>\w+)\}?")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BEFORE = re.compile(r"^\s*(?:-\s+|install_requires\s*=\s*)?[\"']?(?:[\w./-]+::)?")
 
@@ -66,7 +70,7 @@ def reader(name: str) -> Callable[[str], Iterator[Said]]:
     name = name.lower()
     if name.startswith(PROSE):
         return readme
-    return {"setup.py": setup_py, "pyproject.toml": toml, "pipfile": toml}.get(name, lines)
+    return {"setup.py": setup_py, "pyproject.toml": toml, "pipfile": toml, IMAGE: image}.get(name, lines)
 
 
 def lines(text: str) -> Iterator[Said]:
@@ -77,6 +81,17 @@ def lines(text: str) -> Iterator[Said]:
             found = _requirement(_BEFORE.sub("", bare, count=1).rstrip("\"' \t,"), number)
             if found is not None:
                 yield found
+
+
+def image(text: str) -> Iterator[Said]:
+    """Dockerfile: the torch of the image that it builds on, and those that it installs."""
+    return readme(with_arguments(text))
+
+
+def with_arguments(text: str) -> str:
+    """A Dockerfile with the defaults of its arguments in their places: ``ARG TORCH="1.10"``, ``${TORCH}``."""
+    defaults = {found["name"]: found["default"].strip("\"' \t") for found in _ARGUMENT.finditer(text)}
+    return _VARIABLE.sub(lambda found: defaults.get(found["name"], found[0]), text)
 
 
 def setup_py(text: str) -> Iterator[Said]:

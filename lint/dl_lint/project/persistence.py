@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
+from dl_lint.project.syntax import dotted
+from dl_lint.project.values import Function
 
 if TYPE_CHECKING:
     from dl_lint.project.declarations import Version
@@ -26,7 +29,9 @@ def starts_workers_again(project: Project, loader: Loader) -> bool:
     if project.in_handler(loader.call):
         return False  # for a torch that knows no persistent workers
     persistent = project.argument(loader, "persistent_workers")
-    return not persistent.given and project.may_have_workers(loader) and not _left_to_callers(project, loader)
+    if persistent.given or not project.may_have_workers(loader):
+        return False
+    return not _left_to_callers(project, loader) and not _wraps_itself(project, loader)
 
 
 def first_torch(project: Project, loader: Loader) -> Version:
@@ -53,3 +58,24 @@ def _left_to_callers(project: Project, loader: Loader) -> bool:
     node = project.argument(loader, "num_workers").node
     name = node.value.id if isinstance(node, t.Keyword) and isinstance(node.value, t.Name) else None
     return any(param.name == name and param.kind == "kwargs" for param in project.function_of(node).params)
+
+
+def _wraps_itself(project: Project, loader: Loader) -> bool:
+    """Whether iterating the dataset puts one more layer around what it iterates, which only new workers are rid of:
+    ``self.rows = self.rows.shuffle(seed)`` in ``__iter__``."""
+    for one in workers.given(project, loader):
+        function = attributes.of_class(project.evaluator, one.cls, "__iter__")
+        if isinstance(function, Function):
+            for name, bindings in function.scope.bindings.items():
+                if "." in name and any(one.kind == "assign" and _is_made_of(one.value, name) for one in bindings):
+                    return True
+    return False
+
+
+def _is_made_of(value: t.Expr | None, name: str) -> bool:
+    """Whether a value is what a method of ``name`` returns, or of such: ``self.rows.shuffle(seed).batch(4)``."""
+    while isinstance(value, t.Call) and isinstance(value.func, t.Attribute):
+        value = value.func.value
+        if dotted(value) == name:
+            return True
+    return False

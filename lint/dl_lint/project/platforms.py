@@ -53,7 +53,6 @@ _ANSWERED = re.compile(r"^.*\bnum_?workers?\b.{0,20}?(?<![\d.])0(?!\.?\d).*$", r
 _CUDATOOLKIT = re.compile(r"\bcudatoolkit[ \t]?=", re.IGNORECASE)
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
-IMAGE = "dockerfile"
 _LISTS = (".yml", ".yaml")
 _TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")  # whole names
 
@@ -156,7 +155,8 @@ def _allowed_python(around: Around, folder: str) -> Version | None:
             return max(known)
         if said and ends is _LISTS:
             return None
-    tellers = [os.path.join(folder, name) for name in around.names(folder) if is_prose(name) or name.lower() == IMAGE]
+    names = (name for name in around.names(folder) if is_prose(name) or name.lower() == declarations.IMAGE)
+    tellers = [os.path.join(folder, name) for name in names]
     tellers += [path for path in around.pages(folder) if is_prose(os.path.basename(path))]
     return told_pythons.newest(map(around.text, tellers))
 

@@ -48,6 +48,9 @@ class Target:
 
 UNKNOWN = Target()
 
+_TELLING = (declarations.readme, declarations.image)
+"""What reads files that name the torch of one machine or image, and leave others open."""
+
 
 def target(project: Project, near: t.Node) -> Target:
     """The torch that the code of ``near`` is for."""
@@ -108,7 +111,7 @@ def _promising(project: Project, files: Files, folder: str, found: Said) -> Said
 
 def _is_prose(said: Said) -> bool:
     name = os.path.basename(said.path)
-    return not may_tell(name) or declarations.reader(name) is declarations.readme
+    return not may_tell(name) or declarations.reader(name) in _TELLING
 
 
 def _known(project: Project, around: Around, folder: str) -> Said | None:
@@ -123,7 +126,7 @@ def _declared(around: Around, folder: str) -> Said | None:
         path = os.path.join(folder, name)
         read = declarations.reader(name)
         found = [replace(one, path=path) for one in read(around.text(path))]
-        (mentioned if read is declarations.readme else required).extend(found)
+        (mentioned if read in _TELLING else required).extend(found)
     for path in around.pages(folder):
         read = declarations.readme if may_tell(os.path.basename(path)) else declarations.page
         mentioned += [replace(one, path=path) for one in read(around.text(path))]

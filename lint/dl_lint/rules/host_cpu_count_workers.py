@@ -43,7 +43,8 @@ def make_loader(dataset):
 
 ## Fix safety
 
-The fix is unsafe: macOS and Windows have no `os.sched_getaffinity`, and fewer workers may start than before.
+The fix is unsafe: macOS and Windows have no `os.sched_getaffinity`, and fewer workers may start than before. There is
+none where the project's code asks for the system that it runs on.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 project.place(count.call),
                 "this counts the CPUs of the host, not those that this process may use, and decides how many workers "
                 "a loader starts",
-                "count with `len(os.sched_getaffinity(0))` (not on macOS and Windows; from Python 3.13 "
-                "`os.process_cpu_count()` works on all), or pass a number that was measured for the job",
+                "count with `len(os.sched_getaffinity(0))` where there is one (`hasattr(os, 'sched_getaffinity')`: not "
+                "on macOS and Windows; from Python 3.13 `os.process_cpu_count()` works on all), or pass a number that "
+                "was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
                 advice=count.capped
@@ -105,7 +107,13 @@ def _called(call: t.Call) -> str | None:
             return None
 
 
+SYSTEMS = ("os.name", "sys.platform", "platform.system", "win32", "darwin")
+"""What code mentions that runs on several systems."""
+
+
 def _fix(project: Project, call: t.Call) -> Fix | None:
+    if any(project.mentions(call, word) for word in SYSTEMS):
+        return None
     match call.func:
         case t.Attribute(value=t.Name(id="os")):
             edit = edits.replaced(project, call, "len(os.sched_getaffinity(0))")

@@ -13,7 +13,8 @@ in the step before.
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
 tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
 and reads a result back in each pass or is without gradients: there the host waits for the device in any case. So is a
-copy that is assigned to a name which is assigned anew before it is read.
+copy that is assigned to a name which is assigned anew before it is read, and a single number that stands in for a
+result, `loss if mixed else torch.tensor(0.0, device=device)`.
 
 ## Example
 
@@ -49,7 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import read_back, unread
+from dl_lint.project import conditions, read_back, unread
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -68,7 +69,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     over_batches = {loop.node for loop in project.loader_loops()}
     for copy, source in _copies(project):
         loop = _repeated(project, copy, source, over_batches)
-        if loop is None:
+        if loop is None or conditions.is_refused_by_callers(project, copy):
             continue
         place = project.place(loop)
         again = unread.assigned_again(project, copy)
@@ -87,8 +88,18 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
-            advice=again is not None or read_back.is_beside_the_point(project, source, loop),
+            advice=again is not None
+            or read_back.is_beside_the_point(project, source, loop)
+            or _stands_in(project, copy, source),
         )
+
+
+def _stands_in(project: Project, copy: t.Call, source: t.Expr) -> bool:
+    """Whether a single number stands in for a result that some settings do without: ``loss if mixed else tensor(0)``.
+
+    Little is gained with it: as a rule the pass has other things to wait for.
+    """
+    return isinstance(source, t.Constant) and isinstance(project.parent(copy), t.Conditional)
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:

@@ -11,12 +11,13 @@ At the end of an epoch the workers exit; for the next they are started again, im
 queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the default on Linux
 from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they have: where it is changed
 between epochs, also through the loader's iterator, they would not see it, so nothing is flagged there; nor where the
-collate_fn is changed, or an attribute of the loader or of a wrapper, which may hand it on. Nor is a loader that only
-every n-th epoch iterates: its workers would idle and hold memory. Where a loop ends after so many steps, which may be
-few epochs, takes so many batches of an endless generator or renews an iterator only where it ended, is written to have
-two passes, or an option, 1 by default, says how many epochs there are or how many lie between two passes, the finding
-is advice. Where a function builds loaders for several callers, the finding names those whose loader is iterated again,
-and has no fix; where the others read theirs once, as the last thing that they do, it proposes one value for all.
+collate_fn is changed, an attribute of the loader or of a wrapper, which may hand it on, or what the dataset's
+`__iter__` iterates. Nor is a loader of every n-th epoch: its workers would idle. Where a loop ends after so many steps,
+which may be few epochs, takes so many batches of an endless generator or renews an iterator only where it ended, is
+written to have two passes, or an option, 1 by default, says how many epochs there are or how many lie between two
+passes, the finding is advice. Where a function builds loaders for several callers, the finding names those whose loader
+is iterated again, and has no fix; where the others read theirs once, as the last thing that they do, it proposes one
+value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest

@@ -279,3 +279,38 @@ def assigned_anew(model, dataset):
         if images.shape[0] > 1:
             part = found[0]
         (cost + other + part).backward()
+
+
+def in_place_of_a_loss(model, dataset, device, mixed):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        outputs = model(images, labels)
+        extra = outputs.extra if mixed else torch.tensor(0.0, device=device)  # expect advice
+        (outputs.loss + extra).backward()
+
+
+def without_a_teacher(model, dataset, device, teacher=None):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        if teacher is not None:
+            loss = teacher(images, labels)
+        else:
+            loss = torch.tensor(0.0, device=device)
+        (model(images) + loss).backward()
+
+
+def with_a_teacher(model, dataset, device, teacher):
+    without_a_teacher(model, dataset, device, teacher)
+    without_a_teacher(model, dataset, device, teacher=teacher)
+
+
+def with_or_without(model, dataset, device, teacher=None):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        if teacher is None:
+            loss = torch.tensor(0.0, device=device)  # expect
+        else:
+            loss = teacher(images, labels)
+        (model(images) + loss).backward()
+
+
+def with_and_without(model, dataset, device, teacher):
+    with_or_without(model, dataset, device, teacher)
+    with_or_without(model, dataset, device)

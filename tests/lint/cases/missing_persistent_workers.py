@@ -2,7 +2,7 @@ import argparse
 
 import lightning.pytorch as pl
 import pytorch_lightning
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 from tqdm import tqdm
 
 
@@ -1260,3 +1260,35 @@ def fitted_by_another(model, Trainer, dataset):
 
 def tested_by_lightning(model, dataset):
     pl.Trainer(max_epochs=60).test(model, DataLoader(dataset, num_workers=8))
+
+
+class Shuffled(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        self.rows = self.rows.shuffle(seed=0, buffer_size=100).batch(4)
+        return iter(self.rows)
+
+
+class ShuffledOnce(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        self.order = self.rows.shuffle(seed=0, buffer_size=100)
+        return iter(self.order)
+
+
+def wraps_its_rows_in_each_pass(model, rows, epochs):
+    loader = DataLoader(Shuffled(rows), num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def wraps_them_anew(model, rows, epochs):
+    loader = DataLoader(ShuffledOnce(rows), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
