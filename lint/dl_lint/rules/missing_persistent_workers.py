@@ -16,8 +16,7 @@ collate_fn is changed, an attribute of the loader or of a wrapper, which may han
 which may be few epochs, takes so many batches of an endless generator or renews an iterator only where it ended, is
 written to have two passes, or an option, 1 by default, says how many epochs there are or how many lie between two
 passes, the finding is advice. Where a function builds loaders for several callers, the finding names those whose loader
-is iterated again, and has no fix; where the others read theirs once, as the last thing that they do, it proposes one
-value for all.
+is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
