@@ -189,3 +189,55 @@ def test_where_all_are_iterated_again_the_builder_may_keep_their_workers(
 def test_where_none_is_or_may_be_it_is_silent(project: Project, files: dict[str, str]) -> None:
     project.write({"build.py": BUILD, **files})
     assert found(project) == []
+
+
+PRIVATE = """\
+from torch.utils.data import DataLoader
+
+
+class Private(DataLoader):
+    def __init__(self, dataset, *, rate, num_workers=0, pin_memory=False):
+        super().__init__(dataset, num_workers=num_workers, pin_memory=pin_memory)
+        self.rate = rate
+
+    @classmethod
+    def of(cls, loader, *, generator=None):
+        return cls(loader.dataset, rate=1 / len(loader), num_workers=loader.num_workers, pin_memory=loader.pin_memory)
+
+
+class Engine:
+    def _prepare(self, loader, rate):
+        if rate is None:
+            return loader
+        return Private.of(loader)
+
+    def make(self, model, loader, rate):
+        loader = self._prepare(loader, rate)
+        return model, loader
+
+    def make_with(self, model, loader, rate):
+        return self.make(model, loader, rate)
+
+
+def train(model, loader):
+    for images in loader:
+        model(images.cuda())
+
+
+def main(model, dataset, epochs):
+    engine = Engine()
+    loader = DataLoader(dataset, num_workers=2, pin_memory=True)
+    model, loader = engine.make(model, loader, 1)
+    model, loader = engine.make_with(model, loader, 1)
+    for epoch in range(epochs):
+        model, loader = engine.make_with(model, loader, 1)
+        train(model, loader)
+"""
+
+
+def test_a_loader_made_of_another_of_its_own_kind_comes_to_an_end(project: Project) -> None:
+    """What each is given is asked of the one that it was made of, which was made by the same calls."""
+    project.write({"train.py": PRIVATE})
+    found = project.lint_json()
+    assert found.err == ""
+    assert ("train.py", 30, "DL102") in found.places

@@ -304,6 +304,11 @@ def _of_made(ev: Evaluator, base: Made, name: str) -> Value:
         if found != UNKNOWN:
             return found
     if isinstance(base, Loader | Sampler):
-        given = arguments.argument(ev, base, name)
-        return UNKNOWN if given is None or isinstance(given.symbolic, Absent) else given.symbolic
+        # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
+        return ev.solver.solve(("given", base, name), partial(_given, ev, base, name))
     return apply.derived(base, "attr", name)
+
+
+def _given(ev: Evaluator, base: Made, name: str) -> Value:
+    given = arguments.argument(ev, base, name)
+    return UNKNOWN if given is None or isinstance(given.symbolic, Absent) else given.symbolic

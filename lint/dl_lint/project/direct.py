@@ -113,10 +113,11 @@ def _is_read(project: Project, cls: Class, expr: t.Expr) -> bool:
 
 
 def _gives_itself_away(project: Project, cls: Class) -> bool:
-    """Whether a method hands on ``self`` itself, say to a loader."""
+    """Whether a method hands on ``self`` itself, say to a loader; not ``__iter__`` to a loop."""
     return any(
         not isinstance(above := project.parent(load), t.Attribute | t.Subscript)
         and not (isinstance(above, t.Call) and dotted(above.func) in ("len", "super"))
+        and not (isinstance(above, t.Return) and method.name == "__iter__")
         for one in attributes.lineage(project.evaluator, cls)
         if isinstance(one, Class)
         for method in attributes.methods(one)

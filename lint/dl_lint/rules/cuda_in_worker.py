@@ -101,7 +101,9 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
 def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
     """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
-        users = workers.users(project, dataset.cls)
+        # Who loads it may not be known: then somebody who does, unless all the loaders around do without workers.
+        users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
+        users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
         if not users or any(_forks(project, loader) for loader in users):
             yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):

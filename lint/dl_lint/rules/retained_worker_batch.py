@@ -47,7 +47,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import descriptors, retention
+from dl_lint.facts import tree as t
+from dl_lint.project import descriptors, retention, steps
+from dl_lint.project.repetition import names_in
+from dl_lint.project.syntax import called, within
 from dl_lint.project.values import Batch
 from dl_lint.rule import Finding, Related, rule
 
@@ -97,4 +100,15 @@ def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:
 
 def _sends_shared(project: Project, loader: Loader) -> bool:
     """Whether batches arrive in shared memory and stay there. Pinning copies them out of it, accelerate may."""
-    return not loader.prepared and project.workers(loader) in ("some", "unknown") and project.pins(loader) == "no"
+    if loader.prepared or project.workers(loader) not in ("some", "unknown") or project.pins(loader) != "no":
+        return False
+    return not _comes_in_few(project, loader)
+
+
+def _comes_in_few(project: Project, loader: Loader) -> bool:
+    """Whether a batch is a part of the whole data set: ``batch_size=len(dataset) // workers``."""
+    size = project.argument(loader, "batch_size").expr
+    if not isinstance(size, t.Expr):
+        return False
+    made = (one for name in names_in(size) for one in steps.assigned(project, size, name))
+    return any(called(part) == "len" for one in (size, *made) for part in within(one))

@@ -195,3 +195,13 @@ def unknown(loader):
     for images, labels in loader:
         kept.append(labels.cpu())
     return kept
+
+
+def a_few_large_batches(dataset, workers=4):
+    kept, others = [], []
+    batch_size = max(1, len(dataset) // workers)
+    for images, labels in DataLoader(dataset, batch_size=batch_size, num_workers=workers):
+        kept.append(labels.cpu())
+    for images, labels in DataLoader(dataset, batch_size=len(dataset), num_workers=workers):
+        others.append(labels.cpu())
+    return torch.cat(kept), torch.cat(others)

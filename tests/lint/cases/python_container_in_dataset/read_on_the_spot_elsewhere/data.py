@@ -5,6 +5,9 @@ class Rows(Dataset):
     def __init__(self, path):
         self.rows = open(path).readlines()
 
+    def __iter__(self):
+        return self
+
     def __getitem__(self, index):
         return self.rows[index]
 
