@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, collated, flow, workers
 from dl_lint.project.syntax import called, dotted
-from dl_lint.project.values import Class, Const, External, Instance, Nothing, alternatives
+from dl_lint.project.values import Batch, Class, Const, External, Function, Instance, Nothing, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
+    from dl_lint.project.transfers import Transfer
     from dl_lint.project.values import Loader, Value
 
 _ROWS = frozenset({"tuple", "list"})
@@ -28,6 +29,25 @@ def stays_pageable(project: Project, expr: t.Expr) -> bool:
         return False
     found = [part for one in collated.unpacked(project, expr) for part in collated.parts(project, one)]
     return bool(found) and all(_is_given_object(project, loader, place) for loader, place in found)
+
+
+def refuses_non_blocking(project: Project, transfer: Transfer) -> bool:
+    """Whether a whole batch is copied by ``to`` and may be an object whose own ``to`` takes no ``non_blocking``."""
+    batches = [one for one in alternatives(transfer.receiver) if isinstance(one, Batch) and one.whole]
+    return transfer.method == "to" and any(_refuses(project, one.loader) for one in batches)
+
+
+def _refuses(project: Project, loader: Loader) -> bool:
+    collating = tuple(workers.functions(project, project.argument(loader, "collate_fn").value))
+    made = [one for function in collating for ret in function.returns for one in alternatives(project.value(ret.value))]
+    return any(isinstance(one, Instance) and _moves_blocking(project, one.cls) for one in made)
+
+
+def _moves_blocking(project: Project, cls: Class) -> bool:
+    own = attributes.of_class(project.evaluator, cls, "to")
+    return isinstance(own, Function) and not any(
+        one.kind == "kwargs" or one.name == "non_blocking" for one in own.scope.params
+    )
 
 
 def _is_given_object(project: Project, loader: Loader | None, place: int | None) -> bool:

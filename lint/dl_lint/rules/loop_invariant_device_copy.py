@@ -14,7 +14,7 @@ Not flagged: values that depend on the batch or the step, random ones, tensors t
 tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
 and reads a result back in each pass or is without gradients: there the host waits for the device in any case. So is a
 copy that is assigned to a name which is assigned anew before it is read, and a single number that stands in for a
-result, `loss if mixed else torch.tensor(0.0, device=device)`.
+result, `loss if mixed else torch.tensor(0.0, device=device)`, or for one that comes later in the pass.
 
 ## Example
 
@@ -50,7 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import conditions, read_back, unread
+from dl_lint.project import conditions, copied, read_back, unread
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -73,6 +73,8 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             continue
         place = project.place(loop)
         again = unread.assigned_again(project, copy)
+        if again is None and copied.is_unread(project, copy):
+            continue
         built = dotted(source) is None or source in copy.args
         yield Finding(
             project.place(copy),
@@ -95,11 +97,16 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
 
 
 def _stands_in(project: Project, copy: t.Call, source: t.Expr) -> bool:
-    """Whether a single number stands in for a result that some settings do without: ``loss if mixed else tensor(0)``.
-
-    Little is gained with it: as a rule the pass has other things to wait for.
+    """Whether a single number stands in for a result that some passes do without: ``loss if mixed else tensor(0)``, or
+    is what a name has until then. Little is gained with it: as a rule the pass has other things to wait for.
     """
-    return isinstance(source, t.Constant) and isinstance(project.parent(copy), t.Conditional)
+    if not isinstance(source, t.Constant):
+        return False
+    match project.statement_of(copy):
+        case t.Assign(targets=(t.Name(id=name),), value=value) if value is copy:
+            return len(project.function_of(copy).bindings.get(name, ())) > 1
+        case _:
+            return isinstance(project.parent(copy), t.Conditional)
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:

@@ -43,20 +43,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
+from dl_lint.project.syntax import are_alike
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
+    from dl_lint.project.values import Loader
 
 
 @rule("DL210", severity="slow")
 def pinned_without_workers(project: Project) -> Iterator[Finding]:
     moved: dict[t.Node, t.Node] | None = None
     for loader in project.loaders():
-        if project.workers(loader) != "none" or project.pins(loader) != "yes":
+        if project.workers(loader) != "none" or project.pins(loader) != "yes" or _is_for_workers(project, loader):
             continue
         if moved is None:
             moved = _moved(project)
@@ -73,6 +75,19 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
         )
+
+
+def _is_for_workers(project: Project, loader: Loader) -> bool:
+    """Whether a loader is made only where there are workers: ``if config.workers > 0:``."""
+    number = project.argument(loader, "num_workers").expr
+    return any(
+        outcome
+        and (
+            are_alike(test, number)
+            or (isinstance(test, t.Compare) and test.ops in ((">",), (">=",)) and are_alike(test.left, number))
+        )
+        for test, outcome in project.tests_around(loader.call)
+    )
 
 
 def _moved(project: Project) -> dict[t.Node, t.Node]:

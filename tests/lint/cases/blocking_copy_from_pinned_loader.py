@@ -1202,3 +1202,40 @@ def counted_by_the_model(model, dataset, device):
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
         right += model.score(images, labels.to(device)).sum().item()  # expect
     return right
+
+
+class PointBatch:
+    def __init__(self, samples):
+        self.points = torch.stack(samples)
+
+    def pin_memory(self):
+        self.points = self.points.pin_memory()
+        return self
+
+    def to(self, device):
+        self.points = self.points.to(device)  # its own code may not wait, the loops cannot say so
+        return self
+
+
+class OpenBatch(PointBatch):
+    def to(self, device, **options):
+        self.points = self.points.to(device, **options)
+        return self
+
+
+def collate_points(samples):
+    return PointBatch(samples)
+
+
+def collate_open(samples):
+    return OpenBatch(samples)
+
+
+def objects_that_take_a_device_only(model, dataset, device):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True, collate_fn=collate_points):
+        model(batch.to(device))
+
+
+def objects_that_take_options(model, dataset, device):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True, collate_fn=collate_open):
+        model(batch.to(device))  # expect

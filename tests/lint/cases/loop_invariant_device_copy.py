@@ -305,7 +305,7 @@ def with_a_teacher(model, dataset, device, teacher):
 def with_or_without(model, dataset, device, teacher=None):
     for images, labels in DataLoader(dataset, num_workers=4):
         if teacher is None:
-            loss = torch.tensor(0.0, device=device)  # expect
+            loss = torch.tensor(0.0, device=device)  # expect advice
         else:
             loss = teacher(images, labels)
         (model(images) + loss).backward()
@@ -314,3 +314,23 @@ def with_or_without(model, dataset, device, teacher=None):
 def with_and_without(model, dataset, device, teacher):
     with_or_without(model, dataset, device, teacher)
     with_or_without(model, dataset, device)
+
+
+def never_read(model, dataset, device):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        extra = torch.tensor(0.0, device=device)
+        model(images, labels).backward()
+
+
+def until_something_comes(model, dataset, device, weighted):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        extra = torch.tensor(0.0, device=device)  # expect advice
+        if weighted(labels):
+            extra = model.extra(images)
+        (model(images, labels) + extra).backward()
+
+
+def a_number_of_its_own(model, dataset, device):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        scale = torch.tensor(0.5, device=device)  # expect
+        (model(images, labels) * scale).backward()

@@ -138,3 +138,15 @@ def stays_on_the_host(model, dataset):
 
 def unseen(dataset):
     consume(DataLoader(dataset, pin_memory=True))
+
+
+def only_with_workers(model, dataset, device, config):
+    workers = 0
+    if config.workers > 0:
+        loader = DataLoader(dataset, num_workers=config.workers, pin_memory=True)
+    else:
+        loader = DataLoader(dataset, num_workers=config.workers)
+    if workers:
+        loader = DataLoader(dataset, num_workers=workers, pin_memory=True)
+    for images, _ in loader:
+        model(images.to(device))
