@@ -383,6 +383,7 @@ def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
         ({"INSTALL.md": "PyTorch 1.4 or newer\n"}, "INSTALL.md:1 says `PyTorch 1.4`"),
         ({"README.md": "Pytorch 1.0 or Pytorch 0.4+\n"}, "README.md:1 says `PyTorch 0.4`"),
         ({"README.md": "PyTorch 1.3+ (tested with 1.5)\n"}, "README.md:1 says `PyTorch 1.3`"),
+        ({"README.md": "PyTorch (1.6.0+)\n\nNew weights (torch 1.8.1).\n"}, "README.md:1 says `PyTorch 1.6.0`"),
         ({"README.md": "PyTorch 1.3+\n", "requirements.txt": "torchvision\n"}, "README.md:1 says `PyTorch 1.3`"),
         ({"README.md": "PyTorch 1.3+\n", "requirements.txt": "torch\n"}, "README.md:1 says `PyTorch 1.3`"),
         ({"README.md": "PyTorch 1.3+\n", "environment.yml": "- pytorch\n"}, "README.md:1 says `PyTorch 1.3`"),

@@ -36,6 +36,13 @@ def may_be_rare(project: Project, loader: Loader, loop: LoopNode, again: t.Node)
     return only_now_and_then(project, loader, loop, again, chosen=True)
 
 
+def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
+    """Whether most passes of ``again`` pass a loader by, so that persistent workers would idle, with what they hold."""
+    if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
+        return False
+    return only_now_and_then(project, loader, loop, again)
+
+
 def only_now_and_then(
     project: Project, loader: Loader, loop: LoopNode, again: LoopNode, *, chosen: bool = False
 ) -> bool:

@@ -42,10 +42,12 @@ class Said:
     path: str = ""
     """Of the file, which those who read its text do not know."""
     stated: Version | None = None
-    """The oldest in this very statement, where ``oldest`` is what several allow between them; of prose, the newest that
-    any of it names."""
+    """The oldest in this very statement, where ``oldest`` is what several allow between them; of prose, the one that it
+    says was tested, and of all of it, what it says is enough."""
     implied: bool = False
     """Of another package, which is built for one torch."""
+    installs: bool = False
+    """Of prose: as part of a command, ``pip install torch==2.1``."""
 
 
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
@@ -276,7 +278,7 @@ def _mentioned(found: re.Match[str], before: str, line: int) -> Iterator[Said]:
         tested = _TESTED.search(after)
         yield Said(oldest, None, text, line, stated=_version(tested[1]) if tested is not None else None)
     else:
-        yield Said(None if {"<", "≤"} & set(between) else oldest, newest, text, line)
+        yield Said(None if {"<", "≤"} & set(between) else oldest, newest, text, line, installs="=" in between)
 
 
 def _version(text: str) -> Version:

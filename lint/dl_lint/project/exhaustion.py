@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import cadence, rounds, steps
 from dl_lint.project.loops import begins
-from dl_lint.project.repetition import names_in
+from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children, dotted
 
 if TYPE_CHECKING:
@@ -32,6 +32,21 @@ def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None
         return " (once, by default of its option)"
     if loop is not None and loop is not again and cadence.may_be_rare(project, loader, loop, again):
         return " (or in every n-th of its passes, as an option says)"
+    return ""
+
+
+_TRIALS = frozenset({"debug", "debugging", "testing", "smoke", "toy", "dry"})
+"""Words in the names of options that ask for a run in which nothing is learnt."""
+
+
+def of_trial(project: Project, loader: Loader) -> str:
+    """The same for a loader that is made where an option asks for a trial: ``if args.debug:``."""
+    for test, outcome in project.tests_around(loader.call):
+        while isinstance(test, t.UnaryOp) and test.op == "not":
+            test, outcome = test.operand, not outcome
+        asked = isinstance(test, t.Name | t.Attribute) and not _TRIALS.isdisjoint(words(dotted(test) or ""))
+        if asked and outcome:
+            return " (in a trial)"
     return ""
 
 

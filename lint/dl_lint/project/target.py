@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration. ``promised`` is the oldest that requirements say is enough, or the
-    newest that prose names where no requirements do."""
+    it is written, empty for the configuration. ``promised`` is the oldest that requirements say is enough, or
+    what prose says of it where no requirements do."""
 
     oldest: Version | None = None
     newest: Version | None = None
@@ -132,14 +132,22 @@ def _declared(around: Around, folder: str) -> Said | None:
         mentioned += [replace(one, path=path) for one in read(around.text(path))]
     wanted, named = _together(required), _together(mentioned)
     if named is not None:
-        numbers = [one for said in mentioned for one in (said.newest, said.stated, said.oldest) if one is not None]
-        named = replace(named, stated=max(numbers, default=None))
+        named = replace(named, stated=_enough(mentioned))
     if wanted is None or (wanted.stated is None and wanted.newest is None and named is not None):
         return named
     if wanted.newest is not None or named is None or named.newest is None:
         return wanted
     contradicts = wanted.oldest is not None and named.newest < wanted.oldest
     return wanted if contradicts else named
+
+
+def _enough(mentioned: list[Said]) -> Version | None:
+    """The torch that prose says is enough: ``PyTorch 1.6+``, unless a command installs a newer one, or it was tested
+    with that; where it says nothing of the kind, the newest that it names."""
+    least = [max(one.oldest, one.stated or one.oldest) for one in mentioned if one.oldest and not one.newest]
+    if least:
+        return max([*least, *(one.newest for one in mentioned if one.installs and one.newest)])
+    return max((number for one in mentioned for number in (one.newest, one.oldest) if number), default=None)
 
 
 def _together(several: list[Said]) -> Said | None:

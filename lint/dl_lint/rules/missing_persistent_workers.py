@@ -7,16 +7,16 @@ stand in another function or file, or belong to a Lightning Trainer.
 
 ## Why is this bad?
 
-At the end of an epoch the workers exit; for the next they are started again, import what they need and fill their
-queues while the model waits. With `fork` that is about half a second an epoch, with `forkserver`, the default on Linux
-from Python 3.14, 12 to 25 seconds. Persistent workers stay, with the dataset that they have: where it is changed
-between epochs, also through the loader's iterator, they would not see it, so nothing is flagged there; nor where the
-collate_fn is changed, an attribute of the loader or of a wrapper, which may hand it on, or what the dataset's
-`__iter__` iterates. Nor is a loader of every n-th epoch: its workers would idle. Where a loop ends after so many steps,
-which may be few epochs, takes so many batches of an endless generator or renews an iterator only where it ended, is
-written to have two passes, or an option, 1 by default, says how many epochs there are or how many lie between two
-passes, the finding is advice. Where a function builds loaders for several callers, the finding names those whose loader
-is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
+For each epoch the workers are started again, import what they need and fill their queues while the model waits. With
+`fork` that is about half a second an epoch, with `forkserver`, the default on Linux from Python 3.14, 12 to 25 seconds.
+Persistent workers stay, with their dataset: where it is changed between epochs, also through the loader's iterator,
+they would not see it, so nothing is flagged there; nor where the collate_fn is changed, an attribute of the loader or
+of a wrapper, which may hand it on, or what the dataset's `__iter__` iterates. Nor is a loader of every n-th epoch: its
+workers would idle. Where a loop ends after so many steps, which may be few epochs, takes batches of an endless
+generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), or an
+option, 1 by default, says how many epochs there are or how many lie between two passes, the finding is advice. Where a
+function builds loaders for several callers, the finding names those whose loader is iterated again, without a fix;
+where the others read theirs once, at their end, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
@@ -82,13 +82,14 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
         if persistence.starts_workers_again(project, loader)
         and not renewal.changes(project, loader, again, loop)
-        and not _is_rare(project, loader, again, loop)
+        and not cadence.is_rare(project, loader, again, loop)
     ]
     repeated = branches.alike(project, found)
     for loader, again, doubt in sorted(repeated, key=lambda one: bool(one[2])):
         if loader.call in seen:
             continue
         seen.add(loader.call)
+        doubt = doubt or exhaustion.of_trial(project, loader)
         only = builders.only_from(project, [one for one, _, _ in repeated if one.call is loader.call])
         target, since = project.target(loader.call), persistence.first_torch(project, loader)
         lacking = persistence.is_lacking(target, since)
@@ -130,13 +131,6 @@ def _remedy(project: Project, loader: Loader, target: Target, since: Version, on
         )
     from_here = " and ".join(project.told(project.place(call)) for call in only)
     return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
-
-
-def _is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
-    """Whether most epochs pass the loader by, so that persistent workers would idle, with what they hold."""
-    if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
-        return False
-    return cadence.only_now_and_then(project, loader, loop, again)
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:

@@ -1292,3 +1292,12 @@ def wraps_them_anew(model, rows, epochs):
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
+
+
+def tried_out(model, dataset, epochs, args):
+    loader = DataLoader(dataset, num_workers=3)  # expect
+    if args.debug:
+        loader = DataLoader(dataset[:8], num_workers=3)  # expect advice
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
