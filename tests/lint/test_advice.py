@@ -157,6 +157,39 @@ def test_code_that_no_script_runs_gets_no_more(project: Project, script: str, se
     assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL102").records] == severities
 
 
+RATIOS = """\
+from torch.utils.data import DataLoader, Subset
+from torchvision.datasets import CocoDetection
+
+
+def slow_ratios(dataset):
+    loader = DataLoader(dataset, num_workers=14, collate_fn=lambda samples: samples[0])
+    return [image.shape[-1] / image.shape[-2] for image, _ in loader]
+
+
+def ratios(dataset):
+    if hasattr(dataset, "sizes"):
+        return [width / height for width, height in dataset.sizes()]
+    if isinstance(dataset, Subset):
+        return [ratios(dataset.dataset)[index] for index in dataset.indices]
+    return slow_ratios(dataset)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        (RATIOS, "advice"),
+        (RATIOS.replace("if isinstance(dataset, Subset)", "if dataset.is_subset"), "bug"),
+        (RATIOS + "\n\ndef check(dataset):\n    return slow_ratios(dataset)\n", "bug"),
+    ],
+    ids=["two tests", "one test", "another call"],
+)
+def test_a_last_resort_gets_no_more(project: Project, text: str, severity: str) -> None:
+    project.write({"ratios.py": text})
+    assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL306").records] == [severity]
+
+
 def test_settings_ask_for_it_too(images: Project) -> None:
     for settings in ('extend-select = ["DL301"]', "pedantic = true", 'select = ["python-container-in-dataset"]'):
         images.write({"pyproject.toml": f"[tool.dl-lint]\n{settings}\n"})

@@ -8,11 +8,12 @@ from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside, edits, purpose, transfers, workers
 from dl_lint.project.blocking import MOVES
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, Const, Function, alternatives
+from dl_lint.project.values import Batch, Const, Function, Tensor, alternatives
 from dl_lint.rule import Fix
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
+    from dl_lint.project.transfers import Transfer
     from dl_lint.project.values import Loader
 
 _ROWS = frozenset({"list", "tuple"})
@@ -82,7 +83,20 @@ def in_order(project: Project, loaders: tuple[Loader, ...]) -> tuple[Loader, ...
     return tuple(sorted(each, key=lambda one: purpose.purpose(project, one) == "evaluation"))
 
 
-def are_of_choice(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
+def is_of_unpinned(project: Project, transfer: Transfer) -> bool:
+    """Whether what is copied was computed of batches that are not pinned: copying first is to wait for each."""
+    found = [one.source for one in alternatives(transfer.receiver) if isinstance(one, Tensor)]
+    loaders = [loader for source in found for loader in project.batches_in(source)]
+    return bool(loaders) and all(project.pins(one) == "no" for one in loaders)
+
+
+def gains_little(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
+    """Whether pinning is not wanted, or would be one more copy on the thread that trains, for want of workers."""
+    alone = all(project.workers(loader) in ("none", "default-none") for loader in loaders)
+    return alone or _are_of_choice(project, loaders, copy)
+
+
+def _are_of_choice(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
     """Whether ``pin_memory=False`` is written out for all loaders, and the host waits for a result right behind the
     copy anyway."""
     said = [one for loader in loaders for one in alternatives(project.argument(loader, "pin_memory").value)]

@@ -39,7 +39,8 @@ def weighed(project: Project, finding: Finding, severity: Severity) -> Finding:
 
 def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
-    calls; and, where it only costs time, in code of the past and in a test, which takes a batch or two."""
+    calls, or only as a last resort; and, where it only costs time, in code of the past and in a test, which takes a
+    batch or two."""
     folders = place.path.split("/")[:-1]
     if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
@@ -49,7 +50,9 @@ def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
     if severity == "slow" and _tests(file):
         return True
     around = _around(file, place.span[0])
-    return around is not None and unused.is_unused_function(project, around)
+    if around is None:
+        return False
+    return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
 
 
 def _tests(file: FileIndex) -> bool:

@@ -15,7 +15,8 @@ prepared by accelerate, helpers that pinned and other batches go through, loader
 to the device, copies that nothing reads, or that `isinstance` keeps from the batches that there are. `images.float()`
 of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is. So are copies for
 whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy, and those whose
-loaders have no workers, by default at least: there pinning is one more copy on the thread that trains (DL210).
+loaders have no workers, by default at least: there pinning is one more copy on the thread that trains (DL210); and
+what was computed of batches that their loaders do not pin, as copying these first is to wait for each.
 
 ## Example
 
@@ -132,8 +133,7 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
         pinless.pinning(project, loaders[0]) if one and not unattended and not cast else None,
-        advice=pinless.are_of_choice(project, loaders, transfer.call)
-        or all(project.workers(loader) in ("none", "default-none") for loader in loaders),
+        advice=pinless.gains_little(project, loaders, transfer.call),
     )
 
 
@@ -145,5 +145,5 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "
         f"whether its loader pins or not{unless}: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
-        advice=bool(unless),
+        advice=bool(unless) or pinless.is_of_unpinned(project, transfer),
     )

@@ -354,3 +354,16 @@ def tuples(model, dataset, device):
 def without_workers_by_default(model, dataset, device, workers=0):
     for images, _ in DataLoader(dataset, batch_size=8, num_workers=workers):
         model(images.to(device, non_blocking=True))  # expect advice
+
+
+def joined_of_what_is_not_pinned(model, first, second, device):
+    one, other = DataLoader(first, num_workers=4), DataLoader(second, num_workers=4)
+    for (images, _), (others, _) in zip(one, other):
+        model(torch.cat([images, others]).to(device, non_blocking=True))  # expect advice
+
+
+def joined_of_what_is_pinned(model, first, second, device):
+    one = DataLoader(first, num_workers=4, pin_memory=True)
+    other = DataLoader(second, num_workers=4, pin_memory=True)
+    for (images, _), (others, _) in zip(one, other):
+        model(torch.cat([images, others]).to(device, non_blocking=True))  # expect
