@@ -81,7 +81,8 @@ class Analysis:
                 try:
                     [rule] = load([entry])
                     findings = [
-                        self._shown(standing.weighed(project, one, rule.severity)) for one in rule.check(project)
+                        self._shown(standing.weighed(project, one, rule.code, rule.severity))
+                        for one in rule.check(project)
                     ]
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)

@@ -47,7 +47,14 @@ def test_advice_is_shown_where_it_is_asked_for_and_from_the_cache_as_well(images
 
 
 def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> None:
-    copies = ("third_party/images", "thirdparty", "vendor", "src/detector-master", "detector_master/data")
+    copies = (
+        "third_party/images",
+        "thirdparty",
+        "vendor",
+        "src/detector-master",
+        "detector_master/data",
+        "peft-main/src",
+    )
     project.write({f"{folder}/data.py": DATA for folder in (*copies, "vendors")})
     assert project.lint_json().places == [("vendors/data.py", 12, "DL301")]
     copied = [one["severity"] for one in project.lint_json("--pedantic").records if "vendors" not in one["filename"]]
@@ -86,6 +93,22 @@ def test_time_that_tests_and_old_code_take_gets_no_more(project: Project, path: 
 def test_a_wrong_test_is_wrong_all_the_same(project: Project) -> None:
     project.write({"tests/test_step.py": COPY.replace("pin_memory=True", "shuffle=True, sampler=[1, 0]")})
     assert [one["severity"] for one in project.lint_json("--select", "DL203").records] == ["bug"]
+
+
+KEPT = """\
+from torch.utils.data import DataLoader
+
+
+def test_batches(dataset):
+    kept = [labels.detach() for images, labels in DataLoader(dataset, num_workers=2)]
+    assert len(kept) == 4
+"""
+
+
+def test_a_test_takes_too_few_batches_to_run_out_of_files(project: Project) -> None:
+    project.write({"tests/test_batches.py": KEPT, "tests/batches.py": KEPT})
+    severities = {one["filename"]: one["severity"] for one in project.lint_json("--pedantic").records}
+    assert severities == {"tests/test_batches.py": "advice", "tests/batches.py": "bug"}
 
 
 UTILITIES = """from torch.utils.data import DataLoader

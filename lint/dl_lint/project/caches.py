@@ -9,7 +9,8 @@ from dl_lint.facts import tree as t
 from dl_lint.project import handed, prefilled, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
-from dl_lint.project.syntax import children, dotted
+from dl_lint.project.retention import ADDING
+from dl_lint.project.syntax import are_alike, children, dotted
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -52,13 +53,15 @@ _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 class Growth:
     """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
 
-    ``advice`` if it grows with options that are not the defaults only, or by a few numbers for each sample.
+    ``unread`` if fetching a sample never reads it; ``advice`` if it grows with options that are not the defaults only,
+    or by a few numbers for each sample.
     """
 
     node: t.Node
     what: str
     origin: t.Node | None = None
     memo: bool = False
+    unread: bool = False
     advice: bool = False
 
 
@@ -72,7 +75,9 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                     for change in changes:
                         if _grows(project, function, change, cls) and not prefilled.is_full(project, cls, function):
                             off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
-                            yield Growth(change.node, f"`{name}`", _origin(project, owner, name), advice=off)
+                            unread = not _is_read(project, cls, name.partition(".")[2])
+                            origin = _origin(project, owner, name)
+                            yield Growth(change.node, f"`{name}`", origin, unread=unread, advice=off)
             for entry, fixed in handed.filled(project, scope, function.params[0].name):
                 yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
             yield from _in_entries(project, scope, function, cls)
@@ -96,6 +101,19 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     if change.kind == "item" and _is_own(project, change.value):
         return False
     return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
+
+
+def _is_read(project: Project, cls: Class, attribute: str) -> bool:
+    """Whether fetching a sample reads a container, other than to add to it."""
+    for read in project.reads(cls):
+        if read.attribute == attribute:
+            above = project.parent(read.node)
+            further = project.parent(above) if above is not None else None
+            stored = isinstance(above, t.Subscript) and isinstance(further, t.Assign) and above in further.targets
+            added = isinstance(above, t.Attribute) and above.attr in ADDING and isinstance(further, t.Call)
+            if not stored and not added:
+                return True
+    return False
 
 
 def _is_register(project: Project, function: Scope, change: Change) -> bool:
@@ -263,7 +281,7 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
             entry is None
             or project.in_handler(node)
             or _is_constant(project, entry.index)
-            or _is_small(function, added)
+            or _is_small(function, target, added)
         ):
             continue
         name = dotted(entry.value) or ""
@@ -292,8 +310,10 @@ def _aliased(function: Scope, target: t.Expr) -> t.Expr:
     return target
 
 
-def _is_small(function: Scope, added: t.Expr) -> bool:
-    """Whether what is kept is a literal or the index itself."""
+def _is_small(function: Scope, target: t.Expr, added: t.Expr) -> bool:
+    """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``."""
+    if isinstance(added, t.Subscript) and isinstance(added.index, t.Constant) and are_alike(added.value, target):
+        return True
     return isinstance(added, t.Constant) or (
         isinstance(added, t.Name) and any(param.name == added.id for param in function.params)
     )

@@ -87,17 +87,17 @@ def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
             return any(held) if (op == "and") is outcome else all(held)
         case t.Compare(ops=("==" | "in" | "!=" | "not in" as op,), left=left, comparators=(right,)):
             sides = (left,) if op.endswith("in") else (left, right)
-            return outcome is (op in ("==", "in")) and any(_is_counter(project, one) for one in sides)
+            return outcome is (op in ("==", "in")) and any(is_counter(project, one) for one in sides)
         case t.Name() | t.Attribute():
-            return not outcome and _is_counter(project, test)
+            return not outcome and is_counter(project, test)
         case _:
             return False
 
 
-def _is_counter(project: Project, expr: t.Node) -> bool:
+def is_counter(project: Project, expr: t.Node) -> bool:
     """Whether a name or an attribute counts: bound by ``range`` or ``enumerate``, added to, or called a step."""
     if isinstance(expr, t.BinOp):
-        return expr.op in ("+", "-") and any(_is_counter(project, one) for one in (expr.left, expr.right))
+        return expr.op in ("+", "-") and any(is_counter(project, one) for one in (expr.left, expr.right))
     name = dotted(expr)
     if name is None or not isinstance(expr, t.Expr):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, workers
+from dl_lint.project import attributes, iterators, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Function
@@ -31,7 +31,7 @@ def starts_workers_again(project: Project, loader: Loader) -> bool:
     persistent = project.argument(loader, "persistent_workers")
     if persistent.given or not project.may_have_workers(loader):
         return False
-    return not _left_to_callers(project, loader) and not _wraps_itself(project, loader)
+    return not (_left_to_callers(project, loader) or _wraps_itself(project, loader) or _runs_out(project, loader))
 
 
 def first_torch(project: Project, loader: Loader) -> Version:
@@ -68,6 +68,21 @@ def _wraps_itself(project: Project, loader: Loader) -> bool:
         if isinstance(function, Function):
             for name, bindings in function.scope.bindings.items():
                 if "." in name and any(one.kind == "assign" and _is_made_of(one.value, name) for one in bindings):
+                    return True
+    return False
+
+
+def _runs_out(project: Project, loader: Loader) -> bool:
+    """Whether fetching a sample advances an iterator that the dataset keeps, and that nothing begins anew but new
+    workers: ``return next(self.rows)``."""
+    for one in workers.given(project, loader):
+        fetching = project.fetching(one.cls)
+        for function in fetching:
+            for call in iterators.ending(project, function):
+                kept = dotted(call.args[0]) if call.args else None
+                if kept is None or "." not in kept or any(kept in one.bindings for one in fetching):
+                    continue
+                if not iterators.is_guarded(project, call, fetching):
                     return True
     return False
 

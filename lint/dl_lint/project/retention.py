@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.syntax import dotted
+from dl_lint.project import cadence
+from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import NONE, Batch, Collection, Const, Derived, Loader, Made, Table, Tensor, alternatives
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Value
 
-ADDING = frozenset({"append", "extend", "insert", "appendleft"})
+ADDING = frozenset({"append", "extend", "insert", "appendleft", "add"})
 EMPTYING = frozenset({"clear", "pop", "popleft", "popitem", "remove"})
 
 _OF_TENSORS = frozenset(
@@ -61,7 +62,8 @@ def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
         return
     for scope in _scopes(loop.function):
         for node, container, added in (*_calls(project, scope), *_stores(project, scope)):
-            if loop.node in project.loops_around(node) and _outlives(project, container, scope, loop.node):
+            inside = loop.node in project.loops_around(node) and not _is_of_the_first(project, node)
+            if inside and _outlives(project, container, scope, loop.node):
                 spread = isinstance(node, t.Call) and _method(node) == "extend" and not isinstance(added, t.Sequence)
                 yield from (Kept(node, item, container, spread) for item in _items(added))
 
@@ -81,6 +83,16 @@ def _is_left_at_once(project: Project, loop: LoopNode) -> bool:
     """Whether the first pass ends the loop, on every way."""
     arms = project.site(loop).scope.file.arms.get(loop, ())
     return any(block.kind in ("for", "while") and block.exits in ("break", "leave") for block in arms)
+
+
+def _is_of_the_first(project: Project, node: t.Node) -> bool:
+    """Whether something is kept of the first batches alone: ``if step < 10:``, ``if len(shown) < 10:``."""
+    return any(
+        isinstance(test, t.Compare)
+        and test.ops in ((("<",), ("<=",)) if outcome else ((">",), (">=",)))
+        and (called(test.left) == "len" or cadence.is_counter(project, test.left))
+        for test, outcome in project.tests_around(node)
+    )
 
 
 def _items(added: t.Expr) -> Iterator[t.Expr]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import FileIndex, Scope
     from dl_lint.rule import Finding, Place, Severity
 
-_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|.+[_-]master")
-"""Folders of code that others keep, and that its own project mends; ``-master`` ends the name of a download."""
+_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|.+[_-]master|.+-main")
+"""Folders of code that others keep, and that its own project mends; ``-master`` or ``-main`` ends a download's name."""
 
 _PAST = frozenset({"old", "legacy", "deprecated", "obsolete", "archive", "archived"})
 """Folders of code that nobody works on any more."""
@@ -27,27 +27,30 @@ _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 _FOLDERS = frozenset({"tests", "testing", "test_utils"})
 """Folders of tests, and of what they are made of; ``test`` may hold the test of a model."""
 
+_BY_SIZE = frozenset({"DL305", "DL306", "DL307"})
+"""Rules of faults that come with many batches or on another system, which a test does not meet, or tells of itself."""
+
 _TESTING = frozenset({"pytest", "unittest"})
 
 
-def weighed(project: Project, finding: Finding, severity: Severity) -> Finding:
-    """A finding of a rule of ``severity``, as advice where its place says so."""
-    if finding.advice or not _is_minor(project, finding.place, severity):
+def weighed(project: Project, finding: Finding, code: str, severity: Severity) -> Finding:
+    """A finding of the rule ``code`` of ``severity``, as advice where its place says so."""
+    if finding.advice or not _is_minor(project, finding.place, code, severity):
         return finding
     return replace(finding, advice=True)
 
 
-def _is_minor(project: Project, place: Place, severity: Severity) -> bool:
+def _is_minor(project: Project, place: Place, code: str, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
-    calls, or only as a last resort; and, where it only costs time, in code of the past and in a test, which takes a
-    batch or two."""
+    calls, or only as a last resort; and, where it only costs time or comes with size, in code of the past and in a
+    test, which takes a batch or two."""
     folders = place.path.split("/")[:-1]
     if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:
         return False
-    if severity == "slow" and _tests(file):
+    if (severity == "slow" or code in _BY_SIZE) and _tests(file):
         return True
     around = _around(file, place.span[0])
     if around is None:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `.cuda()`, `.to("cuda")` and `device="cuda"` in what `__getitem__` of a dataset or the `collate_fn` of a loader
-runs, unless the loader is known to have no workers. A device that is not known is left alone.
+runs, unless the loader is known to have no workers; where an option asks for workers that is 0 by default, that is
+**advice**. A device that is not known is left alone.
 
 ## Why is this bad?
 CUDA cannot be used in a forked process once the main process has used it: the worker fails with `Cannot re-initialize
@@ -84,31 +85,35 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
     # who chooses spawn has met CUDA's refusal in forked workers
     spawning = scripts.spawning(project)
     seen = set()
-    for function, collator, why in _running(project):
+    for function, collator, why, sure in _running(project):
         for call in _moves(project, function, collator):
-            if call in seen or any(project.path(call).startswith(folder) for folder in spawning):
+            stmt = project.statement_of(call)
+            if stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
-            seen.add(call)
+            seen.add(stmt)
             message = (
                 "a tensor is put on the accelerator where workers run: a forked worker cannot use CUDA once the main "
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
-            yield Finding(
-                project.place(call), message, REMEDY, (Related(project.place(why), "workers run it for this"),)
-            )
+            related = (Related(project.place(why), "workers run it for this"),)
+            yield Finding(project.place(call), message, REMEDY, related, advice=not sure)
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
-    """The functions that workers run, with what makes them."""
+def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node, bool]]:
+    """The functions that workers run, with what makes them, and whether there are workers unless the user asks for
+    none."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody who does, unless all the loaders around do without workers.
         users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
-        if not users or any(_forks(project, loader) for loader in users):
-            yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
+        forking = [loader for loader in users if _forks(project, loader)]
+        if forking or not users:
+            sure = not users or any(project.workers(loader) != "default-none" for loader in forking)
+            yield from ((function, None, dataset.node, sure) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):
-            yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
+            sure = project.workers(collator.loader) != "default-none"
+            yield from ((function, collator, collator.node, sure) for function in project.reachable(collator.function))
 
 
 def _forks(project: Project, loader: Loader) -> bool:

@@ -5,7 +5,8 @@ Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `
 itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
 `lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
 file per shard are left alone. What grows only with an option that is not the default, or where a switch such as
-`self.in_memory` says so, or by a few numbers under fixed keys for each sample, is **advice**.
+`self.in_memory` says so, or by a few numbers under fixed keys for each sample, is **advice**, and so are data sets
+whose loaders have workers only where an option asks for some.
 
 ## Why is this bad?
 Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in
@@ -66,6 +67,7 @@ def make_loader(paths):
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.project import caches, workers
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
 REMEDY = {
     "store": "drop the cache, fill it in `__init__` before there are workers, or keep it in a tensor made with "
     "`.share_memory_()`, which all workers see",
+    "record": "return it with the sample, or write it to a file: the main process does not see what a worker keeps",
     "memo": "drop the decorator, or bound it (`lru_cache(maxsize=8)`) if samples are asked for twice in a row",
 }
 
@@ -92,10 +95,12 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
     for dataset in project.dataset_classes():
         if dataset.kind != "map" or workers.idle(project, dataset.cls):
             continue
+        stay, asked = _stay(project, dataset.cls), workers.by_request(project, dataset.cls)
         for growth in caches.growing(project, dataset.cls):
             if growth.node not in seen:
                 seen.add(growth.node)
-                yield _finding(project, dataset.name, growth, _stay(project, dataset.cls))
+                found = _finding(project, dataset.name, growth, stay)
+                yield replace(found, advice=found.advice or asked)
 
 
 def _stay(project: Project, cls: Class) -> bool:
@@ -107,14 +112,18 @@ def _stay(project: Project, cls: Class) -> bool:
 
 def _finding(project: Project, dataset: str, growth: Growth, stay: bool) -> Finding:
     place = project.place(growth.node)
-    cost = (
-        "each worker fills its own, and none sees another's"
-        if stay
-        else "each worker fills its own, none sees another's, and without persistent_workers it is thrown away after "
-        "each epoch before it is ever hit"
-    )
+    if growth.unread:
+        cost = "each worker fills its own, which nobody else sees"
+    elif stay:
+        cost = "each worker fills its own, and none sees another's"
+    else:
+        cost = (
+            "each worker fills its own, none sees another's, and without persistent_workers it is thrown away after "
+            "each epoch before it is ever hit"
+        )
     message = f"{growth.what} grows with every sample that a worker fetches from `{dataset}`: {cost}"
     related = []
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
-    return Finding(place, message, REMEDY["memo" if growth.memo else "store"], tuple(related), advice=growth.advice)
+    remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
+    return Finding(place, message, remedy, tuple(related), advice=growth.advice)

@@ -96,7 +96,8 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         if lacking and not target.told:
             continue
         place = project.place(again)
-        by = "the Trainer" if isinstance(again, t.FunctionDef | t.Call) else f"the loop at {project.told(place)}"
+        hooked = isinstance(again, t.FunctionDef | t.Call)
+        by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
         asked = [
             Related(project.place(call), "iterated again, of those built here: the loader of this") for call in only
         ]
@@ -105,7 +106,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
             f"{by} iterates this loader again and again, and its workers are started anew for every pass{doubt}"
             + (f"; {target.told}, {persistence.lack(target, since)}" if lacking else ""),
             _remedy(project, loader, target, since, only),
-            (Related(place, "iterated again by this"), *asked),
+            (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"), *asked),
             None if lacking or only else _fix(project, loader),
             advice=bool(doubt) or lacking,
         )

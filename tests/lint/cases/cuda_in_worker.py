@@ -244,3 +244,22 @@ def main():
     train(DataLoader(Host(rows), num_workers=args.workers), torch.nn.Linear(16, 1).cuda())
     for loader in collated(Host(rows), args):
         train(loader, torch.nn.Linear(16, 1))
+
+
+class OnRequest(Dataset):
+    """Where workers come by an option alone, whoever gives it learns of them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index].cuda(), self.rows[index - 1].cuda()  # expect advice
+
+
+def on_request(rows):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=0)
+    return DataLoader(OnRequest(rows), num_workers=parser.parse_args().workers)

@@ -205,3 +205,15 @@ def a_few_large_batches(dataset, workers=4):
     for images, labels in DataLoader(dataset, batch_size=len(dataset), num_workers=workers):
         others.append(labels.cpu())
     return torch.cat(kept), torch.cat(others)
+
+
+def shown(threshold):
+    first, some, others = [], [], []
+    for step, (images, labels) in enumerate(LOADER):
+        if step < 10:
+            first.append(labels.cpu())
+        if len(some) < 10:
+            some.append(labels.cpu())
+        if labels.max() < threshold:
+            others.append(labels.cpu())  # expect
+    return first, some, others
