@@ -20,6 +20,9 @@ NEWLINE = re.compile(r"\r\n|\r|\n")
 # PEP 263: a comment on the first line, or on the second below a line that is blank or a comment.
 _COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 
+_REWRITING = {"future_fstrings": "utf-8", "future_annotations": "utf-8"}
+"""Encodings of packages that rewrite new syntax for old Pythons, and what the bytes of their files are."""
+
 
 class SourceError(Exception):
     """A file that cannot be checked, and why, in one line."""
@@ -129,7 +132,7 @@ def _encoding(path: str, data: bytes) -> str:
     named = cookie.group(1).decode("ascii")
     line = 1 + len(NEWLINE.findall(data[: cookie.start(1)].decode("latin-1")))
     try:
-        found = codecs.lookup(named)
+        found = codecs.lookup(_REWRITING.get(named.replace("-", "_").lower(), named))
     except LookupError:
         raise SourceError(path, f"declares the unknown encoding {named!r}", line) from None
     if not getattr(found, "_is_text_encoding", True):

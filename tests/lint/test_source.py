@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         (b"\xef\xbb\xbfx = 1\n", "utf-8", "x = 1\n"),
         (b"\xef\xbb\xbf# -*- coding: utf-8 -*-\nx = 1\n", "utf-8", "# -*- coding: utf-8 -*-\nx = 1\n"),
         (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", "iso8859-1", "# -*- coding: latin-1 -*-\nx = 'é'\n"),
+        (b"# -*- coding: future_fstrings -*-\nf'{a}'\n", "utf-8", None),
         (b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n'\x80'\n", "cp1252", None),
         (b"\x0c\n# coding: koi8-r\n'\xd6'\n", "koi8-r", "\x0c\n# coding: koi8-r\n'ж'\n"),
         (b"#!x\r\n# coding=latin-1\r\n'\xe9'\r\n", "iso8859-1", "#!x\r\n# coding=latin-1\r\n'é'\r\n"),
