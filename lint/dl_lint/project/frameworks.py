@@ -203,6 +203,12 @@ LIGHTNING_TRAINERS = frozenset(
 LOADER_HOOKS = ("train_dataloader", "val_dataloader")
 """Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
 
+STEP_HOOKS = frozenset(
+    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
+     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
+)  # fmt: skip
+"""Methods that Lightning and the Trainer of transformers call for every batch."""
+
 CPU_COUNTS = frozenset(
     {
         "os.cpu_count",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.frameworks import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS
+from dl_lint.project.frameworks import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.project.values import Bound, Class, Const, Function, Loader, Made, Option, Value, alternatives
 
 if TYPE_CHECKING:
@@ -32,6 +32,14 @@ def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
             if isinstance(function, Function) and _is_hook_owner(project, function.scope.parent):
                 found[function.scope] = None
     yield from (scope for scope in found if isinstance(scope.node, t.FunctionDef))
+
+
+def runs_for_each_batch(project: Project, function: t.FunctionDef) -> bool:
+    """Whether Lightning or the Trainer of transformers calls a method for every batch."""
+    cls = project.scope_of(function).parent
+    if function.name not in STEP_HOOKS or cls is None or cls.kind != "class":
+        return False
+    return any(base.startswith(("lightning.", "transformers.")) for base in project.external_bases(Class(cls)))
 
 
 def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]:

@@ -19,6 +19,9 @@ CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "time.ti
 WAITING = frozenset({"synchronize", "item", "tolist", "cpu", "numpy", "float", "backward"})
 """Calls that wait for the device, and the one after which a step of training waits anyway."""
 
+_LONG = frozenset({"generate", "chat", "beam_search", "sliding_window_inference"})
+"""Calls that run a model many times: for each token of a text, for each window of a volume."""
+
 COLLECTING = frozenset({"append", "extend", "add", "update"})
 
 
@@ -40,6 +43,14 @@ def is_timed(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     return (
         "synchronize" in names and len(read) > 1 and any(_is_collected(project, one) for one in _spans(project, read))
     )
+
+
+def takes_long(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
+    """Whether each pass of a loop runs the model again and again: it writes a text, or slides over a volume."""
+    if isinstance(loop, t.FunctionDef):
+        return False
+    calls = project.site(loop).scope.calls
+    return any(called(call) in _LONG and loop in project.loops_around(call) for call in calls)
 
 
 def is_clocked(project: Project, copy: t.Call) -> bool:

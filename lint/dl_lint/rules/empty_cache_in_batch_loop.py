@@ -12,8 +12,9 @@ gives them back: the call waits until the device has finished, and the next batc
 runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
 cached blocks back by itself before it runs out of memory.
 
-Right after a `del` in a validation, which runs only now and then, it is **advice**, and so it is in a project that
-builds CUDA code of its own, which takes memory past the allocator, or is for a torch before 1.2. Not flagged: calls in
+Right after a `del` in a validation, which runs only now and then, it is **advice**, and so it is where each pass takes
+seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project that builds CUDA code of its
+own, which takes memory past the allocator, or is for a torch before 1.2. Not flagged: calls in
 an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry, profile, collect how
 long the device takes for each pass, or go over chunks, models or epochs.
 
@@ -49,13 +50,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import needs
+from dl_lint.project import hooks, needs, timing
 from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import repetition, usual, words
 from dl_lint.project.syntax import called, dotted
-from dl_lint.project.timing import is_timed
-from dl_lint.project.values import NONE, Class, Const
+from dl_lint.project.values import NONE, Const
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -65,12 +65,6 @@ if TYPE_CHECKING:
     from dl_lint.project.passes import Pass
 
 EMPTYING = tuple(f"torch.{kind}.empty_cache" for kind in ("cuda", "xpu", "npu", "accelerator"))
-
-HOOKS = frozenset(
-    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
-     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
-)  # fmt: skip
-"""Methods that Lightning and the Trainer of transformers call for every batch."""
 
 MODELS = frozenset(
     {"model", "models", "net", "network", "pipeline", "pipe", "unet", "vae", "encoder", "decoder", "transformer",
@@ -82,7 +76,7 @@ MODELS = frozenset(
 def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls(*EMPTYING):
         found = _every_batch(project, call)
-        if found is None or _after_model(project, call) or is_timed(project, found.loop):
+        if found is None or _after_model(project, call) or timing.is_timed(project, found.loop):
             continue
         loop = project.place(found.loop)
         yield Finding(
@@ -91,7 +85,9 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
             (Related(loop, "repeated here"),),
-            advice=(_is_after_del(project, call) and is_validation(project, found.loop)) or _has_reason(project, call),
+            advice=(_is_after_del(project, call) and is_validation(project, found.loop))
+            or timing.takes_long(project, found.loop)
+            or _has_reason(project, call),
         )
 
 
@@ -107,7 +103,7 @@ def _every_batch(project: Project, call: t.Call) -> Pass | None:
         if any(one.through[: len(path)] == path for path in given_up):
             continue
         if isinstance(one.loop, t.FunctionDef):
-            kind = "step" if _is_hook(project, one.loop) else "other"
+            kind = "step" if hooks.runs_for_each_batch(project, one.loop) else "other"
         else:
             kind = repetition(project, one.loop)
         if kind == "few" or not all(usual(project, test, outcome) for test, outcome in one.guards):
@@ -115,13 +111,6 @@ def _every_batch(project: Project, call: t.Call) -> Pass | None:
         elif kind == "step":
             return one
     return None
-
-
-def _is_hook(project: Project, function: t.FunctionDef) -> bool:
-    cls = project.scope_of(function).parent
-    if function.name not in HOOKS or cls is None or cls.kind != "class":
-        return False
-    return any(base.startswith(("lightning.", "transformers.")) for base in project.external_bases(Class(cls)))
 
 
 def _after_model(project: Project, call: t.Call) -> bool:

@@ -384,3 +384,14 @@ def each_data_set(models, dataloader_iter):
         for model in models:
             torch.cuda.empty_cache()
             model.predict(dataloaders["testing"], count)
+
+
+def writes_texts(model, dataset, loader_of):
+    for images, questions in DataLoader(dataset, num_workers=4):
+        answers = model.generate(images, questions, max_new_tokens=100)
+        torch.cuda.empty_cache()  # expect advice
+        model.score(answers)
+    model.generate(dataset)
+    for images, questions in DataLoader(dataset, num_workers=4):
+        model(images, questions)
+        torch.cuda.empty_cache()  # expect
