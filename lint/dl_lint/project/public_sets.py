@@ -83,7 +83,7 @@ _LARGE = re.compile(
     r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
     rf"(?P<name>{'|'.join(LARGE)})"
     r"(?!\.\w|\d{0,4}[ _./-]?(?:api|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|statistic|style|tools|"
-    r"test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix))",
+    r"test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|(?<=imagenet)[ _-]?v2)",
     re.IGNORECASE | re.ASCII,
 )
 _JOINED = re.compile(
@@ -92,7 +92,7 @@ _JOINED = re.compile(
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|weights (?:of|from)|(?:mean|statistics) of"
+    r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|trained (?:on|with)|weights (?:of|from)|(?:mean|statistics) of"
     r"|normali[sz]\w* (?:with|by|for|of)|classes of)\W+(?:the\W+)?|pretrained[ _-])$",
     re.IGNORECASE,
 )

@@ -34,6 +34,15 @@ _OF_SOUND = ("sample_rate", "sampling", "samplerate", "khz")
 _TEXTS = re.compile(r"(?:\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n]*\"|'[^'\n]*')", re.DOTALL)
 """What is written between quotes in a line of code, and docstrings."""
 
+_SETTING = re.compile(
+    r"(?:norm|pretrain|weights|backbone|checkpoint|mean|std|stats)[a-z_]*\s*(?::\s*[\w.\[\]]+\s*)?={1,2}\s*$",
+    re.IGNORECASE,
+)
+"""``normalize_type="imagenet"``, up to the text."""
+
+_PATTERN = re.compile(r"[{%].*\.(?:jpe?g|png|npy|npz|txt|wav|mp4)\b", re.IGNORECASE)
+"""``COCO_train2014_{}.jpg``: a name for each of them."""
+
 TRIALS = frozenset(
     {"debug", "demo", "dummy", "example", "examples", "fake", "mini", "mock", "random", "small", "subset", "synthetic",
      "tiny", "toy"}
@@ -75,10 +84,21 @@ def _named(project: Project, cls: Class, name: str, text: str) -> int:
     by_name = public_sets.large(name) or public_sets.small(name)
     if by_name:
         return by_name
-    within = max(map(public_sets.large, _TEXTS.findall(_CHOICES.sub("", text))), default=0)
+    within = max(map(public_sets.large, _texts(_CHOICES.sub("", text))), default=0)
     makers = [one for one in roles.makers(project, cls) if one and cls in alternatives(project.value(one.func))]
     around = (word for call in makers for word in _around(project, call))
     return within or max(map(public_sets.large, (_ends(cls.scope.file.path), *around)))
+
+
+def _texts(code: str) -> Iterator[str]:
+    """What is written between quotes, but for settings of something else and patterns of the names of files, which
+    tell whose images a set is of and not how many."""
+    for found in _TEXTS.finditer(code):
+        said = found.group()
+        if _SETTING.search(code[max(found.start() - 80, 0) : found.start()]):
+            continue
+        if said.startswith(('"""', "'''")) or not _PATTERN.search(said):
+            yield said
 
 
 def _ends(path: str) -> str:

@@ -141,3 +141,24 @@ class ImageNetOrPairs(Dataset):
         if self.kind == "boxes":
             return torch.tensor(self.samples[index]["boxes"])
         return None
+
+
+class Conversations(Dataset):
+    """Whose images those are, and how they are normalised, tells not how many records there are."""
+
+    def __init__(self, path, normalize_type="imagenet", pretrained: str = "imagenet"):
+        self.entries = json.load(open(path))  # expect advice
+        self.kind = normalize_type == "imagenet", pretrained
+
+    def __getitem__(self, index):
+        return "COCO_train2014_{}.jpg".format(self.entries[index]["id"])
+
+
+class ImageNetV2(Dataset):
+    """ImageNetV2 has 10,000 images in each of three parts, https://arxiv.org/abs/1902.10811, as imagenetv2-val."""
+
+    def __init__(self, root):
+        self.paths = list(os.listdir(root))  # expect advice
+
+    def __getitem__(self, index):
+        return self.paths[index]

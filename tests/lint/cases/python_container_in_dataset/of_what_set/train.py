@@ -31,3 +31,5 @@ def loaders(root, effects, workers):
     yield DataLoader(data.ImageNetNumbers(os.path.join(root, "numbers")), num_workers=workers)
     yield DataLoader(data.ImageNetRepeated(root, effects, ()), num_workers=workers)
     yield DataLoader(data.ImageNetOrPairs(root, args.kind), num_workers=workers)
+    yield DataLoader(data.Conversations(root), num_workers=workers)
+    yield DataLoader(data.ImageNetV2(root), num_workers=workers)
