@@ -82,7 +82,7 @@ own pages tell."""
 _LARGE = re.compile(
     r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
     rf"(?P<name>{'|'.join(LARGE)})"
-    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|statistic|style|tools|"
+    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|statistic|style|tools|"
     r"test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|(?<=imagenet)[ _-]?v2)",
     re.IGNORECASE | re.ASCII,
 )
@@ -92,8 +92,9 @@ _JOINED = re.compile(
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|trained (?:on|with)|weights (?:of|from)|(?:mean|statistics) of"
-    r"|normali[sz]\w* (?:with|by|for|of)|classes of)\W+(?:the\W+)?|pretrained[ _-])$",
+    r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|trained (?:on|with)"
+    r"|weights (?:of|from)|(?:mean|statistics) of|normali[sz]\w* (?:with|by|for|of)|classes of)\W+(?:the\W+)?"
+    r"|pretrained[ _-])$",
     re.IGNORECASE,
 )
 """What comes before a name that is mentioned in passing only."""

@@ -155,7 +155,7 @@ class Conversations(Dataset):
 
 
 class ImageNetV2(Dataset):
-    """ImageNetV2 has 10,000 images in each of three parts, https://arxiv.org/abs/1902.10811, as imagenetv2-val."""
+    """ImageNetV2 has 10,000 images in each of three parts, https://arxiv.org/abs/1902.10811, for models trained on ImageNet: imagenetv2-val."""
 
     def __init__(self, root):
         self.paths = list(os.listdir(root))  # expect advice
