@@ -82,8 +82,8 @@ own pages tell."""
 _LARGE = re.compile(
     r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
     rf"(?P<name>{'|'.join(LARGE)})"
-    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|statistic|"
-    r"style|tools|test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|(?<=imagenet)[ _-]?v2)",
+    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|json|labels?|mean|mini|norm|pretrain|sketch|std|"
+    r"statistic|style|tools|test|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|(?<=imagenet)[ _-]?v2)",
     re.IGNORECASE | re.ASCII,
 )
 _JOINED = re.compile(
