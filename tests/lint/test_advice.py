@@ -111,6 +111,34 @@ def test_a_test_takes_too_few_batches_to_run_out_of_files(project: Project) -> N
     assert severities == {"tests/test_batches.py": "advice", "tests/batches.py": "bug"}
 
 
+SEEDED = """\
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+
+
+class Noisy(Dataset):
+    def __getitem__(self, index):
+        return np.random.normal(index)
+
+
+def seed_worker(worker):
+    np.random.seed(worker)
+
+
+def train(model, epochs):
+    loader = DataLoader(Noisy(), num_workers=2, worker_init_fn=seed_worker)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+"""
+
+
+@pytest.mark.parametrize(("name", "severity"), [("seed_worker", "bug"), ("debugging_worker_init", "advice")])
+def test_what_helps_to_find_a_fault_gets_no_more(project: Project, name: str, severity: str) -> None:
+    project.write({"data.py": SEEDED.replace("seed_worker", name)})
+    assert [one["severity"] for one in project.lint_json("--pedantic", "--select", "DL404").records] == [severity]
+
+
 UTILITIES = """from torch.utils.data import DataLoader
 
 

@@ -54,7 +54,10 @@ TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "tim
 ALIKE = frozenset({"cuda", "gpu", "gpus", "npu", "xpu", "device", "train", "training"})
 """Words of tests that come out alike in every pass."""
 
-SETTINGS = frozenset({"every", "freq", "interval", "cache", "memory", "oom", "ooms", "failed", "failures", "errors"})
+SETTINGS = frozenset(
+    {"every", "freq", "interval", "cache", "memory", "mem", "vram", "reduce", "save", "low", "clear", "empty", "oom",
+     "ooms", "failed", "failures", "errors"}
+)  # fmt: skip
 """Words of tests of a setting or a mishap, not of data."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import unused
+from dl_lint.project.repetition import words
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -27,6 +28,9 @@ _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 _FOLDERS = frozenset({"tests", "testing", "test_utils"})
 """Folders of tests, and of what they are made of; ``test`` may hold the test of a model."""
 
+_DEBUGGING = frozenset({"debug", "debugging"})
+"""Words in the names of functions that run where somebody looks for a fault."""
+
 _BY_SIZE = frozenset({"DL305", "DL306", "DL307"})
 """Rules of faults that come with many batches or on another system, which a test does not meet, or tells of itself."""
 
@@ -42,8 +46,8 @@ def weighed(project: Project, finding: Finding, code: str, severity: Severity) -
 
 def _is_minor(project: Project, place: Place, code: str, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
-    calls, or only as a last resort; and, where it only costs time or comes with size, in code of the past and in a
-    test, which takes a batch or two."""
+    calls, only as a last resort or in search of a fault; and, where it only costs time or comes with size, in code of
+    the past and in a test, which takes a batch or two."""
     folders = place.path.split("/")[:-1]
     if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
@@ -55,6 +59,8 @@ def _is_minor(project: Project, place: Place, code: str, severity: Severity) -> 
     around = _around(file, place.span[0])
     if around is None:
         return False
+    if not _DEBUGGING.isdisjoint(words(around.name)):
+        return True
     return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
 
 

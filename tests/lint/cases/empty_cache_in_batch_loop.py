@@ -395,3 +395,12 @@ def writes_texts(model, dataset, loader_of):
     for images, questions in DataLoader(dataset, num_workers=4):
         model(images, questions)
         torch.cuda.empty_cache()  # expect
+
+
+def where_memory_is_short(model, dataset, cfg):
+    for images in DataLoader(dataset, num_workers=4):
+        model(images)
+        if cfg.REDUCE_GPU_MEM:
+            torch.cuda.empty_cache()
+        if cfg.GPU:
+            torch.cuda.empty_cache()  # expect
