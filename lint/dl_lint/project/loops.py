@@ -23,7 +23,7 @@ from dl_lint.project.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dl_lint.project.context import LoopNode
     from dl_lint.project.evaluate import Evaluator
@@ -98,11 +98,25 @@ def _loaders(ev: Evaluator, value: Value) -> Iterator[Loader | None]:
                 loader for one in value.inner for part in alternatives(one) for loader in _loaders(ev, part) if loader
             )
         case Instance():
-            yield from dict.fromkeys(batches_in(ev.resolve(calls.iterated(ev, value))))
+            found = dict.fromkeys(batches_in(ev.resolve(calls.iterated(ev, value))))
+            yield from _of_given(ev, value, found) if found else ()
         case Unknown():
             yield None
         case _:
             return
+
+
+def _of_given(ev: Evaluator, base: Instance, found: Iterable[Loader]) -> Iterable[Loader]:
+    """The loaders that an object goes over, of those that objects of its class do: what it was given, if that is any.
+
+    A batch that objects keep on themselves may be of each of them.
+    """
+    passed = _given(base.call) if base.call is not None else ()
+    given = dict.fromkeys(one for arg in passed for one in iterated_loaders(ev, ev.value(arg))[0])
+    calls_given = {one.call for one in given}
+    if any(base.cls.scope.node in context.ancestors(ev, one.call) for one in found):
+        return found  # it builds its own
+    return [one for one in found if one.call in calls_given] or given or found
 
 
 def batches_in(value: Value) -> Iterator[Loader]:

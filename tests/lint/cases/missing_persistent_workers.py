@@ -1359,3 +1359,50 @@ def begins_anew_in_each_pass(model, rows, epochs):
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
+
+
+class Prefetched:
+    """Keeps the next batch on itself, and takes it from the loader that it was given."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        batches = iter(self.loader)
+        self.take(batches)
+        while self.batch is not None:
+            yield self.batch
+            self.take(batches)
+
+    def take(self, batches):
+        self.batch = next(batches, None)
+
+
+def prefetches_for_each_epoch(model, dataset, epochs):
+    loader = Prefetched(DataLoader(dataset, num_workers=4))  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+
+
+def prefetches_once(model, dataset):
+    for batch in Prefetched(DataLoader(dataset, num_workers=4)):
+        model(batch)
+
+
+class Building:
+    """Goes over what it builds, whatever it was given."""
+
+    def __init__(self, other):
+        self.other = other
+        self.loader = DataLoader(other.dataset, num_workers=4)  # expect
+
+    def __iter__(self):
+        return iter(self.loader)
+
+
+def goes_over_what_it_builds(model, dataset, epochs):
+    batches = Building(DataLoader(dataset, num_workers=2))
+    for epoch in range(epochs):
+        for batch in batches:
+            model(batch)
