@@ -114,7 +114,7 @@ def _of_given(ev: Evaluator, base: Instance, found: Iterable[Loader]) -> Iterabl
     passed = _given(base.call) if base.call is not None else ()
     given = dict.fromkeys(one for arg in passed for one in iterated_loaders(ev, ev.value(arg))[0])
     calls_given = {one.call for one in given}
-    if any(base.cls.scope.node in context.ancestors(ev, one.call) for one in found):
+    if any(above is base.cls.scope.node for one in found for above in context.ancestors(ev, one.call)):
         return found  # it builds its own
     return [one for one in found if one.call in calls_given] or given or found
 
