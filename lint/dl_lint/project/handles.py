@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, scripts, workers
 from dl_lint.project.syntax import dotted, is_none
-from dl_lint.project.values import Class, Collection, Const, Derived, Function, Made, Value, alternatives
+from dl_lint.project.values import Absent, Class, Collection, Const, Derived, Function, Made, Value, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,9 @@ mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be sha
 
 _PARTS = {"h5py.File", "tables.open_file", "pandas.HDFStore", "netCDF4.Dataset"}
 """Files whose items are parts of the file, read on demand."""
+
+_IN_MEMORY = frozenset({"core", "fileobj"})
+"""Drivers of h5py that hold the whole file, or leave to another object where it is."""
 
 _METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
 """Methods that return something through which the handle is still read."""
@@ -124,10 +127,23 @@ def shared(project: Project, cls: Class) -> Iterator[Shared]:
         for made in opened(project.value(read.node)):
             if project.function_of(made.call) not in building or _is_closed(project, made, building):
                 continue
-            if not _is_stored_in(project, cls, made, building):
+            if not _is_stored_in(project, cls, made, building) or (not pickled and _is_in_memory(project, made)):
                 continue
             if not _is_dropped(project, cls, read, made, building) and not _is_reopened(project, cls, read):
                 yield Shared(made, read, project.function_of(made.call) not in making, pickled)
+
+
+def _is_in_memory(project: Project, made: Made) -> bool:
+    """Whether a forked worker has what was opened for itself, as part of its memory: an HDF5 file that its driver holds
+    there (or may, as it is not known), an archive of bytes."""
+    if made.name == "h5py.File":
+        driver = project.argument(made, "driver")
+        asked = [one for one in alternatives(driver.value) if not isinstance(one, Absent)]
+        return driver.given and any(not isinstance(one, Const) or one.value in _IN_MEMORY for one in asked)
+    given = (*made.call.args, *(one.value for one in made.call.keywords))
+    return any(
+        isinstance(one, Made) and one.name == "io.BytesIO" for arg in given for one in alternatives(project.value(arg))
+    )
 
 
 def _is_stored_in(project: Project, cls: Class, made: Made, building: tuple[Scope, ...]) -> bool:

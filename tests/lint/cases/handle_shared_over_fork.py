@@ -514,3 +514,18 @@ class RowsInMemory(Dataset):
 
     def __getitem__(self, index):
         return self.rows[index]
+
+
+class HeldByItsDriver(Dataset):
+    """A file that its driver holds in memory is copied on write like the rest of it."""
+
+    def __init__(self, path, driver, content):
+        self.whole = h5py.File(path, "r", driver="core")
+        self.chosen = h5py.File(path, "r", driver=driver)
+        self.plain = h5py.File(path, "r", driver="sec2")  # expect
+        self.usual = h5py.File(path, "r", driver=None)  # expect
+        self.archive = zipfile.ZipFile(BytesIO(content))
+
+    def __getitem__(self, index):
+        rows = self.whole["a"][index], self.chosen["a"][index], self.plain["a"][index], self.usual["a"][index]
+        return rows, self.archive.read(str(index))
