@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, scripts, workers
 from dl_lint.project.syntax import dotted, is_none
+from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent, Class, Collection, Const, Derived, Function, Made, Value, alternatives
 
 if TYPE_CHECKING:
@@ -124,13 +125,19 @@ def shared(project: Project, cls: Class) -> Iterator[Shared]:
             continue
         if _is_harmless(project, read):
             continue
-        for made in opened(project.value(read.node)):
+        for made in _for_reading(project, tuple(opened(project.value(read.node)))):
             if project.function_of(made.call) not in building or _is_closed(project, made, building):
                 continue
             if not _is_stored_in(project, cls, made, building) or (not pickled and _is_in_memory(project, made)):
                 continue
             if not _is_dropped(project, cls, read, made, building) and not _is_reopened(project, cls, read):
                 yield Shared(made, read, project.function_of(made.call) not in making, pickled)
+
+
+def _for_reading(project: Project, opened: tuple[Made, ...]) -> tuple[Made, ...]:
+    """Of environments that are opened here for reading and there for writing, those that samples are read from."""
+    reading = tuple(one for one in opened if truth_of(project.argument(one, "readonly").value) is True)
+    return reading or opened
 
 
 def _is_in_memory(project: Project, made: Made) -> bool:

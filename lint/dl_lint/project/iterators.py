@@ -57,6 +57,12 @@ def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
     return not any(_is_endless(project, one) for one in alternatives(project.value(source)))
 
 
+def is_renewed(call: t.Call, functions: tuple[Scope, ...]) -> bool:
+    """Whether one of ``functions`` makes an iterator that an object keeps anew: ``self.lines = open(self.path)``."""
+    kept = dotted(call.args[0]) if call.args else None
+    return kept is not None and "." in kept and any(kept in one.bindings for one in functions)
+
+
 def is_search(call: t.Call) -> bool:
     """Whether a call takes the first of what fits a test, ``next(… for … if test)``: it ends only where none does."""
     return bool(call.args) and isinstance(call.args[0], t.Comprehension)

@@ -80,9 +80,8 @@ def _runs_out(project: Project, loader: Loader) -> bool:
         for function in fetching:
             for call in iterators.ending(project, function):
                 kept = dotted(call.args[0]) if call.args else None
-                if kept is None or "." not in kept or any(kept in one.bindings for one in fetching):
-                    continue
-                if not iterators.is_guarded(project, call, fetching):
+                endless = iterators.is_renewed(call, fetching) or iterators.is_guarded(project, call, fetching)
+                if kept is not None and "." in kept and not endless:
                     return True
     return False
 

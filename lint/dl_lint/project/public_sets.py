@@ -94,7 +94,7 @@ _JOINED = re.compile(
 _PASSING = re.compile(
     r"(?:\b(?:like|similar to|such as|e\.g\.|pre-?train\w*(?: on| with)?|trained (?:on|with)"
     r"|weights (?:of|from)|(?:mean|statistics) of|normali[sz]\w* (?:with|by|for|of)|classes of)\W+(?:the\W+)?"
-    r"|pretrained[ _-])$",
+    r"|(?:pretrained|use|with|without|no)[ _-])$",
     re.IGNORECASE,
 )
 """What comes before a name that is mentioned in passing only."""

@@ -529,3 +529,22 @@ class HeldByItsDriver(Dataset):
     def __getitem__(self, index):
         rows = self.whole["a"][index], self.chosen["a"][index], self.plain["a"][index], self.usual["a"][index]
         return rows, self.archive.read(str(index))
+
+
+class Environment:
+    def __init__(self, path, readonly=True):
+        if readonly:
+            self.env = lmdb.open(path, readonly=True, create=False)  # expect
+        else:
+            self.env = lmdb.open(path, readonly=False, create=True, map_size=2**40)
+
+    def get(self, key):
+        return self.env.begin().get(key)
+
+
+class ReadFromAnEnvironment(Dataset):
+    def __init__(self, path):
+        self.db = Environment(path)
+
+    def __getitem__(self, index):
+        return self.db.get(str(index).encode())
