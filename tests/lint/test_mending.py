@@ -116,6 +116,35 @@ def test_a_fix_that_spoils_its_file_is_left_out_and_named_while_others_are_made(
     assert project.read("b.py") == HEAD + "fine = 2\n"
 
 
+CACHING = """\
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+
+
+class Clouds(Dataset):
+    def __init__(self, paths):
+        self.paths, self.kept = np.array(paths), {}
+
+    def __getitem__(self, index):
+        if index not in self.kept:
+            self.kept[index] = np.load(self.paths[index])
+        return self.kept[index]
+
+
+def train(model, paths, epochs):
+    loader = DataLoader(Clouds(paths), shuffle=True, num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+"""
+
+
+def test_workers_that_would_keep_all_samples_are_not_kept_unasked(project: Project) -> None:
+    project.write({"train.py": CACHING, "other.py": CACHING.replace("self.kept[index] = np", "sample = np")})
+    fixes = {one["filename"]: one["fix"]["applicability"] for one in project.lint_json("--select", "DL204").records}
+    assert fixes == {"train.py": "unsafe", "other.py": "safe"}
+
+
 def test_unsafe_fixes_are_made_only_when_allowed(project: Project, rule: Callable[[Findings], None]) -> None:
     rule(replacing("bad", "good", safe=False))
     project.write({"a.py": HEAD + "bad = 1\n"})

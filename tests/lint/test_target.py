@@ -143,6 +143,7 @@ def test_a_package_built_for_one_torch_tells_which(line: str, torch: tuple[int, 
         ("PyTorch (tested with v1.4)", (1, 4)),
         ("FROM pytorch/pytorch:1.6.0-cuda10.1", (1, 6)),
         ("PyTorch 1.4, 1.5 and 1.7", (1, 7)),
+        ("PyTorch (both v1.4.0 and v1.8.1 are supported)", (1, 8)),
         ("PyTorch 1.4-1.7", (1, 7)),
         ("PyTorch 1.1~1.10", (1, 10)),
         ("PyTorch <= 1.4", (1, 4)),
@@ -380,6 +381,10 @@ def test_for_a_package_that_can_be_installed_with_an_older_torch_it_is_advice(
     [
         ({"README.md": "PyTorch >= 1.2\n"}, "README.md:1 says `PyTorch 1.2`"),
         ({"README.md": "* PyTorch \u2265 1.4\n"}, "README.md:1 says `PyTorch 1.4`"),
+        (
+            {"README.md": "PyTorch (both v1.4.0 and v1.8.1 are supported)\n"},
+            "README.md:1 says `PyTorch v1.4.0 and v1.8.1`",
+        ),
         ({"INSTALL.md": "PyTorch 1.4 or newer\n"}, "INSTALL.md:1 says `PyTorch 1.4`"),
         ({"README.md": "Pytorch 1.0 or Pytorch 0.4+\n"}, "README.md:1 says `PyTorch 0.4`"),
         ({"README.md": "PyTorch 1.3+ (tested with 1.5)\n"}, "README.md:1 says `PyTorch 1.3`"),

@@ -43,7 +43,7 @@ class Said:
     """Of the file, which those who read its text do not know."""
     stated: Version | None = None
     """The oldest in this very statement, where ``oldest`` is what several allow between them; of prose, the one that it
-    says was tested, and of all of it, what it says is enough."""
+    says was tested, or the oldest of those that it says are supported, and of all of it, what it says is enough."""
     implied: bool = False
     """Of another package, which is built for one torch."""
     installs: bool = False
@@ -227,7 +227,7 @@ _NUMBER = r"v?(\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?![a-z0-9_%])"
 _MENTION = re.compile(
     r"(?<![a-z0-9_-])(?:py)?torch"
     r"(?P<between>(?:\]\([^)\s]{0,200}\)|</\w+>|[ \t`'\"*_=:()\[\]|<>~≤≥≈,-]"
-    r"|\b(?:versions?|ver|v|install|we|tested|with|on|under|release)\b\.?)*+)"
+    r"|\b(?:versions?|ver|v|install|we|tested|with|on|under|release|both|either|between)\b\.?)*+)"
     rf"(?P<version>{_NUMBER})(?=(?P<after>.{{0,80}}))",
     re.IGNORECASE,
 )
@@ -240,6 +240,7 @@ _OPEN_AFTER = re.compile(
 )
 _OPEN_BEFORE = re.compile(r"(?:least|minimum|min\.?|since|than|above)\W*(?:\w+\W+){0,2}$", re.IGNORECASE)
 _TESTED = re.compile(rf"\btest(?:ed)?\s+(?:with|on|under)\s+{_NUMBER}", re.IGNORECASE)
+_SUPPORTED = re.compile(r"\W*(?:are|is)?\W*(?:both |all )?(?:supported|compatible|fine)\b", re.IGNORECASE)
 _OF_THE_PAST = re.compile(
     r"\b(?:branch|before|older|earlier|prior|below|no longer|legacy|previous(?:ly)?)\b", re.IGNORECASE
 )
@@ -278,7 +279,9 @@ def _mentioned(found: re.Match[str], before: str, line: int) -> Iterator[Said]:
         tested = _TESTED.search(after)
         yield Said(oldest, None, text, line, stated=_version(tested[1]) if tested is not None else None)
     else:
-        yield Said(None if {"<", "≤"} & set(between) else oldest, newest, text, line, installs="=" in between)
+        supported = oldest if oldest < newest and _SUPPORTED.match(after) else None
+        least = None if {"<", "≤"} & set(between) else oldest
+        yield Said(least, newest, text, line, stated=supported, installs="=" in between)
 
 
 def _version(text: str) -> Version:

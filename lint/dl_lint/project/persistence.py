@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, iterators, workers
+from dl_lint.project import attributes, caches, iterators, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Function
@@ -70,6 +70,11 @@ def _wraps_itself(project: Project, loader: Loader) -> bool:
                 if "." in name and any(one.kind == "assign" and _is_made_of(one.value, name) for one in bindings):
                     return True
     return False
+
+
+def fills_caches(project: Project, loader: Loader) -> bool:
+    """Whether samples stay in a worker as they are fetched, so that one that stays comes to hold all of them."""
+    return any(growth for one in workers.given(project, loader) for growth in caches.growing(project, one.cls))
 
 
 def _runs_out(project: Project, loader: Loader) -> bool:

@@ -143,10 +143,13 @@ def _declared(around: Around, folder: str) -> Said | None:
 
 def _enough(mentioned: list[Said]) -> Version | None:
     """The torch that prose says is enough: ``PyTorch 1.6+``, unless a command installs a newer one, or it was tested
-    with that; where it says nothing of the kind, the newest that it names."""
+    with that; else the oldest of several that it says are supported, else the newest that it names."""
     least = [max(one.oldest, one.stated or one.oldest) for one in mentioned if one.oldest and not one.newest]
     if least:
         return max([*least, *(one.newest for one in mentioned if one.installs and one.newest)])
+    supported = [one.stated for one in mentioned if one.stated]
+    if supported:
+        return min(supported)
     return max((number for one in mentioned for number in (one.newest, one.oldest) if number), default=None)
 
 

@@ -142,4 +142,5 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
     edit = project.with_argument(loader.call, f"persistent_workers={'True' if literal else f'{name} > 0'}")
     if edit is None or not (literal or name):
         return None
-    return Fix("keep the workers between epochs", (edit,), safe=literal)
+    safe = literal and not persistence.fills_caches(project, loader)
+    return Fix("keep the workers between epochs", (edit,), safe=safe)
