@@ -112,11 +112,23 @@ def _of_given(ev: Evaluator, base: Instance, found: Iterable[Loader]) -> Iterabl
     A batch that objects keep on themselves may be of each of them.
     """
     passed = _given(base.call) if base.call is not None else ()
-    given = dict.fromkeys(one for arg in passed for one in iterated_loaders(ev, ev.value(arg))[0])
+    given = dict.fromkeys(one for arg in passed for one in _held_directly(ev.value(arg)))
     calls_given = {one.call for one in given}
     if any(above is base.cls.scope.node for one in found for above in context.ancestors(ev, one.call)):
         return found  # it builds its own
     return [one for one in found if one.call in calls_given] or given or found
+
+
+def _held_directly(value: Value) -> Iterator[Loader]:
+    """The loaders that a value is, or wraps, other than by an object of the project: that may be given itself."""
+    for one in alternatives(value):
+        match one:
+            case Loader():
+                yield one
+            case Wrapped():
+                yield from (loader for inner in one.inner for loader in _held_directly(inner))
+            case _:
+                continue
 
 
 def batches_in(value: Value) -> Iterator[Loader]:

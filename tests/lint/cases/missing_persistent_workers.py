@@ -1406,3 +1406,24 @@ def goes_over_what_it_builds(model, dataset, epochs):
     for epoch in range(epochs):
         for batch in batches:
             model(batch)
+
+
+class Nested:
+    """What goes over others of its kind ends somewhere."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __iter__(self):
+        for batch in self.inner:
+            self.batch = batch
+            yield self.batch
+
+
+def wraps_again_and_again(model, dataset, epochs, depth):
+    batches = Nested(DataLoader(dataset, num_workers=4))  # expect
+    for _ in range(depth):
+        batches = Nested(batches)
+    for epoch in range(epochs):
+        for batch in batches:
+            model(batch)
