@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -646,6 +647,38 @@ def test_what_no_newer_torch_runs_tells_that_the_code_is_old(project: Project, s
     )
     said = "loss.data[0]` (train.py:"
     assert [said in records[code]["message"] for code in ("DL102", "DL204")] == [old, old]
+
+
+ACCURACY = """\
+def accuracy(output, target, topk=(1,)):
+    _, pred = output.topk(max(topk), 1, True, True)
+    pred = pred.t()
+    correct = pred.eq(target.view(1, -1).expand_as(pred))
+    return [correct[:k].view(-1).float().sum(0) for k in topk]
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"utils/eval.py": ACCURACY, "test.py": "top1, top5 = accuracy(output, target, topk=(1, 5))\n"}, True),
+        ({"metrics.py": ACCURACY, "test.py": "top1, top5 = accuracy(output, target, (1, 5))\n"}, True),
+        ({"metrics.py": ACCURACY.replace("(1,)", "(1, 5)")}, True),
+        ({"metrics.py": ACCURACY, "test.py": "top1, = accuracy(output, target, topk=(1,))\n"}, False),
+        ({"metrics.py": ACCURACY.replace("view", "reshape").replace("(1,)", "(1, 5)")}, False),
+        ({"metrics.py": ACCURACY.replace("(1,)", "(1, 5)"), "requirements.txt": "torch>=2.0\n"}, False),
+        ({"metrics.py": ACCURACY.replace("(1,)", "(1, 5)"), "more.py": "import torch\n\ntorch.compile\n"}, False),
+        ({"../other/metrics.py": ACCURACY.replace("(1,)", "(1, 5)")}, False),
+    ],
+    ids=str,
+)
+def test_rows_that_no_newer_torch_views_as_one_tell_that_the_code_is_old(
+    project: Project, files: dict[str, str], told: bool
+) -> None:
+    project.write({"src/train.py": TRAIN, **{os.path.normpath(f"src/{name}"): text for name, text in files.items()}})
+    [record] = project.lint_json("--pedantic", "--select", "DL204").records
+    assert record["severity"] == ("advice" if told else "slow")
+    assert ("is for torch 1.6 and older, which has no persistent workers" in record["message"]) is told
 
 
 def test_a_torch_that_has_non_blocking_is_no_reason_to_do_without(project: Project) -> None:

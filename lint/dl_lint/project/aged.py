@@ -11,7 +11,7 @@ from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dl_lint.project.declarations import Version
     from dl_lint.project.model import Project
@@ -30,6 +30,17 @@ _REMNANT = re.compile(rb"\b(?:async|volatile) ?= ?True\b|\btransforms\.Scale\(")
 _NEW = ("no_grad", "set_grad_enabled", "to")
 """Functions and methods that came with 0.4, as did ``item``: a file with that has been taken further, all but a part
 that nobody runs."""
+
+
+LAST_FLAT = (1, 6)
+"""The last torch in which ``pred.t().eq(target)`` was contiguous, so that several of its rows could be viewed as one
+(pytorch/examples#836)."""
+
+_FLAT = re.compile(rb"\bcorrect\[: ?k\]\.view\(-1\)")
+"""As in the measure of accuracy that many projects have from one example."""
+
+_SEVERAL = re.compile(rb"\btopk ?= ?\(1, ?[2-9]|\baccuracy\w*\([^()\n]*, ?\(1, ?[2-9]")
+"""More than the first row asked for, which alone can be viewed in any torch."""
 
 
 def ceiling(project: Project, file: FileIndex) -> tuple[Version, t.Attribute] | None:
@@ -56,12 +67,30 @@ def remnant(project: Project, near: t.Node) -> str | None:
     return project.evaluator.once(("remnants", folder), lambda: next(_remnants(files, folder), None))
 
 
-def _remnants(files: Files, folder: str) -> Iterator[str]:
-    for path, data in sorted(files.around.code.items()):
-        found = _REMNANT.search(data) if os.path.dirname(path) == folder else None
+def flattened(project: Project, folder: str) -> str | None:
+    """What code in a folder, or below it, views as one in a way that torch 1.6 was the last to allow, and where."""
+    files = project.evaluator.files
+    return project.evaluator.once(("flattened", folder), lambda: _flattened(files, folder))
+
+
+def _flattened(files: Files, folder: str) -> str | None:
+    below = {path: data for path, data in files.around.code.items() if path.startswith(folder.rstrip("/") + "/")}
+    if any(_SEVERAL.search(data) for data in below.values()):
+        return next(_matches(files, below, _FLAT), None)
+    return None
+
+
+def _matches(files: Files, code: Mapping[str, bytes], pattern: re.Pattern[bytes]) -> Iterator[str]:
+    for path, data in sorted(code.items()):
+        found = pattern.search(data)
         if found is not None:
             line = data.count(b"\n", 0, found.start()) + 1
             yield f"`{found[0].decode()}` ({files.around.shown(path)}:{line})"
+
+
+def _remnants(files: Files, folder: str) -> Iterator[str]:
+    beside = {path: data for path, data in files.around.code.items() if os.path.dirname(path) == folder}
+    yield from _matches(files, beside, _REMNANT)
 
 
 def _indexed_losses(project: Project, file: FileIndex) -> Iterator[t.Attribute]:

@@ -65,6 +65,10 @@ def target(project: Project, near: t.Node) -> Target:
         remnant = aged.remnant(project, near)
         if remnant is not None:
             return Target(None, aged.BEFORE, f"{remnant} is for torch 0.3 and older")
+    if old is None and found is UNKNOWN and needs.needed(project, folder, aged.LAST_FLAT) == aged.LAST_FLAT:
+        flattened = aged.flattened(project, folder)
+        if flattened is not None:
+            return Target(None, aged.LAST_FLAT, f"{flattened} is for torch 1.6 and older")
     if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
         return found
     newest, node = old
