@@ -38,7 +38,7 @@ def filled(project: Project, scope: Scope, owner: str) -> Iterator[tuple[t.Subsc
             if any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value))):
                 found = [
                     small
-                    for function, name in _bound_to(project, call, argument)
+                    for function, name in bound_to(project, call, argument)
                     for small in _fillings(project, function, name, call, _DEEPEST)
                 ]
                 if found:
@@ -56,9 +56,12 @@ def entry_of(given: t.Node, owner: str) -> t.Subscript | None:
     return None
 
 
-def _bound_to(project: Project, call: t.Call, argument: t.Node) -> Iterator[tuple[Scope, str]]:
-    """The functions that a call enters, each with the name that it gives to ``argument``."""
-    for one in alternatives(project.value(call.func)):
+def bound_to(
+    project: Project, call: t.Call, argument: t.Node, callee: Value | None = None
+) -> Iterator[tuple[Scope, str]]:
+    """The functions that a call enters (those of ``callee``, if that is known better), each with the name that it gives
+    to ``argument``."""
+    for one in alternatives(project.value(call.func) if callee is None else callee):
         function = one.function if isinstance(one, Bound) else one
         if not isinstance(function, Function):
             continue
@@ -83,7 +86,7 @@ def _fillings(project: Project, function: Scope, name: str, entered: t.Call, dep
                 given = argument.value if isinstance(argument, t.Keyword) else argument
                 if isinstance(given, t.Name) and given.id == name:
                     refused = _is_refused(project, call, function, entered)
-                    for one, its in _bound_to(project, call, argument):
+                    for one, its in bound_to(project, call, argument):
                         yield from (refused or small for small in _fillings(project, one, its, call, depth - 1))
 
 

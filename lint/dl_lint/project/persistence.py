@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, caches, iterators, workers
+from dl_lint.project import altering, attributes, caches, iterators, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Function
@@ -30,6 +30,8 @@ def starts_workers_again(project: Project, loader: Loader) -> bool:
         return False  # for a torch that knows no persistent workers
     persistent = project.argument(loader, "persistent_workers")
     if persistent.given or not project.may_have_workers(loader):
+        return False
+    if any(altering.takes_away(project, one) for one in workers.given(project, loader)):
         return False
     return not (_left_to_callers(project, loader) or _wraps_itself(project, loader) or _runs_out(project, loader))
 

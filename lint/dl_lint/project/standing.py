@@ -28,8 +28,8 @@ _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 _FOLDERS = frozenset({"tests", "testing", "test_utils"})
 """Folders of tests, and of what they are made of; ``test`` may hold the test of a model."""
 
-_DEBUGGING = frozenset({"debug", "debugging"})
-"""Words in the names of functions that run where somebody looks for a fault."""
+_DEBUGGING = frozenset({"debug", "debugging", "deterministic"})
+"""Words in the names of functions that run where somebody looks for a fault, or wants each run to be the same."""
 
 _BY_SIZE = frozenset({"DL305", "DL306", "DL307"})
 """Rules of faults that come with many batches or on another system, which a test does not meet, or tells of itself."""

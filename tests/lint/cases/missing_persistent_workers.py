@@ -1427,3 +1427,51 @@ def wraps_again_and_again(model, dataset, epochs, depth):
     for epoch in range(epochs):
         for batch in batches:
             model(batch)
+
+
+class Popping(Dataset):
+    """A worker that stays has no texts any more."""
+
+    def __init__(self, rows, transform):
+        self.rows = rows
+        self.transform = transform
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        row = self.transform(row)
+        return row
+
+
+class Deleting(Popping):
+    def __getitem__(self, index):
+        row = self.rows[index]
+        row["label"] = row["answer"]
+        del row["answer"]
+        return row
+
+
+class Copying(Popping):
+    def __getitem__(self, index):
+        row = dict(self.rows[index])
+        row["label"] = row.pop("answer")
+        return row
+
+
+def renamed(row):
+    row["text"] = row.pop("inputs")
+    return row
+
+
+def takes_from_its_records(model, rows, epochs):
+    popping = DataLoader(Popping(rows, renamed), num_workers=4)
+    deleting = DataLoader(Deleting(rows, renamed), num_workers=4)
+    copying = DataLoader(Copying(rows, renamed), num_workers=4)  # expect
+    same = DataLoader(Popping(rows, str), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in zip(popping, deleting):
+            model(batch)
+        for batch in zip(copying, same):
+            model(batch)
