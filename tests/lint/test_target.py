@@ -443,6 +443,76 @@ def test_pinned_batches_need_one_version_more(project: Project) -> None:
     assert [one[0] for one in found(project)] == ["slow"]
 
 
+PLACED = """\
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(images.to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "severity"), [("0.3.1", "advice"), ("0.4.0", "advice"), ("0.4.1", "slow"), ("0.4", "slow")]
+)
+def test_to_takes_non_blocking_from_one_patch_later_on(project: Project, said: str, severity: str) -> None:
+    project.write({"train.py": PLACED, "requirements.txt": f"torch=={said}\n"})
+    [record] = project.lint_json("--pedantic", "--select", "DL102").records
+    assert record["severity"] == severity
+    project.write({"train.py": PLACED.replace("to(device)", "cuda()")})
+    [record] = project.lint_json("--pedantic", "--select", "DL102").records
+    assert record["severity"] == ("advice" if said == "0.3.1" else "slow")
+
+
+COMMANDS = """\
+Pretrain:
+
+    python -m torch.distributed.launch --nproc_per_node=8 \\
+    train.py --epochs=50 --readers={} --lr 1e-4
+
+Then:
+
+    python tune.py --readers=8
+"""
+
+OPTIONAL = """\
+import argparse
+
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--readers", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=9)
+    args = parser.parse_args()
+    loader = DataLoader(dataset, num_workers=args.readers)
+    for epoch in range(args.epochs):
+        for images in loader:
+            model(images.cuda(non_blocking=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("readme", "severity"),
+    [
+        (COMMANDS.format(0), "advice"),
+        (COMMANDS.format(8), "slow"),
+        (COMMANDS.format(0) + "\n    python train.py --readers 4\n", "slow"),
+        (COMMANDS.format(0) + "\n    python train.py --epochs 4\n", "slow"),
+        (COMMANDS.format(0).replace("train.py", "pretrain.py"), "slow"),
+        ("", "slow"),
+    ],
+)
+def test_commands_that_ask_for_no_workers_make_what_is_of_workers_advice(
+    project: Project, readme: str, severity: str
+) -> None:
+    project.write({"train.py": OPTIONAL, "README.md": readme})
+    records = project.lint_json("--pedantic", "--select", "DL204,DL103").records
+    assert {one["code"]: one["severity"] for one in records} == {"DL204": severity, "DL103": severity}
+
+
 OTHERS = [
     (
         "DL102",
@@ -524,6 +594,7 @@ def train(model, dataset):
         ({"requirements.txt": "torch>=1.0\n"}, "slow"),
         ({"ops/setup.py": "setup(ext_modules=[CppExtension('ops', ['ops.cpp'])])\n"}, "slow"),
         ({"ops.py": "from torch.utils.cpp_extension import CUDAExtension\n"}, "slow"),
+        ({"ops/setup.py": "extension = CppExtension\nif CUDA_HOME:\n    extension = CUDAExtension\n"}, "advice"),
     ],
     ids=str,
 )

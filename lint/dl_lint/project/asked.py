@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader
+
+_CONTINUED = re.compile(r"\\\s*\n")
+"""The end of a line that the next one goes on with, in a command."""
 
 LONGEST_CHAIN = 3
 """Calls followed outwards; from a class by its builder and the one of all data sets to the script, as a rule."""
@@ -26,6 +31,24 @@ def is_extra(project: Project, node: t.Node, links: int = LONGEST_CHAIN) -> bool
     function = project.function_of(node)
     frames = project.callers(function) if links and function.kind == "function" else ()
     return bool(frames) and all(is_extra(project, frame.call, links - 1) for frame in frames)
+
+
+def runs_without_workers(project: Project, loader: Loader) -> bool:
+    """Whether the prose of a project runs the script that makes a loader, and asks for no workers whenever it does:
+    ``python train.py --workers=0``."""
+    script = posixpath.basename(project.path(loader.call))
+    options = [one for one in alternatives(project.argument(loader, "num_workers").value) if isinstance(one, Option)]
+    flags = "|".join(re.escape(flag) for one in options for flag in _flags(one))
+    if not flags:
+        return False
+    count = re.compile(rf"(?<![\w-])(?:{flags})[ =]\s*(\d+)")
+    asked = [
+        count.findall(line)
+        for text in platforms.prose(project, loader.call)
+        for line in _CONTINUED.sub(" ", text).splitlines()
+        if re.search(rf"(?<![\w.-]){re.escape(script)}\b", line) and line.count(" -")
+    ]
+    return bool(asked) and all(numbers and set(numbers) == {"0"} for numbers in asked)
 
 
 def _is_off(project: Project, test: t.Expr) -> bool:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NON_BLOCKING = (0, 4)
 """The torch that first had ``non_blocking``."""
 
+_TO_ALONE, AFTER_TO = "0.4.0", (0, 5)
+"""The torch whose ``to`` took no ``non_blocking`` yet, while its ``cuda`` did: ``to`` takes it from 0.4.1 on."""
+
 
 def is_of_another_kind(project: Project, transfer: Transfer) -> bool:
     """Whether a test says that this is no tensor but, say, a graph, whose ``to`` need not take ``non_blocking``."""
@@ -30,7 +33,8 @@ def is_of_another_kind(project: Project, transfer: Transfer) -> bool:
 def told_old_torch(project: Project, transfer: Transfer) -> str:
     """What the project's files say of a torch that has no ``non_blocking``, as part of a message; empty for none."""
     target = project.target(transfer.call)
-    return f"; {target.told}, which has no `non_blocking` yet" if target.lacks(NON_BLOCKING) else ""
+    since = AFTER_TO if transfer.method == "to" and _TO_ALONE in target.told else NON_BLOCKING
+    return f"; {target.told}, which has no `non_blocking` yet" if target.lacks(since) else ""
 
 
 def _is_volatile(project: Project, copy: t.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
@@ -39,6 +40,8 @@ PERSISTENT = (1, 7)
 PERSISTENT_WITH_PINNING = (1, 8)
 """The torch in which that works where batches are pinned."""
 
+_BUILDING = re.compile(rb"CUDAExtension\(|= ?CUDAExtension\b")
+
 LAST = max(FIRST.values())
 
 ASKING = frozenset({"hasattr", "getattr", "version", "__version__", "find_spec", "LooseVersion", "Version"})
@@ -61,7 +64,7 @@ def needed(project: Project, folder: str, least: Version) -> Version:
 
 def builds_for_cuda(project: Project) -> bool:
     """Whether a project builds CUDA code of its own, whose memory need not come from torch's allocator."""
-    return any(b"CUDAExtension(" in data for data in project.evaluator.files.around.code.values())
+    return any(map(_BUILDING.search, project.evaluator.files.around.code.values()))
 
 
 def _may_use(data: bytes, least: Version) -> bool:

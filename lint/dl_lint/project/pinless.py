@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, beside, edits, purpose, transfers, workers
+from dl_lint.project import asked, attributes, beside, edits, purpose, transfers, workers
 from dl_lint.project.blocking import MOVES
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Const, Function, Tensor, alternatives
@@ -92,7 +92,10 @@ def is_of_unpinned(project: Project, transfer: Transfer) -> bool:
 
 def gains_little(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
     """Whether pinning is not wanted, or would be one more copy on the thread that trains, for want of workers."""
-    alone = all(project.workers(loader) in ("none", "default-none") for loader in loaders)
+    alone = all(
+        project.workers(loader) in ("none", "default-none") or asked.runs_without_workers(project, loader)
+        for loader in loaders
+    )
     return alone or _are_of_choice(project, loaders, copy)
 
 

@@ -15,7 +15,7 @@ both together spare the starts.
 Not flagged: loaders without workers, which cost microseconds to build; those that only every n-th pass builds, as
 persistent workers would idle in between; arguments that depend on the loop, that are changed in it (also by a method of
 the dataset), or whose origin is not known. A loop that is written to have two passes, or has one unless an option says
-otherwise, is **advice**.
+otherwise, is **advice**, and so are all in a project for a torch without persistent workers.
 
 ## Example
 
@@ -49,7 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import cadence, invariance, renewal, rounds
+from dl_lint.project import cadence, invariance, persistence, renewal, rounds
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                     "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
                     advice=rounds.twice_at_most(project.evaluator, outer)
-                    or rounds.once_by_default(project.evaluator, outer),
+                    or rounds.once_by_default(project.evaluator, outer)
+                    or persistence.is_lacking(project.target(loader.call), persistence.first_torch(project, loader)),
                 )
 
 
