@@ -268,6 +268,26 @@ def asks_for_worker(project: Project, test: t.Expr) -> bool:
             return _is_worker_info(project, test)
 
 
+def is_of_main_process(project: Project, node: t.Node) -> bool:
+    """Whether tests keep something from workers: ``if get_worker_info() is None:``, itself or by a name."""
+    return any(_is_without_worker(project, test, outcome) for test, outcome in project.tests_around(node))
+
+
+def _is_without_worker(project: Project, test: t.Expr, outcome: bool) -> bool:
+    match test:
+        case t.UnaryOp(op="not", operand=inner):
+            return _is_without_worker(project, inner, not outcome)
+        case t.Compare(left=left, ops=("is" | "==",), comparators=(t.Constant(kind="none"),)):
+            return outcome and _is_worker_info(project, left)
+        case t.Name(id=name):
+            found = [one.value for one in project.function_of(test).bindings.get(name, []) if one.value is not None]
+            if len(found) == 1 and isinstance(found[0], t.Compare | t.UnaryOp):
+                return _is_without_worker(project, found[0], outcome)
+            return not outcome and asks_for_worker(project, test)
+        case _:
+            return not outcome and asks_for_worker(project, test)
+
+
 def is_renewed(project: Project, name: str, drawn: t.Node) -> bool:
     """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
     stores = (store.target for store in project.attribute_stores(name) if isinstance(store.target, t.Attribute))

@@ -31,8 +31,9 @@ _FOLDERS = frozenset({"tests", "testing", "test_utils"})
 _DEBUGGING = frozenset({"debug", "debugging", "deterministic"})
 """Words in the names of functions that run where somebody looks for a fault, or wants each run to be the same."""
 
-_BY_SIZE = frozenset({"DL305", "DL306", "DL307"})
-"""Rules of faults that come with many batches or on another system, which a test does not meet, or tells of itself."""
+_AT_ONCE = frozenset({"DL202", "DL203"})
+"""Rules of faults for which a loader cannot be made. Others are in tests on purpose, come with many batches or on
+another system, or tell of themselves."""
 
 _TESTING = frozenset({"pytest", "unittest"})
 
@@ -46,15 +47,15 @@ def weighed(project: Project, finding: Finding, code: str, severity: Severity) -
 
 def _is_minor(project: Project, place: Place, code: str, severity: Severity) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
-    calls, only as a last resort or in search of a fault; and, where it only costs time or comes with size, in code of
-    the past and in a test, which takes a batch or two."""
+    calls, only as a last resort or in search of a fault; in a test, which takes a batch or two, but for a loader that
+    cannot be made; and, where it only costs time, in code of the past."""
     folders = place.path.split("/")[:-1]
     if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:
         return False
-    if (severity == "slow" or code in _BY_SIZE) and _tests(file):
+    if code not in _AT_ONCE and _tests(file):
         return True
     around = _around(file, place.span[0])
     if around is None:

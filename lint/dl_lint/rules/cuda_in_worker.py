@@ -61,7 +61,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, devices, scripts, workers
+from dl_lint.project import alternatives, devices, scripts, seeding, workers
 from dl_lint.project.reach import with_inner
 from dl_lint.project.values import External
 from dl_lint.rule import Finding, Related, rule
@@ -87,8 +87,8 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
     seen = set()
     for function, collator, why, sure in _running(project):
         for call in _moves(project, function, collator):
-            stmt = project.statement_of(call)
-            if stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
+            stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
+            if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(stmt)
             message = (
