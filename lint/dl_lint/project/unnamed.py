@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _PUTTING = ("add", "set", "register", "with_transform")
 """How the names of functions begin that put something into a dataset which stays there."""
 
+_CHAINED = frozenset({"map", "map_dict", "map_tuple", "select", "filter", "then", "compose"})
+"""Methods that return a dataset with a function in it, as ``dataset = WebDataset(…).select(…).map(…)``."""
+
 
 def is_in_notebook(project: Project, *nodes: t.Node) -> bool:
     """Whether something stands in a notebook, where a function of a cell is as far from workers as a lambda."""
@@ -30,12 +33,22 @@ def may_remain(project: Project, call: t.Call, named: frozenset[t.Node]) -> bool
     while scope is not None and scope.kind != "module":
         for put in scope.calls:
             name = put.func.attr if isinstance(put.func, t.Attribute) else dotted(put.func) or ""
-            if name.startswith(_PUTTING) and _is_about_data(put):
+            if (name.startswith(_PUTTING) and _is_about_data(put)) or (name in _CHAINED and _makes_data(project, put)):
                 for argument in put.args:
-                    if argument not in named and any(_is_nested(one, scope) for one in _functions(project, argument)):
+                    own = isinstance(argument, t.Lambda) or any(
+                        _is_nested(one, scope) for one in _functions(project, argument)
+                    )
+                    if own and argument not in named:
                         return True
         scope = scope.parent
     return False
+
+
+def _makes_data(project: Project, put: t.Call) -> bool:
+    """Whether what a method returns, or what is made of that, is called a dataset."""
+    stmt = project.statement_of(put)
+    targets = stmt.targets if isinstance(put.func, t.Attribute) and isinstance(stmt, t.Assign) else ()
+    return any("data" in (dotted(one) or "").lower() for one in targets)
 
 
 def _is_about_data(put: t.Call) -> bool:

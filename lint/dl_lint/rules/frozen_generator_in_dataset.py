@@ -53,6 +53,8 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, workers
+from dl_lint.project.context import blocks
+from dl_lint.project.passes import jumps
 from dl_lint.project.reach import with_inner
 from dl_lint.project.seeding import GENERATORS, is_renewed
 from dl_lint.project.values import Class, Made
@@ -124,6 +126,15 @@ def _generators(value: Value) -> Iterator[Made]:
 def _draws(project: Project, node: t.Expr) -> bool:
     """Whether a read takes numbers from what it reads, or hands it on; not where it is only asked or stored."""
     above = project.parent(node)
+    if _is_another_try(project, node):
+        return False
     if isinstance(above, t.Attribute):
         return above.attr not in _NO_DRAWS
     return not isinstance(above, t.Compare)
+
+
+def _is_another_try(project: Project, node: t.Expr) -> bool:
+    """Whether numbers are drawn only where a sample could not be read: behind what returns one, ``while True: … if data
+    is not None: return data``, or in an ``except``."""
+    repeated = (block for block in blocks(project.evaluator, node) if block.kind == "while")
+    return project.in_handler(node) or any(any(jumps(project.evaluator, block, node, "leave")) for block in repeated)

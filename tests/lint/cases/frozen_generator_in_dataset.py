@@ -328,3 +328,28 @@ class WithHarmless(Dataset):
 
     def __getitem__(self, index):
         return self.transform(Image.open(self.paths[index]))
+
+
+class TriesAnother(Dataset):
+    """What is drawn where a sample could not be read is not drawn for every sample."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.retries = random.Random(0)
+        self.places = random.Random(0)
+        self.noise = random.Random(0)  # expect
+
+    def __getitem__(self, index):
+        while True:
+            row = self.rows[index]
+            if row is not None:
+                return row + self.noise.random()
+            index = self.retries.randrange(len(self.rows))
+
+
+class TriesElsewhere(TriesAnother):
+    def __getitem__(self, index):
+        try:
+            return self.rows[index]
+        except IndexError:
+            return self.rows[self.places.randrange(len(self.rows))]
