@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from typing import TYPE_CHECKING
 
 from dl_lint.cache import digest
@@ -19,6 +20,9 @@ INSTALLING = ("install", "getting_started", "getting-started", "get_started", "g
 """Beginnings of the names of pages that say how to set a project up."""
 
 BEGINNINGS = ("readme", "environment", "conda", "env.", "env_", "env-", *INSTALLING)
+_WHOLE = re.compile(r"(?:^|[_.-])(?:env|environment|constraints)\.(?:txt|ya?ml)$")
+"""Ends of the names of environments, ``mae_env.yml``, and of ``constraints.txt``."""
+
 ENDINGS = (".txt", ".md", ".rst", ".yml", ".yaml")
 
 MANUALS = ("docs", "doc", "readme")
@@ -110,7 +114,8 @@ def may_tell(name: str) -> bool:
     name = name.lower()
     if name in FILES or name in ("readme", "requirements"):
         return True
-    return name.endswith(ENDINGS) and (name.startswith(BEGINNINGS) or "requirements" in name)
+    told = name.startswith(BEGINNINGS) or "requirements" in name or _WHOLE.search(name) is not None
+    return name.endswith(ENDINGS) and told
 
 
 def _decoded(data: bytes) -> str:

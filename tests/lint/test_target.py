@@ -238,6 +238,8 @@ OLD = [
     ("requirements", "torch==1.2\n", "requirements:1 says `torch==1.2`"),
     ("requirements-train.txt", "pytorch=1.4.0\n", "requirements-train.txt:1 says `pytorch=1.4.0`"),
     ("environment.yml", "dependencies:\n  - pytorch=1.4\n", "environment.yml:2 says `pytorch=1.4`"),
+    ("mae_env.yml", "dependencies:\n  - pytorch=1.4\n", "mae_env.yml:2 says `pytorch=1.4`"),
+    ("constraints.txt", "torch==1.4.0\n", "constraints.txt:1 says `torch==1.4.0`"),
     ("Pipfile", '[packages]\ntorch = "==1.4.0"\n', "Pipfile:2 says `torch==1.4.0`"),
     ("setup.py", 'setup(install_requires=["torch<1.7"])\n', "setup.py:1 says `torch<1.7`"),
     ("setup.cfg", "[options]\ninstall_requires =\n    torch<1.7\n", "setup.cfg:3 says `torch<1.7`"),
