@@ -80,10 +80,7 @@ class Analysis:
             if entry != UNUSED_SUPPRESSION:
                 try:
                     [rule] = load([entry])
-                    findings = [
-                        self._shown(standing.weighed(project, one, rule.code, rule.severity))
-                        for one in rule.check(project)
-                    ]
+                    findings = [self._shown(standing.weighed(project, one, rule.code)) for one in rule.check(project)]
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
                     continue

@@ -274,9 +274,6 @@ READING = frozenset(
 )
 """Functions whose results are as large as a data set: listings, files and their lines, parsed files."""
 
-LINUX_ONLY = frozenset({"MinkowskiEngine", "petrel_client", "nvidia.dali", "cudf", "cuml"})
-"""Packages that are installed on Linux only: they need its kernel and a GPU."""
-
 OUTGROWN = frozenset(
     {
         "MinkowskiEngine",

@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import platforms, scripts, shells, unused
-from dl_lint.project.frameworks import LINUX_ONLY, OUTGROWN
-from dl_lint.project.values import Const, External, Instance, Module, Wrapped, alternatives
+from dl_lint.project import platforms, scripts, unused
+from dl_lint.project.frameworks import OUTGROWN
+from dl_lint.project.values import External, Instance, Module, Wrapped, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,51 +17,27 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex
 
-HOMES = ("/home/", "/mnt/", "/media/", "/root/", "/data/", "/opt/")
-"""Folders of Linux machines, with which a path to import from starts."""
+OTHERS = ('"mps"', "'mps'", ".mps", "win32", "darwin", "Darwin", '== "nt"', "== 'nt'", "platform.system(")
+"""Words of code that minds what other system it runs on than Linux."""
 
 
 def always_fork(project: Project, node: t.Node) -> bool:
-    """Whether every script that comes to ``node`` is for Linux only, and only for a Python that forks there; or for a
-    torch whose Pythons fork on macOS, too, and not for Windows.
+    """Whether every script that comes to ``node`` is for a Python that forks on Linux, and neither the nearest prose
+    that names a system nor a file that they import speaks of another; or for a torch whose Pythons fork on macOS, too, and not for
+    Windows.
 
-    On Linux that is one older than 3.14: by what the project says, or by packages or methods which newer ones have not.
+    That is a Python older than 3.14: by what the project says, or by packages or methods which newer ones have not.
     """
     if platforms.is_of_forking_age(project, node):
         return True
-    if not is_outgrown(project, node):
+    if not is_outgrown(project, node) or not platforms.named_systems(project, node) <= {"Linux"}:
         return False
-    needed = needed_by_scripts(project, node)
-    by_code = all(any(_is_for_linux(project, one) for one in files) for files in needed)
-    if by_code or platforms.is_for_linux(project, node):
-        return True
-    if not platforms.is_of_the_past(project, node) and not _is_outgrown_by_code(project, node):
-        return False
-    return all(shells.are_of_linux(project, node, files) for files in needed)
+    return not any(_minds_others(project, file) for files in needed_by_scripts(project, node) for file in files)
 
 
-def names_own_folders(project: Project, file: FileIndex) -> bool:
-    """Whether a file is for one machine of those that fork: it says where things lie there, not as a default."""
-    return file in project.evaluator.read_off("own folders", lambda: frozenset(_naming_folders(project)))
-
-
-def _naming_folders(project: Project) -> Iterator[FileIndex]:
-    for node in project.evaluator.parents:
-        if isinstance(node, t.Constant) and isinstance(node.value, str) and node.value.startswith(HOMES):
-            ways = (node, *project.ancestors(node))
-            if node.value.count("/") > 2 and not any(_is_choice(one) for one in ways):
-                yield project.site(node).scope.file
-
-
-def _is_choice(node: t.Node) -> bool:
-    """Whether a text in a node may give way to another: in ``add_argument``, in a parameter, in a test."""
-    match node:
-        case t.Call(func=t.Attribute(attr="add_argument" | "getenv" | "get" | "exists" | "isdir" | "add_option")):
-            return True
-        case t.Conditional() | t.Compare() | t.BoolOp() | t.Param() | t.ExprStmt(value=t.Constant()):
-            return True
-        case _:
-            return False
+def _minds_others(project: Project, file: FileIndex) -> bool:
+    text = project.evaluator.files.text(file)
+    return any(word in text for word in OTHERS)
 
 
 def is_outgrown(project: Project, node: t.Node) -> bool:
@@ -82,10 +58,6 @@ def needed_by_scripts(project: Project, node: t.Node) -> tuple[frozenset[FileInd
     )
 
 
-def _is_for_linux(project: Project, file: FileIndex) -> bool:
-    return not LINUX_ONLY.isdisjoint(_packages(project, file)) or _imports_from_home(project, file)
-
-
 def _is_outgrown(project: Project, file: FileIndex) -> bool:
     return not OUTGROWN.isdisjoint(_packages(project, file)) or _advances_as_of_old(project, file)
 
@@ -100,19 +72,6 @@ def _imported(project: Project, file: FileIndex) -> Iterator[str]:
         if isinstance(value, External):
             parts = value.name.split(".")
             yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
-
-
-def _imports_from_home(project: Project, file: FileIndex) -> bool:
-    """Whether a file imports from a folder that it names in full: ``sys.path.insert(0, "/home/ann/code")``."""
-    for name in ("insert", "append"):
-        for call in file.methods.get(name, ()):
-            owner = call.func.value if isinstance(call.func, t.Attribute) else None
-            if project.function_of(call).kind != "module" or project.value(owner) != External("sys.path"):
-                continue
-            folder = project.value(call.args[-1]) if call.args else None
-            if isinstance(folder, Const) and isinstance(folder.value, str) and folder.value.startswith(HOMES):
-                return True
-    return False
 
 
 def _advances_as_of_old(project: Project, file: FileIndex) -> bool:

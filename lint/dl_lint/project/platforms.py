@@ -57,11 +57,6 @@ _LISTS = (".yml", ".yaml")
 _TABLES = ("setup.py", "setup.cfg", "pyproject.toml", "pipfile")  # whole names
 
 
-def is_for_linux(project: Project, near: t.Node) -> bool:
-    """Whether the nearest README that names a system names Linux, and no other."""
-    return named_systems(project, near) == frozenset({"Linux"})
-
-
 def is_of_forking_age(project: Project, near: t.Node) -> bool:
     """Whether a project is for a Python, or for a torch all of whose Pythons, that forks but on Windows, which its
     README does not name; also by code beside it that is of the time of torch 0.3."""
@@ -81,13 +76,6 @@ def is_for_older_python(project: Project, near: t.Node) -> bool:
     """Whether a project is for a Python that forks on Linux only: by what it requires, or as its torch has no other."""
     newest = _told_python(project, near)
     return (newest is not None and newest < FIRST_FORKSERVER) or project.target(near).lacks(FIRST_TORCH_FOR_IT)
-
-
-def is_of_the_past(project: Project, near: t.Node) -> bool:
-    """Whether a project names an older Python, or is for a torch 1 and no newer: not one that goes on, and is tried
-    with the torch of the day."""
-    newest = _told_python(project, near)
-    return newest < FIRST_FORKSERVER if newest is not None else project.target(near).lacks((2, 0))
 
 
 def _told_python(project: Project, near: t.Node) -> Version | None:

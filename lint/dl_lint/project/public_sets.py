@@ -44,40 +44,14 @@ LARGE = {
 """Images, clips, utterances, questions or molecules of large ones, rounded down: their least edition where there are
 several."""
 
-SMALL = {
-    "ade20k": 20_200,
-    "camvid": 400,
-    "cifar": 50_000,
-    "cityscapes": 23_000,
-    "crowdpose": 36_000,
-    "div2k": 800,
-    "dukemtmc": 16_500,
-    "esc50": 2_000,
-    "ffhq": 70_000,
-    "flickr8k": 30_000,
-    "food101": 75_800,
-    "hmdb51": 3_600,
-    "kitti": 86_000,
-    "ljspeech": 13_100,
-    "market1501": 13_000,
-    "mnist": 60_000,
-    "modelnet": 9_800,
-    "mpii": 25_000,
-    "msmt17": 32_600,
-    "nuscenes": 28_100,
-    "pascalvoc": 16_600,
-    "shapenet": 51_000,
-    "speechcommands": 85_000,
-    "svhn": 73_300,
-    "timit": 4_600,
-    "ucf101": 9_500,
-    "urbansound8k": 8_700,
-    "vctk": 44_000,
-    "vimeo90k": 64_600,
-    "youtubevos": 3_500,
-}
-"""Samples of smaller ones, rounded up: images, persons, captions, clips, frames, point clouds or utterances, as their
-own pages tell."""
+SMALL = frozenset(
+    {"ade20k", "camvid", "cifar", "cityscapes", "crowdpose", "div2k", "dukemtmc", "esc50", "ffhq", "flickr8k",
+     "food101", "hmdb51", "kitti", "ljspeech", "market1501", "mnist", "modelnet", "mpii", "msmt17", "nuscenes",
+     "pascalvoc", "shapenet", "speechcommands", "svhn", "timit", "ucf101", "urbansound8k", "vctk", "vimeo90k",
+     "youtubevos"}
+)  # fmt: skip
+"""Smaller ones, of which no edition has 100,000 samples: images, persons, captions, clips, frames, point clouds or
+utterances, as their own pages tell."""
 
 _LARGE = re.compile(
     r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
@@ -109,7 +83,7 @@ def large(text: str) -> int:
     return max((LARGE[one["name"].lower()] for one in found), default=0)
 
 
-def small(name: str) -> int:
-    """The samples of the small set that a name has in it; 0 if it has none."""
+def is_small(name: str) -> bool:
+    """Whether a name has that of a small set in it."""
     bare = name.lower().replace("_", "")
-    return max((size for one, size in SMALL.items() if one in bare), default=0)
+    return any(one in bare for one in SMALL)

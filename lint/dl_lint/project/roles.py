@@ -26,8 +26,8 @@ SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode"})
 
 
 def is_minor(project: Project, cls: Class) -> bool:
-    """Whether no training has the samples of a dataset class: it is for evaluation only, nobody makes an object, or
-    only an option does of which no README speaks."""
+    """Whether no training is known to have the samples of a dataset class: it is for evaluation only, nobody makes an
+    object, or only an option does of which no README speaks, or loaders here take what a registry gives them."""
     return project.evaluator.once(
         ("minor", cls),
         lambda: (
@@ -35,6 +35,7 @@ def is_minor(project: Project, cls: Class) -> bool:
             or _is_gone_through_once(project, cls)
             or unused.is_unused_class(project, cls)
             or _is_extra(project, cls)
+            or _is_only_chosen(project, cls)
         ),
     )
 
@@ -64,6 +65,12 @@ def _is_extra(project: Project, cls: Class) -> bool:
     """Whether every place that makes an object is for an option of which no README speaks."""
     uses = list(makers(project, cls))
     return bool(uses) and all(use is not None and asked.is_extra(project, use) for use in uses)
+
+
+def _is_only_chosen(project: Project, cls: Class) -> bool:
+    """Whether a class is only ever registered, for some loader that takes what a config names."""
+    uses = list(makers(project, cls))
+    return bool(uses) and not any(uses) and not workers.users(project, cls) and bool(workers.unclaimed(project, cls))
 
 
 def _goes_once(project: Project, loader: Loader) -> bool:

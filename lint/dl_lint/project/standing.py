@@ -14,12 +14,13 @@ from dl_lint.project.repetition import words
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex, Scope
-    from dl_lint.rule import Finding, Place, Severity
+    from dl_lint.rule import Finding, Place
 
-_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|.+[_-]master|.+-main")
-"""Folders of code that others keep, and that its own project mends; ``-master`` or ``-main`` ends a download's name."""
+_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|externals?|extern|.+[_-]master|.+-main|.+_repo")
+"""Folders of code that others keep, and that its own project mends; ``-master`` or ``-main`` ends a download's name,
+``_repo`` one that was cloned."""
 
-_PAST = frozenset({"old", "legacy", "deprecated", "obsolete", "archive", "archived"})
+_PAST = re.compile(r"(?:old|legacy|deprecated|obsolete|archived?)(?:[_-].+)?|.+[_-](?:old|legacy|deprecated|archived?)")
 """Folders of code that nobody works on any more."""
 
 _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
@@ -38,19 +39,19 @@ another system, or tell of themselves."""
 _TESTING = frozenset({"pytest", "unittest"})
 
 
-def weighed(project: Project, finding: Finding, code: str, severity: Severity) -> Finding:
-    """A finding of the rule ``code`` of ``severity``, as advice where its place says so."""
-    if finding.advice or not _is_minor(project, finding.place, code, severity):
+def weighed(project: Project, finding: Finding, code: str) -> Finding:
+    """A finding of the rule ``code``, as advice where its place says so."""
+    if finding.advice or not _is_minor(project, finding.place, code):
         return finding
     return replace(finding, advice=True)
 
 
-def _is_minor(project: Project, place: Place, code: str, severity: Severity) -> bool:
+def _is_minor(project: Project, place: Place, code: str) -> bool:
     """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
     calls, only as a last resort or in search of a fault; in a test, which takes a batch or two, but for a loader that
-    cannot be made; and, where it only costs time, in code of the past."""
+    cannot be made; and in code of the past."""
     folders = place.path.split("/")[:-1]
-    if any(map(_COPIED.fullmatch, folders)) or (severity == "slow" and not _PAST.isdisjoint(folders)):
+    if any(_COPIED.fullmatch(one) or _PAST.fullmatch(one) for one in folders):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import attributes, reach
+from dl_lint.project.beside import is_cheap
 from dl_lint.project.syntax import called, children
-from dl_lint.project.values import External, alternatives
+from dl_lint.project.values import External, Function, Instance, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
+    from dl_lint.project.values import Value
 
 CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns"})
 
@@ -21,6 +24,8 @@ WAITING = frozenset({"synchronize", "item", "tolist", "cpu", "numpy", "float", "
 
 _LONG = frozenset({"generate", "chat", "beam_search", "sliding_window_inference"})
 """Calls that run a model many times: for each token of a text, for each window of a volume."""
+
+_PEAKS = ("reset_peak_memory_stats", "reset_max_memory_allocated", "max_memory_allocated", "max_memory_reserved")
 
 COLLECTING = frozenset({"append", "extend", "add", "update"})
 
@@ -45,6 +50,11 @@ def is_timed(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     )
 
 
+def measures_memory(project: Project, call: t.Call) -> bool:
+    """Whether the function of ``call`` asks for the peak of the device's memory, or sets it back."""
+    return any((called(one) or "").endswith(_PEAKS) for one in project.site(call).scope.calls)
+
+
 def takes_long(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     """Whether each pass of a loop runs the model again and again: it writes a text, or slides over a volume."""
     if isinstance(loop, t.FunctionDef):
@@ -54,11 +64,14 @@ def takes_long(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
 
 
 def is_clocked(project: Project, copy: t.Call) -> bool:
-    """Whether a clock is read before a copy and after it in one pass, with nothing in between that waits.
+    """Whether a clock is read before a copy and after it in one pass, with nothing in between that waits, or the copy
+    is under a ``with`` that waits at its end for the device, little else being there.
 
     What is measured there is the copy; it would be the time to ask for it.
     """
     stmt: t.Node | None = project.statement_of(copy)
+    if _is_under_stopwatch(project, stmt):
+        return True
     while isinstance(stmt, t.Stmt):
         above = project.parent(stmt)
         body = getattr(above, "body", ())
@@ -69,6 +82,30 @@ def is_clocked(project: Project, copy: t.Call) -> bool:
                 return True
         stmt = above if isinstance(above, t.If | t.With) else None
     return False
+
+
+def _is_under_stopwatch(project: Project, stmt: t.Node | None) -> bool:
+    """Whether a statement is under a ``with`` of an object of the project that synchronises as it is left."""
+    while isinstance(stmt, t.Stmt):
+        above = project.parent(stmt)
+        if isinstance(above, t.With) and stmt in above.body:
+            later = above.body[above.body.index(stmt) + 1 :]
+            if not all(isinstance(one, t.Assign | t.AugAssign) and is_cheap(project, one) for one in later):
+                return False
+            if any(
+                _waits_at_exit(project, one) for item in above.items for one in alternatives(project.value(item.value))
+            ):
+                return True
+        stmt = above if isinstance(above, t.If | t.With) else None
+    return False
+
+
+def _waits_at_exit(project: Project, value: Value) -> bool:
+    if not isinstance(value, Instance):
+        return False
+    left = attributes.of_class(project.evaluator, value.cls, "__exit__")
+    entered = reach.reachable(project.evaluator, (left.scope,) if isinstance(left, Function) else (), value.cls)
+    return any(called(call) == "synchronize" for scope in entered for call in scope.calls)
 
 
 def _readings(project: Project, stmt: t.Stmt) -> Iterator[str]:

@@ -43,6 +43,9 @@ _SETTING = re.compile(
 _PATTERN = re.compile(r"[{%].*\.(?:jpe?g|png|npy|npz|txt|wav|mp4)\b", re.IGNORECASE)
 """``COCO_train2014_{}.jpg``: a name for each of them."""
 
+FEW = 1
+"""For a set that is known not to be large, whatever its number is."""
+
 TRIALS = frozenset(
     {"debug", "demo", "dummy", "example", "examples", "fake", "mini", "mock", "random", "small", "subset", "synthetic",
      "tiny", "toy"}
@@ -55,11 +58,11 @@ _CHOICES = re.compile(r"""[\[({]\s*(?:(?:'[^'\n]*'|"[^"\n]*")\s*,\s*){2,}(?:'[^'
 
 
 def told(project: Project, cls: Class) -> int:
-    """The samples that a class is said to be of, by itself or one that derives from it, else by one that it derives
-    from; 0 where nothing says it."""
-    below = (_own(project, one) for one in (cls, *project.evaluator.callers.subclasses(cls)))
+    """The samples that a class is said to be of, by itself or each of those that derive from it, of which the smallest
+    counts, else by one that it derives from; 0 where nothing says it."""
+    below = [_own(project, one) for one in project.evaluator.callers.subclasses(cls)]
     above = (one for one in attributes.lineage(project.evaluator, cls)[1:] if isinstance(one, Class))
-    return max(below) or max((_own(project, one) for one in above), default=0)
+    return _own(project, cls) or min(below, default=0) or max((_own(project, one) for one in above), default=0)
 
 
 def _own(project: Project, cls: Class) -> int:
@@ -81,9 +84,10 @@ def _told(project: Project, cls: Class) -> int:
 def _named(project: Project, cls: Class, name: str, text: str) -> int:
     """The samples of the public data set that a class is of: by its own name, by the texts in it, by its file or by
     what makes its objects."""
-    by_name = public_sets.large(name) or public_sets.small(name)
-    if by_name:
+    if by_name := public_sets.large(name):
         return by_name
+    if public_sets.is_small(name):
+        return FEW
     within = max(map(public_sets.large, _texts(_CHOICES.sub("", text))), default=0)
     makers = [one for one in roles.makers(project, cls) if one and cls in alternatives(project.value(one.func))]
     around = (word for call in makers for word in _around(project, call))
@@ -107,10 +111,7 @@ def _ends(path: str) -> str:
 
 
 def _around(project: Project, call: t.Call) -> Iterator[str]:
-    """What is written around a call that makes an object: what it is given, the tests that it depends on, the names of
-    its function and of its file."""
-    yield _ends(project.path(call))
-    yield project.function_of(call).name
+    """What is written around a call that makes an object: what it is given, and the tests that it depends on."""
     for given in (*call.args, *(one.value for one in call.keywords)):
         yield from _written(given)
         for one in alternatives(project.value(given)):

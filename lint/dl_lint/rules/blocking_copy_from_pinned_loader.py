@@ -16,15 +16,15 @@ Not flagged: copies that only change the dtype, batches of a loader whose pinnin
 mask returns (new, pageable memory) and `float()` may, slices past the first dimension, which are copied through such,
 also where the collate function made them, batches of a loader prepared by accelerate, which are on the device already,
 copies right before the host waits anyway (a synchronise, a pageable copy such as `torch.tensor([…], device=device)`, a
-tensor of the device indexed by a list, a look at the result, `if torch.isnan(images).any()`, a function of the project
-that begins with one), copies that nothing reads or that are only brought back to the host, what some caller has moved
-already, objects of a class without `pin_memory`, which the loader does not pin, or whose own `to` takes no
-`non_blocking`, and loops that always end with the first batch. Right behind a pageable copy of another part of the
-batch it is **advice**, as it is between two readings of a clock that measure the copy, where one sample is copied and
-read back, where some branch has made new memory of the batch, and where the loader is known to have no workers (an
-option that is 0 unless the user sets it is not that): then the batch is pinned on the thread that trains, of which
-DL210 tells, and the copy matters once that is mended. It is advice, too, where the project is for a torch before 0.4,
-which has no `non_blocking`: so its files say, or a loss is indexed (`loss.data[0]`) and nothing newer is used.
+list as index, a look at the result, `if torch.isnan(images).any()`, a function of the project that begins with one),
+copies that nothing reads or that are only brought back to the host, what some caller has moved already, objects of a
+class without `pin_memory`, which the loader does not pin, or whose own `to` takes no `non_blocking`, and loops that
+always end with the first batch. Right behind a pageable copy of another part of the batch it is **advice**, as it is
+between two readings of a clock, or under a `with`, that measure the copy, where one sample is copied and read back,
+where some branch has made new memory of the batch, and where the loader is known to have no workers (an option that is
+0 unless the user sets it is not that): then the batch is pinned on the thread that trains, of which DL210 tells, and
+the copy matters once that is mended. It is advice, too, where the project is for a torch before 0.4, which has no
+`non_blocking`: so its files say, or a loss is indexed (`loss.data[0]`) and nothing newer is used.
 
 ## Example
 

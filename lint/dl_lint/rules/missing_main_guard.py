@@ -8,12 +8,11 @@ A script that is shown as one, cut into cells (`# %%`) or begun by an underlined
 ## Why is this bad?
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
-unexpectedly`. A script for Linux and a Python older than 3.14, by what it imports and calls, or what the README and
-the requirements say (see DL306), or for a Python older than 3.8 or a torch older than 1.4 where no README names
-Windows, always forks unless it asks for something else: there it is **advice**. For Linux is also one that names
-folders of one machine in full (`/home/ann/data`), but as defaults. It is advice too in a script that shows batch after
-batch, or stands among tests and has none: somebody runs that by hand; and in one that a benchmarking service runs on
-its machines (sotabench).
+unexpectedly`. A script for a Python older than 3.14, where neither prose nor code speaks of another system than Linux
+(see DL306), or for a Python older than 3.8 or a torch older than 1.4 where no README names Windows, always forks unless
+it asks for something else: there it is **advice**. It is advice too in a script that shows batch after batch, or stands
+among tests and has none: somebody runs that by hand; and in one that a benchmarking service runs on its machines
+(sotabench).
 
 ## Example
 ```python
@@ -80,9 +79,7 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
                 "in turn and dies"
             )
             related = (Related(project.place(loader.call), "this loader has workers"),)
-            there = machines.always_fork(project, node) or (
-                machines.is_outgrown(project, node) and machines.names_own_folders(project, file)
-            )
+            there = machines.always_fork(project, node)
             mild = (forks and there) or viewing.is_by_hand(project, file) or purposes.is_elsewhere(project, file)
             yield Finding(project.place(node), message, REMEDY, related, advice=mild)
 

@@ -11,6 +11,9 @@ With workers, a thread of the loader pins batches while the model computes. With
 `next()` fetches the batch, allocates page-locked memory, copies the batch there and returns only then, so the training
 thread pays for one more copy of every batch, and nothing runs beside it.
 
+Where every copy asks for `non_blocking=True`, it is **advice**: it then runs beside the host's work, as one from memory
+that is not pinned would not, which makes up for the pinning.
+
 Not flagged: loaders whose number of workers is not known or is the user's choice, and loaders whose batches are never
 seen to go to the device.
 
@@ -23,7 +26,7 @@ from torch.utils.data import DataLoader
 def train(model, dataset, device):
     loader = DataLoader(dataset, batch_size=32, pin_memory=True)
     for images in loader:
-        model(images.to(device, non_blocking=True))
+        model(images.to(device))
 ```
 
 ## Use instead
@@ -51,12 +54,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
+    from dl_lint.project.transfers import Transfer
     from dl_lint.project.values import Loader
 
 
 @rule("DL210", severity="slow")
 def pinned_without_workers(project: Project) -> Iterator[Finding]:
-    moved: dict[t.Node, t.Node] | None = None
+    moved: dict[t.Node, Transfer] | None = None
     for loader in project.loaders():
         if project.workers(loader) != "none" or project.pins(loader) != "yes" or _is_for_workers(project, loader):
             continue
@@ -67,13 +71,14 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             continue
         workers = project.argument(loader, "num_workers")
         count = "`num_workers` is 0" if workers.given else "`num_workers` is not given"
-        place = project.place(copy)
+        place = project.place(copy.call)
         yield Finding(
             project.place(loader.call),
             f"{count}, so there is no thread to pin batches beside the loop: each batch is pinned on the thread that "
             f"takes it before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
+            advice=copy.asynchronous is not False,
         )
 
 
@@ -90,11 +95,12 @@ def _is_for_workers(project: Project, loader: Loader) -> bool:
     )
 
 
-def _moved(project: Project) -> dict[t.Node, t.Node]:
-    """Where the batches of a loader, by the call that makes it, go to the device."""
-    found: dict[t.Node, t.Node] = {}
-    for transfer in project.transfers():
+def _moved(project: Project) -> dict[t.Node, Transfer]:
+    """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
+    for, if there is one."""
+    found: dict[t.Node, Transfer] = {}
+    for transfer in sorted(project.transfers(), key=lambda one: one.asynchronous is not False):
         if transfer.destination == "device":
             for loader in project.batches_in(transfer.receiver):
-                found.setdefault(loader.call, transfer.call)
+                found.setdefault(loader.call, transfer)
     return found

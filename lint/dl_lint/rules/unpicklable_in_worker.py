@@ -11,14 +11,14 @@ pickled, and starting them fails with `Can't pickle local object`. A `torch.Gene
 dies with `unable to resize file`.
 
 In a function that nothing calls, of a project that has scripts and cannot be installed, this is **advice**, and so it
-is where every script that comes to it is for Linux and a Python older than 3.14, by what it imports and calls (a
-package that is gone, `iterator.next()`, a folder of one machine on `sys.path`) or what the README and the requirements
-say, or where their Python is older than 3.8 or their torch than 1.4 and the README does not name Windows. A project
-for such a Python, as told, or for torch 1 is for Linux, too, where it names no other system and is run by Linux'
-shells and schedulers, builds of CUDA, containers or `nccl`. It is advice in a script that shows batch after batch, or
-stands among tests and has none; in a notebook, where a function of a cell is no better; where the function that builds
-the loader puts another one of its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that
-returns a function is called, but for the first time.
+is where every script that comes to it is for a Python older than 3.14, by what it imports and calls (a package that is
+gone, `iterator.next()`) or what the README and the requirements say, and neither the nearest README that names a system
+nor the code (`"mps"`, `sys.platform == "win32"`) speaks of another than Linux; or where their Python is older than 3.8
+or their torch than 1.4 and the README does not name Windows. It is advice where there are workers only if the user asks
+for some (an option that is 0 by default); in a script that shows batch after batch, or stands among tests and has none;
+in a notebook, where a function of a cell is no better; where the function that builds the loader puts another one of
+its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that returns a function is called,
+but for the first time.
 
 Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
 where nothing tells that one does not.
@@ -109,9 +109,10 @@ def _is_cured(project: Project, loader: Loader, obstacle: Obstacle, named: froze
 
 def _is_met(project: Project, loader: Loader) -> bool:
     """Whether somebody may come to where workers are started by pickling."""
-    if viewing.is_by_hand(project, project.site(loader.call).scope.file):
+    if project.workers(loader) == "default-none" or viewing.is_by_hand(project, project.site(loader.call).scope.file):
         return False
-    return not machines.always_fork(project, loader.call) and not unused.is_unused(project, loader.call)
+    forks = not scripts.spawns(project, loader)
+    return not (forks and machines.always_fork(project, loader.call)) and not unused.is_unused(project, loader.call)
 
 
 def _pickles(project: Project, loader: Loader) -> bool:

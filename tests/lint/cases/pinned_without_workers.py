@@ -11,7 +11,19 @@ device = torch.device("cuda")
 def absent(model, dataset):
     loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect
     for images, labels in loader:
+        model(images.to(device), labels.to(device))
+
+
+def copied_beside_the_host(model, dataset):
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect advice
+    for images, labels in loader:
         model(images.to(device, non_blocking=True), labels.to(device, non_blocking=True))
+
+
+def one_copy_beside_the_host(model, dataset):
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect
+    for images, labels in loader:
+        model(images.to(device, non_blocking=True), labels.to(device))
 
 
 def zero(model, dataset):

@@ -16,6 +16,6 @@ parser.add_argument("--folder", default="/data/ann/photos")
 folder = parser.parse_args().folder
 loader = DataLoader(Photos(folder), num_workers=2)
 for epoch in range(3):
-    batches = iter(loader)  # expect
+    batches = iter(loader)  # expect advice
     for _ in range(len(loader)):
         print(batches.next())
