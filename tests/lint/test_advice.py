@@ -54,6 +54,10 @@ def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> N
         "src/detector-master",
         "detector_master/data",
         "peft-main/src",
+        "external/tools",
+        "models/midas_repo",
+        "legacy_plugins",
+        "archived/batch",
     )
     project.write({f"{folder}/data.py": DATA for folder in (*copies, "vendors")})
     assert project.lint_json().places == [("vendors/data.py", 12, "DL301")]

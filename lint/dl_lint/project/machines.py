@@ -23,8 +23,8 @@ OTHERS = ('"mps"', "'mps'", ".mps", "win32", "darwin", "Darwin", '== "nt"', "== 
 
 def always_fork(project: Project, node: t.Node) -> bool:
     """Whether every script that comes to ``node`` is for a Python that forks on Linux, and neither the nearest prose
-    that names a system nor a file that they import speaks of another; or for a torch whose Pythons fork on macOS, too, and not for
-    Windows.
+    that names a system nor a file that they import speaks of another; or for a torch whose Pythons fork on macOS, too,
+    and not for Windows.
 
     That is a Python older than 3.14: by what the project says, or by packages or methods which newer ones have not.
     """

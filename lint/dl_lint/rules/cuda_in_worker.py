@@ -2,8 +2,9 @@
 
 ## What it does
 Finds `.cuda()`, `.to("cuda")` and `device="cuda"` in what `__getitem__` of a dataset or the `collate_fn` of a loader
-runs, unless the loader is known to have no workers; where an option asks for workers that is 0 by default, that is
-**advice**. A device that is not known is left alone.
+runs, unless the loader is known to have no workers; where an option asks for workers that is 0 by default, or nobody
+knows which of the loaders takes the dataset, that is **advice**. A device that is not known is left alone, and so is
+what goes where the data is (`mask.cuda() if image.is_cuda else mask`).
 
 ## Why is this bad?
 CUDA cannot be used in a forked process once the main process has used it: the worker fails with `Cannot re-initialize
@@ -82,12 +83,11 @@ REMEDY = (
 
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
-    # who chooses spawn has met CUDA's refusal in forked workers
-    spawning = scripts.spawning(project)
-    seen = set()
+    spawning, seen = scripts.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
     for function, collator, why, sure in _running(project):
         for call in _moves(project, function, collator):
             stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
+            alone = alone or devices.goes_where_data_is(project, call)
             if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(stmt)
@@ -100,15 +100,16 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
 
 
 def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node, bool]]:
-    """The functions that workers run, with what makes them, and whether there are workers unless the user asks for
-    none."""
+    """The functions that workers run, with what makes them, and whether there are workers for sure, unless the user
+    asks for none."""
     for dataset in project.dataset_classes():
-        # Who loads it may not be known: then somebody who does, unless all the loaders around do without workers.
-        users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
+        # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
+        known = workers.users(project, dataset.cls)
+        users = known or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
         forking = [loader for loader in users if _forks(project, loader)]
         if forking or not users:
-            sure = not users or any(project.workers(loader) != "default-none" for loader in forking)
+            sure = not users or any(project.workers(loader) != "default-none" for loader in forking if loader in known)
             yield from ((function, None, dataset.node, sure) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):

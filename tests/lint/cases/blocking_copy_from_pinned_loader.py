@@ -1,4 +1,5 @@
 import argparse
+import contextlib
 import time
 
 import torch
@@ -1239,3 +1240,44 @@ def objects_that_take_a_device_only(model, dataset, device):
 def objects_that_take_options(model, dataset, device):
     for batch in DataLoader(dataset, num_workers=4, pin_memory=True, collate_fn=collate_open):
         model(batch.to(device))  # expect
+
+
+class Stopwatch(contextlib.ContextDecorator):
+    def __enter__(self):
+        self.start = self.now()
+        return self
+
+    def __exit__(self, *error):
+        self.seconds = self.now() - self.start
+
+    def now(self):
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+class Silencer(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        print(error)
+
+
+def measured_by_stopwatches(model, dataset, device):
+    copying, computing = Stopwatch(), Stopwatch()
+    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
+        with copying:
+            images = images.to(device)  # expect advice
+            images = images.float() / 255
+        with computing:
+            labels = labels.to(device)  # expect
+            model(images, labels)
+
+
+def measured_by_nobody(model, dataset, device):
+    quiet = Silencer()
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        with quiet:
+            images = images.to(device)  # expect
+        model(images)

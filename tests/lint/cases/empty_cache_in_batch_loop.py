@@ -404,3 +404,30 @@ def where_memory_is_short(model, dataset, cfg):
             torch.cuda.empty_cache()
         if cfg.GPU:
             torch.cuda.empty_cache()  # expect
+
+
+def searches(problem, model, n_iterations, max_steps):
+    for _ in range(n_iterations):
+        torch.cuda.empty_cache()  # expect advice
+        candidate = problem.propose(model)
+        model.add(candidate, problem.evaluate(candidate))
+    step = 0
+    while step < max_steps:
+        torch.cuda.empty_cache()  # expect advice
+        step = problem.advance(model, step)
+
+
+def learns(model, batches, n_iterations):
+    for _ in range(n_iterations):
+        torch.cuda.empty_cache()  # expect
+        model(next(batches)).backward()
+
+
+def watches_memory(model, dataset):
+    peaks = []
+    for images in DataLoader(dataset, num_workers=4):
+        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.reset_peak_memory_stats()
+        model(images)
+        peaks.append(torch.cuda.max_memory_allocated())
+    return peaks
