@@ -58,7 +58,7 @@ def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
         if isinstance(made, t.Comprehension) and made.kind != "generator":
             yield from (Kept(made, item, made) for item in _items(made.element))
         return
-    if _is_left_at_once(project, loop.node):
+    if _is_left_at_once(project, loop.node) or _is_left_with_enough(project, loop.node):
         return
     for scope in _scopes(loop.function):
         for node, container, added in (*_calls(project, scope), *_stores(project, scope)):
@@ -83,6 +83,18 @@ def _is_left_at_once(project: Project, loop: LoopNode) -> bool:
     """Whether the first pass ends the loop, on every way."""
     arms = project.site(loop).scope.file.arms.get(loop, ())
     return any(block.kind in ("for", "while") and block.exits in ("break", "leave") for block in arms)
+
+
+def _is_left_with_enough(project: Project, loop: LoopNode) -> bool:
+    """Whether a loop ends when it has enough: ``if len(features) >= 1000: break``."""
+    for stmt in loop.body if isinstance(loop, t.For) else ():
+        match stmt:
+            case t.If(test=t.Compare(left=left, ops=((">" | ">="),)), body=(*_, t.Jump(kind="break") | t.Return())):
+                if called(left) in ("len", "sum") or cadence.is_counter(project, left):
+                    return True
+            case _:
+                continue
+    return False
 
 
 def _is_of_the_first(project: Project, node: t.Node) -> bool:

@@ -244,3 +244,15 @@ def validation(model, dataset, epochs):
     for epoch in range(epochs):
         for batch in val_loader:
             model(batch).backward()
+
+
+SAMPLERS = {"random": RandomSampler, "distributed": DistributedSampler}
+
+
+def picked_by_name(model, optimizer, dataset, epochs, name):
+    sampler = SAMPLERS[name](dataset)  # expect advice
+    loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+    for epoch in range(epochs):
+        for images, labels in loader:
+            model(images, labels).backward()
+            optimizer.step()
