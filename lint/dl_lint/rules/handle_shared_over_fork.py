@@ -11,7 +11,8 @@ Forked workers inherit the descriptor, and with it one file offset for all: betw
 another one seeks. Of 400 samples read by two workers 3 were wrong, without an error; a zip archive fails with
 `Bad CRC-32`. HDF5 and SQLite forbid it outright, and so does LMDB, whose environments are memory maps, with a table of
 readers unless `lock=False`, and must not be used after a fork. Under spawn and forkserver most handles cannot be
-pickled.
+pickled. An environment that is only read, `readonly=True, lock=False`, is **advice** where workers are forked, as is
+any handle where they come by an option alone that is 0 by default.
 
 ## Example
 ```python
@@ -110,15 +111,24 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
-            yield Finding(project.place(shared.made.call), message, REMEDY, related)
+            mild = not shared.pickled and (_only_reads(project, shared) or workers.by_request(project, dataset.cls))
+            yield Finding(project.place(shared.made.call), message, REMEDY, related, advice=mild)
 
 
 def _harm(project: Project, shared: Shared) -> str:
     what = handles.HANDLES[shared.made.name]
+    return _HARM.get(f"{what} without a lock table" if _has_no_lock(project, shared) else what, _POSITION)
+
+
+def _has_no_lock(project: Project, shared: Shared) -> bool:
     locked = project.argument(shared.made, "lock").value
-    if what == "an LMDB environment" and not isinstance(locked, Absent) and truth_of(locked) is not True:
-        what += " without a lock table"
-    return _HARM.get(what, _POSITION)
+    lmdb = handles.HANDLES[shared.made.name] == "an LMDB environment"
+    return lmdb and not isinstance(locked, Absent) and truth_of(locked) is not True
+
+
+def _only_reads(project: Project, shared: Shared) -> bool:
+    """Whether a memory map is read without a lock: forked workers read the same pages, though LMDB says not to."""
+    return _has_no_lock(project, shared) and truth_of(project.argument(shared.made, "readonly").value) is True
 
 
 def _opened(dataset: str, shared: Shared) -> str:

@@ -12,6 +12,9 @@ it for as long as any view of the tensor lives: with a limit of 256 descriptors 
 `Too many open files. Communication with the workers is no longer possible`, for `batch.numpy()`, `batch.detach()` and
 `batch[0]` alike, while 4,000 copies made by `.clone()` did no harm. The usual limit is 1,024.
 
+It takes as many batches as that: where a batch has more than eight samples, or nobody knows how many, and nothing tells
+that the data set is so large, the finding is **advice**.
+
 ## Example
 ```python
 import torch
@@ -19,7 +22,7 @@ from torch.utils.data import DataLoader
 
 
 def predict(dataset, model):
-    loader = DataLoader(dataset, batch_size=32, num_workers=4)
+    loader = DataLoader(dataset, batch_size=4, num_workers=4)
     scores, labels = [], []
     for images, targets in loader:
         scores.append(model(images))
@@ -34,7 +37,7 @@ from torch.utils.data import DataLoader
 
 
 def predict(dataset, model):
-    loader = DataLoader(dataset, batch_size=32, num_workers=4)
+    loader = DataLoader(dataset, batch_size=4, num_workers=4)
     scores, labels = [], []
     for images, targets in loader:
         scores.append(model(images))
@@ -48,7 +51,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import descriptors, retention, steps
+from dl_lint.project import descriptors, many, retention, steps
 from dl_lint.project.repetition import names_in
 from dl_lint.project.syntax import called, within
 from dl_lint.project.values import Batch
@@ -84,7 +87,8 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
                 "piece of shared memory: at the limit, as a rule 1,024, the process fails with `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
-            yield Finding(project.place(kept.node), message, REMEDY, related)
+            few = not any(many.are_batches(project, one) for one in loaders)
+            yield Finding(project.place(kept.node), message, REMEDY, related, advice=few)
 
 
 def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:

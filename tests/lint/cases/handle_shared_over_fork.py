@@ -1,5 +1,6 @@
 """Datasets that keep files open."""
 
+import argparse
 import gzip
 import multiprocessing
 import os
@@ -84,7 +85,7 @@ class IndexedInMemory(Indexed):
 
 class Keyed(Dataset):
     def __init__(self, path):
-        self.env = lmdb.open(path, readonly=True, lock=False)  # expect
+        self.env = lmdb.open(path, readonly=True, lock=False)  # expect advice
         with self.env.begin(write=False) as txn:
             self.length = int(txn.get(b"length"))
 
@@ -548,3 +549,17 @@ class ReadFromAnEnvironment(Dataset):
 
     def __getitem__(self, index):
         return self.db.get(str(index).encode())
+
+
+class ByRequest(Dataset):
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")  # expect advice
+
+    def __getitem__(self, index):
+        return self.file["images"][index]
+
+
+def by_request(path):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=0)
+    return DataLoader(ByRequest(path), num_workers=parser.parse_args().workers)

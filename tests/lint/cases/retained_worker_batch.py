@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 LOADER = DataLoader(range(100_000), batch_size=4, num_workers=4)
@@ -232,7 +232,35 @@ def enough_of_them(dataset, model, most):
         if index > 10:
             return torch.cat(labels)
     for batch, targets in loader:
-        images.append(batch.cpu())  # expect
+        images.append(batch.cpu())  # expect advice
         if targets.max() > most:
             break
     return torch.cat(labels), torch.cat(images)
+
+
+class Captions(Dataset):
+    """414,000 pairs."""
+
+    def __getitem__(self, index):
+        return torch.tensor(index), index
+
+
+def as_many_as_are_told(dataset, args):
+    kept = []
+    for batch in DataLoader(dataset, batch_size=args.size, num_workers=4):
+        kept.append(batch.cpu())  # expect advice
+    for batch in DataLoader(dataset, batch_size=8, num_workers=4):
+        kept.append(batch.cpu())  # expect
+    for batch in DataLoader(dataset, num_workers=4):
+        kept.append(batch.cpu())  # expect
+    for batch in DataLoader(dataset, batch_sampler=args.sampler, num_workers=4):
+        kept.append(batch.cpu())  # expect advice
+    for batch, _ in DataLoader(Captions(), batch_size=128, num_workers=4):
+        kept.append(batch.cpu())  # expect
+    for batch, _ in DataLoader(Captions(), batch_size=1024, num_workers=4):
+        kept.append(batch.cpu())  # expect advice
+    for batch in DataLoader(range(10_000), batch_size=64, num_workers=4):
+        kept.append(batch.cpu())  # expect advice
+    for batch in DataLoader(range(100_000), batch_size=64, num_workers=4):
+        kept.append(batch.cpu())  # expect
+    return torch.cat(kept)
