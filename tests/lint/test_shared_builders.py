@@ -125,7 +125,7 @@ def test_where_the_others_read_theirs_once_and_end_one_value_is_for_all(project:
     [one] = found(project)
     assert one["remedy"] == (
         "pass `persistent_workers=True` (torch 1.7 or newer): "
-        "other callers of `build` read theirs once, and lose nothing by it"
+        "other callers of `build` read theirs once, and lose nothing"
     )
     assert (one["fix"], len(one["related"])) == (None, 2)
 

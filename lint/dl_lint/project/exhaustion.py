@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> str:
     """Why ``again`` may end before it has gone over ``loader`` twice, as the end of a sentence; empty if nothing says
     so: it counts steps, or ``loop`` takes single batches of an iterator that is made anew only where it ended, or an
-    option asks for one pass, or may ask for few."""
+    option asks for one pass, or may ask for few, or each pass is for one of a few models."""
     if steps.are_counted(project, loader, again, loop):
         return _STEPS
     if loop is not None and _is_renewed_at_its_end(project, loader, again, loop):
@@ -30,9 +30,22 @@ def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None
         return " (twice)"
     if rounds.once_by_default(project.evaluator, again):
         return " (once, by default of its option)"
+    if isinstance(again, t.For) and _is_over_a_few(again):
+        return " (once for each of a few)"
     if loop is not None and loop is not again and cadence.may_be_rare(project, loader, loop, again):
         return " (or in every n-th of its passes, as an option says)"
     return ""
+
+
+_FEW = frozenset(
+    {"attack", "attacks", "checkpoint", "checkpoints", "ckpt", "ckpts", "detector", "detectors", "method", "methods",
+     "metric", "metrics", "model", "models", "net", "nets", "weights"}
+)  # fmt: skip
+"""Words for what a script goes over to evaluate each of them."""
+
+
+def _is_over_a_few(loop: t.For) -> bool:
+    return any(not _FEW.isdisjoint(words(name)[-1:]) for name in names_in(loop.target))
 
 
 _TRIALS = frozenset({"debug", "debugging", "testing", "smoke", "toy", "dry"})

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import unused
+from dl_lint.project import broken, unused
 from dl_lint.project.repetition import words
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def weighed(project: Project, finding: Finding, code: str) -> Finding:
 
 
 def _is_minor(project: Project, place: Place, code: str) -> bool:
-    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in a function that nothing
+    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error
+    keeps from running, in a function that nothing
     calls, only as a last resort or in search of a fault; in a test, which takes a batch or two, but for a loader that
     cannot be made; and in code of the past."""
     folders = place.path.split("/")[:-1]
@@ -59,6 +60,8 @@ def _is_minor(project: Project, place: Place, code: str) -> bool:
     if code not in _AT_ONCE and _tests(file):
         return True
     around = _around(file, place.span[0])
+    if broken.is_out_of_reach(project, file, around, place.span[0]):
+        return True
     if around is None:
         return False
     if not _DEBUGGING.isdisjoint(words(around.name)):

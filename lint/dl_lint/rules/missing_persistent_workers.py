@@ -13,10 +13,10 @@ Persistent workers stay, with their dataset: where it is changed between epochs,
 they would not see it, so nothing is flagged there; nor where the collate_fn is changed, an attribute of the loader or
 of a wrapper, which may hand it on, or what the dataset's `__iter__` iterates. Nor is a loader of every n-th epoch: its
 workers would idle. Where a loop ends after so many steps, which may be few epochs, takes batches of an endless
-generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), or an
-option, 1 by default, says how many epochs there are or how many lie between two passes, the finding is advice. Where a
-function builds loaders for several callers, the finding names those whose loader is iterated again, without a fix;
-where the others read theirs once, at their end, it proposes one value for all.
+generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), is gone
+over for each of a few models, or an option, 1 by default, says how many epochs there are or how many lie between two
+passes, the finding is advice. Where a function builds loaders for several callers, the finding names those whose loader
+is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
@@ -124,23 +124,27 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
 def _remedy(project: Project, loader: Loader, target: Target, since: Version, only: tuple[t.Call, ...]) -> str:
     first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
     if not only:
-        return f"pass `persistent_workers=True`{first}, so that the workers stay between epochs"
+        return f"pass `persistent_workers={_when(project, loader)}`{first}, so that the workers stay between epochs"
     name = project.function_of(loader.call).name
     if builders.serves_all(project, loader, only):
-        return (
-            f"pass `persistent_workers=True`{first}: other callers of `{name}` read theirs once, and lose nothing by it"
-        )
+        return f"pass `persistent_workers=True`{first}: other callers of `{name}` read theirs once, and lose nothing"
     from_here = " and ".join(project.told(project.place(call)) for call in only)
     return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
+
+
+def _when(project: Project, loader: Loader) -> str:
+    """``True``, or a test of the number of workers where that is no literal: DataLoader refuses True without any."""
+    name = dotted(project.argument(loader, "num_workers").expr)
+    return f"{name} > 0" if name is not None else "True"
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:
     node = project.argument(loader, "num_workers").node
     if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
         return None
-    literal, name = isinstance(node.value, t.Constant), dotted(node.value)
-    edit = project.with_argument(loader.call, f"persistent_workers={'True' if literal else f'{name} > 0'}")
-    if edit is None or not (literal or name):
+    literal = isinstance(node.value, t.Constant)
+    edit = project.with_argument(loader.call, f"persistent_workers={_when(project, loader)}")
+    if edit is None or not (literal or dotted(node.value)):
         return None
     safe = literal and not persistence.fills_caches(project, loader)
     return Fix("keep the workers between epochs", (edit,), safe=safe)

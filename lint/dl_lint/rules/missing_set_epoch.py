@@ -11,7 +11,6 @@ The order is a function of the seed and of the epoch that was last set: without 
 epoch, and each rank sees the same batches of the same samples again and again. There is no error, only a model that
 generalises worse. Called after the loop, it takes effect one epoch late, so the first two epochs are alike.
 
-A sampler that a setting picks from a table of classes is **advice**: nobody knows whether anybody picks this one.
 Not flagged: samplers that do not shuffle, loops that do not train, and loaders handed to a trainer that calls
 `set_epoch` itself (Lightning, accelerate; with `trainer-calls-set-epoch = true` your own).
 
@@ -103,7 +102,6 @@ def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader,
         "call `set_epoch(epoch)` on the sampler at the start of each epoch",
         (Related(around, "the loop over epochs"), Related(project.place(loop.node), "the loader is iterated here")),
         _fix(project, loop, loader, epochs),
-        advice=isinstance(sampler.call.func, t.Subscript),
     )
 
 

@@ -1475,3 +1475,16 @@ def takes_from_its_records(model, rows, epochs):
             model(batch)
         for batch in zip(copying, same):
             model(batch)
+
+
+def each_of_a_few_models(models, dataset):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    scores = {}
+    for name, model in models.items():
+        for images in loader:
+            scores[name] = model(images)
+    again = DataLoader(dataset, num_workers=4)  # expect
+    for model_epoch in range(10):
+        for images in again:
+            scores[model_epoch] = models["first"](images)
+    return scores

@@ -250,7 +250,7 @@ SAMPLERS = {"random": RandomSampler, "distributed": DistributedSampler}
 
 
 def picked_by_name(model, optimizer, dataset, epochs, name):
-    sampler = SAMPLERS[name](dataset)  # expect advice
+    sampler = SAMPLERS[name](dataset)  # expect
     loader = DataLoader(dataset, batch_size=8, sampler=sampler)
     for epoch in range(epochs):
         for images, labels in loader:
