@@ -54,6 +54,7 @@ def test_code_that_was_copied_from_elsewhere_gets_no_more(project: Project) -> N
         "src/detector-master",
         "detector_master/data",
         "peft-main/src",
+        "models/Decoder_main",
         "external/tools",
         "models/midas_repo",
         "legacy_plugins",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import is_map_dataset
 from dl_lint.project.rounds import RANGES
-from dl_lint.project.syntax import children, dotted
+from dl_lint.project.syntax import called, children, dotted
 from dl_lint.project.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ LOADERS = frozenset({"loader", "loaders", "dataloader", "dataloaders"})
 TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "timing", "timeit", "warmup"})
 """Words in the names of functions that measure, and repeat to that end."""
 
+_LEARNING = frozenset({"train", "training", "fit", "learn", "finetune", "pretrain", "optimize"})
+
 ALIKE = frozenset({"cuda", "gpu", "gpus", "npu", "xpu", "device", "train", "training"})
 """Words of tests that come out alike in every pass."""
 
@@ -75,6 +77,18 @@ def repetition(project: Project, loop: LoopNode) -> Repetition:
     if named == "step" and any(loop in project.repeating(one.node) for one in project.loader_loops()):
         return "other"
     return "step" if named == "other" and loop in _stepping(project) else named
+
+
+def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
+    """Whether each pass of a loop has a backward pass, in itself or in a function that it calls, or may have by the
+    name of its function; of a step that a trainer calls nobody knows."""
+    if isinstance(loop, t.FunctionDef) or loop in _stepping(project):
+        return True
+    if not _LEARNING.isdisjoint(words(project.function_of(loop).name)):
+        return True
+    inside = [call for call in project.site(loop).scope.calls if loop in project.loops_around(call)]
+    entered = project.reachable(*(scope for call in inside for scope in project.entered(call)))
+    return any(called(call) == "backward" for scope in entered for call in scope.calls)
 
 
 def counts_only(project: Project, loop: LoopNode | t.FunctionDef) -> bool:

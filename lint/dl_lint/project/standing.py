@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import FileIndex, Scope
     from dl_lint.rule import Finding, Place
 
-_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|externals?|extern|.+[_-]master|.+-main|.+_repo")
+_COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|externals?|extern|.+[_-]master|.+[_-]main|.+_repo")
 """Folders of code that others keep, and that its own project mends; ``-master`` or ``-main`` ends a download's name,
 ``_repo`` one that was cloned."""
 

@@ -12,12 +12,13 @@ gives them back: the call waits until the device has finished, and the next batc
 runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
 cached blocks back by itself before it runs out of memory.
 
-Right after a `del` in a validation, which runs only now and then, it is **advice**, and so it is where each pass takes
-seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project that builds CUDA code of its
-own, which takes memory past the allocator, or is for a torch before 1.2. It is advice, too, in a loop that only counts
-(`for step in range(steps)`) and in which nothing learns: a step may be anything; and where the peak of memory is
-measured beside it. Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted;
-loops that retry, profile, collect how long the device takes for each pass, or go over chunks, models or epochs.
+Right after a `del` where nothing learns, in a validation, which runs only now and then, say, it is **advice**, and so
+it is where each pass takes seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project
+that builds CUDA code of its own, which takes memory past the allocator, or is for a torch before 1.2. It is advice,
+too, in a loop that only counts (`for step in range(steps)`) and in which nothing learns: a step may be anything; and
+where the peak of memory is measured beside it. Not flagged: calls in an `except`, every n-th step, behind a setting, or
+after a model was deleted; loops that retry, profile, collect how long the device takes for each pass, or go over
+chunks, models or epochs.
 
 ## Example
 
@@ -54,7 +55,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import hooks, needs, timing
 from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
-from dl_lint.project.repetition import counts_only, repetition, usual, words
+from dl_lint.project.repetition import counts_only, learns, repetition, usual, words
 from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import NONE, Const
 from dl_lint.rule import Finding, Related, rule
@@ -86,7 +87,9 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
             (Related(loop, "repeated here"),),
-            advice=(_is_after_del(project, call) and is_validation(project, found.loop))
+            advice=(
+                _is_after_del(project, call) and (is_validation(project, found.loop) or not learns(project, found.loop))
+            )
             or timing.takes_long(project, found.loop)
             or timing.measures_memory(project, call)
             or counts_only(project, found.loop)

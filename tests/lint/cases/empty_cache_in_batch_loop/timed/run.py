@@ -144,4 +144,4 @@ class Restoring:
         for batch in dataloader:
             self.feed(batch)
             del self.low
-            torch.cuda.empty_cache()  # expect
+            torch.cuda.empty_cache()  # expect advice
