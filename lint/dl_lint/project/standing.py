@@ -1,4 +1,4 @@
-"""What the place of a finding says of its worth: code that others keep, code that tests, code that nothing runs."""
+"""What the place of a finding says of its worth: code that others keep, that tests, or that nothing runs or could."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ def weighed(project: Project, finding: Finding, code: str) -> Finding:
 
 
 def _is_minor(project: Project, place: Place, code: str) -> bool:
-    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error
-    keeps from running, in a function that nothing
-    calls, only as a last resort or in search of a fault; in a test, which takes a batch or two, but for a loader that
-    cannot be made; and in code of the past."""
+    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error keeps from
+    running, in a function that nothing calls, only as a last resort or in search of a fault; in a test, which takes a
+    batch or two, but for a loader that cannot be made; and in code of the past."""
     folders = place.path.split("/")[:-1]
     if any(_COPIED.fullmatch(one) or _PAST.fullmatch(one) for one in folders):
         return True
