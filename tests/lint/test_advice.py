@@ -72,8 +72,8 @@ from torch.utils.data import DataLoader
 
 
 def test_a_step(model, dataset):
-    for images in DataLoader(dataset, num_workers=2, pin_memory=True):
-        model(images.cuda())
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(images.cuda()).backward()
 """
 
 
@@ -149,15 +149,15 @@ UTILITIES = """from torch.utils.data import DataLoader
 
 class Batches:
     def __init__(self, dataset):
-        self.loader = DataLoader(dataset, num_workers=2, pin_memory=True)
+        self.loader = DataLoader(dataset, num_workers=4, pin_memory=True)
 
     def __iter__(self):
         return (images.cuda() for images in self.loader)
 
 
 def evaluate(model, dataset):
-    for images in DataLoader(dataset, num_workers=2, pin_memory=True):
-        model(images.cuda())
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(images.cuda()).backward()
 """
 
 SCRIPT = """import sys
@@ -343,9 +343,9 @@ from torch.utils.data import DataLoader
 
 def load(dataset, in_order=False):
     if in_order:
-        loader = DataLoader(dataset, num_workers=1)
+        loader = DataLoader(dataset, num_workers=4)
     else:
-        loader = DataLoader(dataset, shuffle=True, num_workers=1)
+        loader = DataLoader(dataset, shuffle=True, num_workers=4)
     while True:
         yield from loader
 

@@ -66,7 +66,7 @@ def test_services_that_show_the_file_get_the_line_of_its_json(project: Project) 
 
 def test_a_message_names_cell_and_line_of_the_other_place(project: Project) -> None:
     loop = "for epoch in range(9):\n    for batch in loader:\n        print(batch)\n"
-    text = document(f"{IMPORT}\nloader = DataLoader([1], num_workers=2)", MARKDOWN, f"# train\n{loop}")
+    text = document(f"{IMPORT}\nloader = DataLoader([1], num_workers=4)", MARKDOWN, f"# train\n{loop}")
     project.write({"train.ipynb": text})
     for _ in range(2):
         [record] = [one for one in project.lint_json().records if one["code"] == "DL204"]
@@ -214,7 +214,7 @@ def test_a_fix_leaves_a_cell_that_is_no_python_as_it_is(project: Project) -> Non
 
 
 def test_a_cell_is_no_module_that_runs_as_a_script(project: Project) -> None:
-    project.write({"a.ipynb": document(IMPORT, "loader = DataLoader([1], num_workers=2)\nfor x in loader: print(x)")})
+    project.write({"a.ipynb": document(IMPORT, "loader = DataLoader([1], num_workers=4)\nfor x in loader: print(x)")})
     assert "DL307" not in project.lint("--output-format", "concise").out
 
 

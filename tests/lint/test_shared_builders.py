@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 
 def build(dataset, shuffle=False):
-    return DataLoader(dataset, num_workers=2, shuffle=shuffle)
+    return DataLoader(dataset, num_workers=4, shuffle=shuffle)
 
 
 """
@@ -226,7 +226,7 @@ def train(model, loader):
 
 def main(model, dataset, epochs):
     engine = Engine()
-    loader = DataLoader(dataset, num_workers=2, pin_memory=True)
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     model, loader = engine.make(model, loader, 1)
     model, loader = engine.make_with(model, loader, 1)
     for epoch in range(epochs):

@@ -486,7 +486,7 @@ from torch.utils.data import DataLoader
 
 def train(model, dataset):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--readers", type=int, default=1)
+    parser.add_argument("--readers", type=int, default=4)
     parser.add_argument("--epochs", type=int, default=9)
     args = parser.parse_args()
     loader = DataLoader(dataset, num_workers=args.readers)
@@ -554,7 +554,7 @@ OTHERS = [
             np.random.seed(np.random.get_state()[1][0] + worker_id)
 
         def make(dataset):
-            return DataLoader(dataset, num_workers=2, worker_init_fn=seed)
+            return DataLoader(dataset, num_workers=4, worker_init_fn=seed)
         """,
     ),
 ]
@@ -656,7 +656,7 @@ def test_a_run_that_finds_nothing_to_ask_about_looks_for_no_requirements(project
 
 def test_a_setup_py_put_beside_renews_what_rests_on_its_absence(project: Project) -> None:
     left_over = "from torch.utils.data import DataLoader\n\n\ndef spare(dataset):\n"
-    left_over += "    return DataLoader(dataset, num_workers=2, collate_fn=lambda samples: samples)\n"
+    left_over += "    return DataLoader(dataset, num_workers=4, collate_fn=lambda samples: samples)\n"
     script = "from torch.utils.data import DataLoader\n\nif __name__ == '__main__':\n    print(DataLoader([1]))\n"
     (project.root / "pyproject.toml").unlink()
     (project.root / ".git").mkdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import asked, cadence, rounds, steps
+from dl_lint.project import asked, cadence, persistence, rounds, steps
 from dl_lint.project.loops import begins
 from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children, dotted
@@ -52,17 +52,21 @@ _TRIALS = frozenset({"debug", "debugging", "testing", "smoke", "toy", "dry"})
 """Words in the names of options that ask for a run in which nothing is learnt."""
 
 
-def of_trial(project: Project, loader: Loader) -> str:
-    """The same for a loader that is made where an option asks for a trial, ``if args.debug:``, or that has no workers
-    in any command that the prose of its project gives."""
+def of_its_own(project: Project, loader: Loader) -> str:
+    """The same for a loader that is made where an option asks for a trial, ``if args.debug:``, that has no workers in
+    any command that the prose of its project gives, or so few that they are soon there."""
     for test, outcome in project.tests_around(loader.call):
         while isinstance(test, t.UnaryOp) and test.op == "not":
             test, outcome = test.operand, not outcome
         named = isinstance(test, t.Name | t.Attribute) and not _TRIALS.isdisjoint(words(dotted(test) or ""))
         if named and outcome:
             return " (in a trial)"
-    return " (as its README runs it, it has none)" if asked.runs_without_workers(project, loader) else ""
+    if asked.runs_without_workers(project, loader):
+        return " (as its README runs it, it has none)"
+    return _FORKED if persistence.are_soon_there(project, loader) else ""
 
+
+_FORKED = f" (there are {persistence.FEW} at most, and they fork in a tenth of a second)"
 
 _STEPS = " (it takes steps: how many passes they make is not known)"
 

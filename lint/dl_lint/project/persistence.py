@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import altering, attributes, caches, iterators, workers
+from dl_lint.project import altering, attributes, caches, iterators, scripts, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Function
+from dl_lint.project.values import Const, Function, Option, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.declarations import Version
@@ -20,6 +20,9 @@ FIRST = (1, 7)
 """The first torch with persistent workers. Where batches are pinned, they fail there at the end of the second pass."""
 
 FIRST_WITH_PINNING = (1, 8)
+
+FEW = 2
+"""Workers that fork too fast for anyone to notice: the first batch of one came after 49 ms, of four after 130 ms."""
 
 
 def starts_workers_again(project: Project, loader: Loader) -> bool:
@@ -34,6 +37,36 @@ def starts_workers_again(project: Project, loader: Loader) -> bool:
     if any(altering.takes_away(project, one) for one in workers.given(project, loader)):
         return False
     return not (_left_to_callers(project, loader) or _wraps_itself(project, loader) or _runs_out(project, loader))
+
+
+def are_soon_there(project: Project, loader: Loader) -> bool:
+    """Whether a loader has as few workers as start in a tenth of a second: ``FEW`` at most, that fork; an option's
+    default counts as their number."""
+    if project.hints.spawns or scripts.spawns(project, loader):
+        return False
+    said = alternatives(project.argument(loader, "num_workers").value)
+    numbers = [one.default if isinstance(one, Option) else one for one in said]
+    return all(isinstance(one, Const) and (not one.value or one.value in range(FEW + 1)) for one in numbers)
+
+
+def keyword(project: Project, loader: Loader) -> str:
+    """What keeps the workers: True, or a test of their number where that is no literal, as DataLoader refuses True
+    without any."""
+    said = project.argument(loader, "num_workers")
+    number = None if _is_spread(said.node) else dotted(said.expr)
+    return "persistent_workers=True" if number is None else f"persistent_workers={number} > 0"
+
+
+def wanted(project: Project, loader: Loader) -> str:
+    """The same in prose, with the dict that it belongs in where the number of workers comes from one."""
+    node = project.argument(loader, "num_workers").node
+    spread = dotted(node.value) if isinstance(node, t.Keyword) and _is_spread(node) else None
+    return f"`{keyword(project, loader)}`" + (f" beside `num_workers` in `{spread}`" if spread else "")
+
+
+def _is_spread(node: t.Node) -> bool:
+    """Whether an argument comes by ``**kwargs``."""
+    return isinstance(node, t.Keyword) and node.name is None
 
 
 def first_torch(project: Project, loader: Loader) -> Version:

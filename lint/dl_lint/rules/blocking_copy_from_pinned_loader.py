@@ -20,10 +20,10 @@ list as index, a look at the result, `if torch.isnan(images).any()`, a function 
 copies that nothing reads or that are only brought back to the host, what some caller has moved already, objects of a
 class without `pin_memory`, which the loader does not pin, or whose own `to` takes no `non_blocking`, and loops that
 always end with the first batch. Right behind a pageable copy of another part of the batch it is **advice**, as it is
-between two readings of a clock, or under a `with`, that measure the copy, where one sample is copied and read back,
-where some branch has made new memory of the batch, and where the loader is known to have no workers (an option that is
-0 unless the user sets it is not that): then the batch is pinned on the thread that trains, of which DL210 tells, and
-the copy matters once that is mended. It is advice, too, where the project is for a torch before 0.4, which has no
+between two readings of a clock, or under a `with`, that measure the copy, where one sample is copied and read back, in
+a loop that learns nothing and that no training runs again (a test at the end, a prediction), where some branch has made
+new memory of the batch, and where the loader is known to have no workers (not by an option that is 0 unless the user
+sets it): then DL210 comes first. It is advice, too, where the project is for a torch before 0.4, which has no
 `non_blocking`: so its files say, or a loss is indexed (`loss.data[0]`) and nothing newer is used.
 
 ## Example
@@ -66,6 +66,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, piecemeal, unpacking
+from dl_lint.project.once_over import is_outside_training
 from dl_lint.project.timing import is_clocked
 from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
 @rule("DL102", severity="slow")
 def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
-        if transfer.destination != "device" or transfer.asynchronous is not False or _says_so(transfer):
+        if transfer.destination != "device" or transfer.asynchronous is not False:
             continue
         loader = _pinned(project, transfer)
         if loader is None or _is_excused(project, transfer) or not delays(project, transfer):
@@ -100,19 +101,17 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
                 alone or old or casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call)
             )
             or is_clocked(project, transfer.call)
+            or is_outside_training(project, transfer.call)
             or piecemeal.is_read_back(project, transfer),
         )
 
 
-def _says_so(transfer: Transfer) -> bool:
-    """Whether the code asks for a blocking copy in so many words."""
-    return any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
-
-
 def _is_excused(project: Project, transfer: Transfer) -> bool:
-    """Whether this is no tensor, is for a torch that is gone, or never comes about."""
+    """Whether this asks for a blocking copy in so many words, is no tensor, is for a torch that is gone, or never comes
+    about."""
     return (
-        guarding.is_of_another_kind(project, transfer)
+        any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
+        or guarding.is_of_another_kind(project, transfer)
         or guarding.is_for_old_torch(project, transfer)
         or unpacking.is_out_of_reach(project, transfer.receiver_expr)
         or copied.is_unread(project, transfer.call)

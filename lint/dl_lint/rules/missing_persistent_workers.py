@@ -8,15 +8,16 @@ stand in another function or file, or belong to a Lightning Trainer.
 ## Why is this bad?
 
 For each epoch the workers are started again, import what they need and fill their queues while the model waits. With
-`fork` that is about half a second an epoch, with `forkserver`, the default on Linux from Python 3.14, 12 to 25 seconds.
+`fork` that is up to half a second an epoch, with `forkserver`, the default on Linux from Python 3.14, 12 to 25 seconds.
 Persistent workers stay, with their dataset: where it is changed between epochs, also through the loader's iterator,
 they would not see it, so nothing is flagged there; nor where the collate_fn is changed, an attribute of the loader or
 of a wrapper, which may hand it on, or what the dataset's `__iter__` iterates. Nor is a loader of every n-th epoch: its
 workers would idle. Where a loop ends after so many steps, which may be few epochs, takes batches of an endless
 generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), is gone
 over for each of a few models, or an option, 1 by default, says how many epochs there are or how many lie between two
-passes, the finding is advice. Where a function builds loaders for several callers, the finding names those whose loader
-is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
+passes, the finding is advice, and so it is of two workers or one, which fork in a tenth of a second. Where a function
+builds loaders for several callers, the finding names those whose loader is iterated again, without a fix; where the
+others read theirs once, at their end, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
@@ -89,7 +90,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         if loader.call in seen:
             continue
         seen.add(loader.call)
-        doubt = doubt or exhaustion.of_trial(project, loader)
+        doubt = doubt or exhaustion.of_its_own(project, loader)
         only = builders.only_from(project, [one for one, _, _ in repeated if one.call is loader.call])
         target, since = project.target(loader.call), persistence.first_torch(project, loader)
         lacking = persistence.is_lacking(target, since)
@@ -123,19 +124,13 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
 
 def _remedy(project: Project, loader: Loader, target: Target, since: Version, only: tuple[t.Call, ...]) -> str:
     first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
+    name, passed = project.function_of(loader.call).name, f"pass {persistence.wanted(project, loader)}{first}"
     if not only:
-        return f"pass `persistent_workers={_when(project, loader)}`{first}, so that the workers stay between epochs"
-    name = project.function_of(loader.call).name
+        return f"{passed}, so that the workers stay between epochs"
     if builders.serves_all(project, loader, only):
-        return f"pass `persistent_workers=True`{first}: other callers of `{name}` read theirs once, and lose nothing"
+        return f"{passed}: other callers of `{name}` read theirs once, and lose nothing"
     from_here = " and ".join(project.told(project.place(call)) for call in only)
     return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
-
-
-def _when(project: Project, loader: Loader) -> str:
-    """``True``, or a test of the number of workers where that is no literal: DataLoader refuses True without any."""
-    name = dotted(project.argument(loader, "num_workers").expr)
-    return f"{name} > 0" if name is not None else "True"
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:
@@ -143,7 +138,7 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
     if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
         return None
     literal = isinstance(node.value, t.Constant)
-    edit = project.with_argument(loader.call, f"persistent_workers={_when(project, loader)}")
+    edit = project.with_argument(loader.call, persistence.keyword(project, loader))
     if edit is None or not (literal or dotted(node.value)):
         return None
     safe = literal and not persistence.fills_caches(project, loader)

@@ -1281,3 +1281,32 @@ def measured_by_nobody(model, dataset, device):
         with quiet:
             images = images.to(device)  # expect
         model(images)
+
+
+def predict(model, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(images.to(device))  # expect advice
+
+
+def look_again_after_each_epoch(model, optimizer, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for epoch in range(epochs):
+        optimizer.zero_grad()
+        model(epoch).backward()
+        evaluate_what_was_learnt(model, loader)
+
+
+def evaluate_what_was_learnt(model, loader):
+    for images in loader:
+        model(images.to(device))  # expect
+
+
+def each_of_the_models(models, dataset):
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for model in models:
+        score(model, loader)
+
+
+def score(model, loader):
+    for images in loader:
+        model(images.to(device))  # expect advice

@@ -18,7 +18,7 @@ class Images(Dataset):
 
 
 def same_function(model, dataset, epochs):
-    loader = DataLoader(dataset, batch_size=4, num_workers=2)  # expect
+    loader = DataLoader(dataset, batch_size=4, num_workers=4)  # expect
     for epoch in range(epochs):
         for step, batch in enumerate(tqdm(loader)):
             model(batch, step, epoch)
@@ -57,15 +57,15 @@ def option(model, dataset):
 
 
 def keywords(model, dataset, cuda):
-    kwargs = {"num_workers": 1, "pin_memory": True} if cuda else {}
-    kwargs.update({"num_workers": 2})
+    kwargs = {"num_workers": 4, "pin_memory": True} if cuda else {}
+    kwargs.update({"num_workers": 4})
     loader = DataLoader(dataset, **kwargs)  # expect
     for _ in range(10):
         one_epoch(model, loader)
 
 
 def in_some_runs(model, dataset, cuda):
-    kwargs = {"num_workers": 1, "pin_memory": True} if cuda else {}
+    kwargs = {"num_workers": 4, "pin_memory": True} if cuda else {}
     loader = DataLoader(dataset, **kwargs)  # expect
     for _ in range(10):
         one_epoch(model, loader)
@@ -170,13 +170,13 @@ def one_step(model, batches):
 
 
 def in_turn(model, heads, tails, first_step, options):
-    batches = InTurn(DataLoader(heads, num_workers=2), DataLoader(tails, num_workers=3))  # expect advice
+    batches = InTurn(DataLoader(heads, num_workers=4), DataLoader(tails, num_workers=3))  # expect advice
     for step in range(first_step, options.max_steps):
         one_step(model, batches)
 
 
 def in_turn_for_epochs(model, heads, tails, options):
-    loader = DataLoader(heads, num_workers=2)  # expect
+    loader = DataLoader(heads, num_workers=4)  # expect
     batches = InTurn(loader, DataLoader(tails, num_workers=0))
     for epoch in range(options.epochs):
         for step in range(options.steps_per_epoch):
@@ -396,10 +396,10 @@ class Assigned(pytorch_lightning.LightningDataModule):
 
 
 def persistent(model, dataset, workers):
-    a = DataLoader(dataset, num_workers=2, persistent_workers=True)
+    a = DataLoader(dataset, num_workers=4, persistent_workers=True)
     b = DataLoader(dataset, num_workers=workers, persistent_workers=workers > 0)
-    c = DataLoader(dataset, num_workers=2, persistent_workers=False)
-    kwargs = {"num_workers": 2}
+    c = DataLoader(dataset, num_workers=4, persistent_workers=False)
+    kwargs = {"num_workers": 4}
     if workers:
         kwargs["persistent_workers"] = True
     d = DataLoader(dataset, **kwargs)
@@ -409,7 +409,7 @@ def persistent(model, dataset, workers):
 
 
 def iterated_once(model, dataset):
-    loader = DataLoader(dataset, num_workers=2)
+    loader = DataLoader(dataset, num_workers=4)
     for batch in loader:
         model(batch)
 
@@ -439,14 +439,14 @@ def unknown_workers(model, dataset, cfg):
 
 def another_loader_each_time(model, folders):
     for folder in folders:
-        loader = DataLoader(Images(folder), num_workers=2)
+        loader = DataLoader(Images(folder), num_workers=4)
         for batch in loader:
             model(batch)
 
 
 def dataset_changes(model, epochs):
     dataset = Images()
-    loader = DataLoader(dataset, num_workers=2)
+    loader = DataLoader(dataset, num_workers=4)
     for epoch in range(epochs):
         dataset.shuffle(epoch)
         for batch in loader:
@@ -455,7 +455,7 @@ def dataset_changes(model, epochs):
 
 def dataset_attribute_changes(model, epochs):
     dataset = Images()
-    loader = DataLoader(dataset, num_workers=2)
+    loader = DataLoader(dataset, num_workers=4)
     for epoch in range(epochs):
         dataset.stage = epoch // 10
         for batch in loader:
@@ -463,7 +463,7 @@ def dataset_attribute_changes(model, epochs):
 
 
 def dataset_changes_through_the_loader(model, epochs):
-    loader = DataLoader(Images(), num_workers=2)
+    loader = DataLoader(Images(), num_workers=4)
     for epoch in range(epochs):
         loader.dataset.shuffle(epoch)
         for batch in loader:
@@ -482,7 +482,7 @@ def pass_that_renews(model, loader, epoch):
 
 
 def dataset_changes_in_the_pass(model, make_dataset, epochs):
-    loader = DataLoader(make_dataset(), num_workers=2)
+    loader = DataLoader(make_dataset(), num_workers=4)
     for epoch in range(epochs):
         pass_that_renews(model, loader, epoch)
 
@@ -493,8 +493,8 @@ def evaluate(model, loader):
 
 
 def evaluated_once(model, train_set, test_set, epochs):
-    train_loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
-    test_loader = DataLoader(test_set, num_workers=2)
+    train_loader = DataLoader(train_set, num_workers=4, persistent_workers=True)
+    test_loader = DataLoader(test_set, num_workers=4)
     for _ in range(epochs):
         evaluate(model, train_loader)
     evaluate(model, test_loader)
@@ -506,7 +506,7 @@ class Walks:
 
 
 def walk(model, epochs):
-    loader = Walks().loader(num_workers=2)
+    loader = Walks().loader(num_workers=4)
     for _ in range(epochs):
         one_epoch(model, loader)
 
@@ -523,14 +523,14 @@ def falls_back(model, dataset, workers=4):
 
 
 def each_loader_once(model, valid_set, test_set):
-    loaders = [DataLoader(valid_set, num_workers=2), DataLoader(test_set, num_workers=2)]
+    loaders = [DataLoader(valid_set, num_workers=4), DataLoader(test_set, num_workers=4)]
     for loader in loaders:
         for batch in loader:
             model(batch)
 
 
 def each_phase_once(model, valid_set, test_set):
-    loaders = {"valid": DataLoader(valid_set, num_workers=2), "test": DataLoader(test_set, num_workers=2)}
+    loaders = {"valid": DataLoader(valid_set, num_workers=4), "test": DataLoader(test_set, num_workers=4)}
     for phase in ("valid", "test"):
         for batch in loaders[phase]:
             model(batch)
@@ -538,8 +538,8 @@ def each_phase_once(model, valid_set, test_set):
 
 def each_loader_once_elsewhere(model, valid_set, test_set):
     for name, loader in (
-        ("valid", DataLoader(valid_set, num_workers=2)),
-        ("test", DataLoader(test_set, num_workers=2)),
+        ("valid", DataLoader(valid_set, num_workers=4)),
+        ("test", DataLoader(test_set, num_workers=4)),
     ):
         print(name)
         evaluate(model, loader)
@@ -547,8 +547,8 @@ def each_loader_once_elsewhere(model, valid_set, test_set):
 
 def each_phase_of_every_epoch(model, train_set, valid_set, epochs):
     loaders = {
-        "train": DataLoader(train_set, num_workers=2),  # expect
-        "valid": DataLoader(valid_set, num_workers=2),  # expect
+        "train": DataLoader(train_set, num_workers=4),  # expect
+        "valid": DataLoader(valid_set, num_workers=4),  # expect
     }
     for epoch in range(epochs):
         for phase in ("train", "valid"):
@@ -558,30 +558,30 @@ def each_phase_of_every_epoch(model, train_set, valid_set, epochs):
 
 def endless(dataset, ordered):
     if ordered:
-        loader = DataLoader(dataset, shuffle=False, num_workers=1)  # expect
+        loader = DataLoader(dataset, shuffle=False, num_workers=4)  # expect
     else:
-        loader = DataLoader(dataset, shuffle=True, num_workers=1)  # expect
+        loader = DataLoader(dataset, shuffle=True, num_workers=4)  # expect
     while True:
         yield from loader
 
 
 def one_after_the_other(datasets):
     for dataset in datasets:
-        yield from DataLoader(dataset, num_workers=1)
+        yield from DataLoader(dataset, num_workers=4)
 
 
 def handed_on_once(dataset):
-    yield from DataLoader(dataset, num_workers=1)
+    yield from DataLoader(dataset, num_workers=4)
 
 
 def endless_but_persistent(dataset, ranks):
-    loader = DataLoader(dataset, num_workers=1, persistent_workers=True)
+    loader = DataLoader(dataset, num_workers=4, persistent_workers=True)
     while ranks:
         yield from loader
 
 
 def endless_and_reloaded(dataset):
-    loader = DataLoader(dataset, num_workers=1)
+    loader = DataLoader(dataset, num_workers=4)
     while True:
         loader.dataset.reload()
         yield from loader
@@ -589,7 +589,7 @@ def endless_and_reloaded(dataset):
 
 def endless_but_rebuilt(dataset):
     while True:
-        loader = DataLoader(dataset, num_workers=1)
+        loader = DataLoader(dataset, num_workers=4)
         yield from loader
 
 
@@ -1402,7 +1402,7 @@ class Building:
 
 
 def goes_over_what_it_builds(model, dataset, epochs):
-    batches = Building(DataLoader(dataset, num_workers=2))
+    batches = Building(DataLoader(dataset, num_workers=4))
     for epoch in range(epochs):
         for batch in batches:
             model(batch)
@@ -1488,3 +1488,24 @@ def each_of_a_few_models(models, dataset):
         for images in again:
             scores[model_epoch] = models["first"](images)
     return scores
+
+
+def two_workers(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=2)  # expect advice
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+
+
+def two_workers_that_are_spawned(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)
+
+
+def two_workers_or_four(model, dataset, epochs, many):
+    loader = DataLoader(dataset, num_workers=4 if many else 2)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch)

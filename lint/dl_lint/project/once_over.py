@@ -1,0 +1,40 @@
+"""Loops over a loader that learn nothing and that no training runs again: a test at the end, a prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.project.repetition import learns, words
+
+if TYPE_CHECKING:
+    from dl_lint.facts import tree as t
+    from dl_lint.project.context import LoopNode
+    from dl_lint.project.model import Project
+
+_LOOKING = frozenset(
+    {"eval", "evaluate", "evaluation", "extract", "extraction", "extractor", "infer", "inference", "predict",
+     "prediction", "predictions", "predictor", "submission", "test", "testing", "tester", "visualize", "visualise"}
+)  # fmt: skip
+"""Words in the names of functions that only look at what has been learnt."""
+
+
+def is_outside_training(project: Project, node: t.Node) -> bool:
+    """Whether ``node`` runs for each batch of a loader, and none of the loops around it is known to learn, in itself
+    or in a function that it calls: what it costs, it costs once.
+
+    Nobody knows what runs a function again that nothing calls: that tells only by its name.
+    """
+    around = project.repeating(node)
+    batches = project.evaluator.once("loops over loaders", lambda: {one.node for one in project.loader_loops()})
+    over = [loop for loop in around if loop in batches]
+    return (
+        bool(over) and not any(learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
+    )
+
+
+def _is_run(project: Project, loop: LoopNode) -> bool:
+    """Whether it is known what runs a loop, or its function is named for what runs once."""
+    function = project.function_of(loop)
+    if function.kind == "module" or not _LOOKING.isdisjoint(words(function.name)):
+        return True
+    return any(True for _ in project.callers(function))
