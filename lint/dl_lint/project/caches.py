@@ -251,9 +251,11 @@ def _is_worker(project: Project, key: t.Expr) -> bool:
 
 
 def _is_own(project: Project, value: t.Expr | None) -> bool:
-    """Whether what is stored belongs to the worker: an open file, a random number generator, a
-    transform, an object of a class."""
+    """Whether what is stored belongs to the worker: an open file or what is read through one, ``File(path)["rows"]``, a
+    random number generator, a transform, an object of a class."""
     for one in alternatives(project.value(value)):
+        while isinstance(one, Derived):
+            one = one.base
         if isinstance(one, Instance):
             return True
         if isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER or one.name.startswith(_TOOLS)):

@@ -78,7 +78,10 @@ def _fillings(project: Project, function: Scope, name: str, entered: t.Call, dep
     """What a function that ``entered`` calls puts into what it is given as ``name``: whether each is a mere number, or
     put there by option only."""
     for scope in reach.with_inner(function):
+        anew = [one.node.at for one in scope.bindings.get(name, ()) if one.kind != "param"]
         for change in scope.changes.get(name, ()):
+            if isinstance(change.node, t.AugAssign) or any(at < change.node.at for at in anew):
+                continue  # no entry is added, or not to what was handed over
             if change.kind in GROWING or change.kind == "update":
                 yield _is_number(project, change) or _is_refused(project, change.node, function, entered)
         for call in scope.calls if depth else ():

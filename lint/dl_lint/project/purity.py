@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.syntax import children
+from dl_lint.project.syntax import called, children
 from dl_lint.project.values import External, alternatives
 from dl_lint.project.views import VIEWS
 
@@ -47,3 +47,16 @@ def _is_pure_call(project: Project, call: t.Call) -> bool:
 def _builds(name: str) -> bool:
     package, _, last = name.rpartition(".")
     return last in FUNCTIONS.get(package, ())
+
+
+def is_number(source: t.Expr) -> bool:
+    """Whether a single number is copied, also by way of ``torch.tensor(0).float()``: it stands in for a result that
+    comes later or that some passes do without, or adds results up, and little is gained with it."""
+    while isinstance(source, t.Call):
+        if isinstance(source.func, t.Attribute) and isinstance(source.func.value, t.Call):
+            source = source.func.value
+        elif called(source) in ("tensor", "as_tensor") and source.args:
+            source = source.args[0]
+        else:
+            return False
+    return isinstance(source, t.Constant)

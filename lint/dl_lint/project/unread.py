@@ -30,3 +30,12 @@ def assigned_again(project: Project, value: t.Node) -> t.Stmt | None:
         if isinstance(stmt, t.Assign) and any(isinstance(one, t.Name) and one.id == name for one in stmt.targets):
             return stmt
     return None
+
+
+def assigned(project: Project, copy: t.Call) -> str | None:
+    """The name that a copy is given, if it is given one."""
+    match project.statement_of(copy):
+        case t.Assign(targets=(t.Name(id=name),), value=value) if value is copy:
+            return name
+        case _:
+            return None

@@ -14,7 +14,8 @@ Not flagged: values that depend on the batch or the step, random ones, tensors t
 tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
 and reads a result back in each pass or is without gradients: there the host waits for the device in any case. So is a
 copy that is assigned to a name which is assigned anew before it is read, and a single number that stands in for a
-result, `loss if mixed else torch.tensor(0.0, device=device)`, or for one that comes later in the pass.
+result, `loss if mixed else torch.tensor(0.0, device=device)`, or for one that comes later in the pass, or that results
+are added to: that one has to be made anew, but can be made on the device.
 
 ## Example
 
@@ -52,7 +53,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import conditions, copied, read_back, unread
 from dl_lint.project.passes import passes
-from dl_lint.project.purity import ON_DEVICE, is_pure
+from dl_lint.project.purity import ON_DEVICE, is_number, is_pure
 from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
@@ -76,6 +77,8 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         if again is None and copied.is_unread(project, copy):
             continue
         built = dotted(source) is None or source in copy.args
+        name = unread.assigned(project, copy)
+        bound = [one.kind for one in project.function_of(copy).bindings.get(name or "", ())]
         yield Finding(
             project.place(copy),
             (
@@ -86,27 +89,16 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             + f" copied to the device for every batch ({project.told(place)})",
             f"delete it: the name is assigned anew before it is read ({project.told(project.place(again))})"
             if again is not None
+            else "make it on the device, as `torch.zeros` and `torch.full` do with `device=`: the loop changes it"
+            if built and "augment" in bound
             else "make it on the device: give the function that builds it `device=`"
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
             advice=again is not None
             or read_back.is_beside_the_point(project, source, loop)
-            or _stands_in(project, copy, source),
+            or (is_number(source) and (len(bound) > 1 or isinstance(project.parent(copy), t.Conditional))),
         )
-
-
-def _stands_in(project: Project, copy: t.Call, source: t.Expr) -> bool:
-    """Whether a single number stands in for a result that some passes do without: ``loss if mixed else tensor(0)``, or
-    is what a name has until then. Little is gained with it: as a rule the pass has other things to wait for.
-    """
-    if not isinstance(source, t.Constant):
-        return False
-    match project.statement_of(copy):
-        case t.Assign(targets=(t.Name(id=name),), value=value) if value is copy:
-            return len(project.function_of(copy).bindings.get(name, ())) > 1
-        case _:
-            return isinstance(project.parent(copy), t.Conditional)
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:

@@ -645,3 +645,37 @@ def load_on_request(paths):
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
     return DataLoader(OnRequest(paths), num_workers=parser.parse_args().workers)
+
+
+class YearsOfFiles(Dataset):
+    """What is read through one open file for each year, opened where it is read."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.years = [None for _ in paths]
+
+    def __getitem__(self, index):
+        year = index // 365
+        if self.years[year] is None:
+            self.years[year] = h5py.File(self.paths[year], "r")["fields"]
+        return self.years[year][index % 365]
+
+
+class ScaledCopies(Dataset):
+    """A function that writes into a copy of what it is handed."""
+
+    def __init__(self, rows):
+        self.rows = [row for row in rows]
+        self.scale = 2
+
+    def __getitem__(self, index):
+        return self.scaled(self.rows[index]), self.doubled(self.rows[index])
+
+    def scaled(self, row):
+        row = row.clone()
+        row[..., 0] = self.scale
+        return row
+
+    def doubled(self, row):
+        row[..., :2, :] *= self.scale
+        return row

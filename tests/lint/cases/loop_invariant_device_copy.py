@@ -271,8 +271,8 @@ def train_and_read(model, optimizer, dataset):
 def assigned_anew(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
         cost = torch.tensor(0.0).to("cuda")  # expect advice
-        other = torch.tensor(0.0).to("cuda")  # expect
-        part = torch.tensor(0.0).to("cuda")  # expect
+        other = torch.tensor(0.0).to("cuda")  # expect advice
+        part = torch.tensor(0.0).to("cuda")  # expect advice
         found = model(images)
         cost = found.mean()
         other = other + found.sum()
@@ -334,3 +334,12 @@ def a_number_of_its_own(model, dataset, device):
     for images, labels in DataLoader(dataset, num_workers=4):
         scale = torch.tensor(0.5, device=device)  # expect
         (model(images, labels) * scale).backward()
+
+
+def results_are_added_up(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        total = torch.tensor(0).float().cuda()  # expect advice
+        unused = torch.tensor(0).float().cuda()  # expect
+        for score in model(images):
+            total += score
+        print(total, unused)
