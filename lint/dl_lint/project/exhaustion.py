@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import asked, cadence, persistence, rounds, steps
 from dl_lint.project.loops import begins
-from dl_lint.project.repetition import names_in, words
-from dl_lint.project.syntax import children, dotted
+from dl_lint.project.repetition import learns, names_in, words
+from dl_lint.project.rounds import RANGES, counts_epochs
+from dl_lint.project.syntax import called, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,8 @@ def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None
         return " (once, by default of its option)"
     if isinstance(again, t.For) and _is_over_a_few(again):
         return " (once for each of a few)"
+    if isinstance(again, t.For) and loop is not again and _is_a_trial_of(project, again):
+        return " (nothing is learnt between its passes)"
     if loop is not None and loop is not again and cadence.may_be_rare(project, loader, loop, again):
         return " (or in every n-th of its passes, as an option says)"
     return ""
@@ -42,6 +45,14 @@ _FEW = frozenset(
      "metric", "metrics", "model", "models", "net", "nets", "weights"}
 )  # fmt: skip
 """Words for what a script goes over to evaluate each of them."""
+
+
+def _is_a_trial_of(project: Project, loop: t.For) -> bool:
+    """Whether a loop only tries what has been learnt on this and that, ``for size in sizes: evaluate(model, size)``."""
+    over = loop.iter
+    while isinstance(over, t.Call) and called(over) not in RANGES and over.args:
+        over = over.args[0]  # a progress bar around it
+    return not (isinstance(over, t.Call) or counts_epochs(loop) or learns(project, loop))
 
 
 def _is_over_a_few(loop: t.For) -> bool:

@@ -167,9 +167,16 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
         if loop.node not in building and _starts_over(ev, loop, loader):
             return loop.node
         repeating = [node for node in repeating if _starts_again(ev, loop, node, loader)]
-    # A function that several scripts call has several loops around it: the script that makes the loader has its own.
+    # A function that several scripts call has several loops around it: the script that makes the loader has its own,
+    # and one over epochs tells more than one over what a finished model is tried on.
     home = ev.sites[loader.call].scope.file
-    repeating.sort(key=lambda node: (rounds.once_by_default(ev, node), ev.sites[node].scope.file is not home))
+    repeating.sort(
+        key=lambda node: (
+            rounds.once_by_default(ev, node),
+            ev.sites[node].scope.file is not home,
+            not rounds.counts_epochs(node),
+        )
+    )
     return next(iter(repeating), None)
 
 

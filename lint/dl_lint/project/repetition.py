@@ -88,7 +88,7 @@ def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
         return True
     inside = [call for call in project.site(loop).scope.calls if loop in project.loops_around(call)]
     entered = project.reachable(*(scope for call in inside for scope in project.entered(call)))
-    return any(called(call) == "backward" for scope in entered for call in scope.calls)
+    return any(called(call) == "backward" for call in (*inside, *(one for scope in entered for one in scope.calls)))
 
 
 def counts_only(project: Project, loop: LoopNode | t.FunctionDef) -> bool:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import context
-from dl_lint.project.syntax import dotted
+from dl_lint.project.syntax import children, dotted
 from dl_lint.project.truth import truth
 from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.project.context import LoopNode
     from dl_lint.project.evaluate import Evaluator
 
@@ -36,6 +38,32 @@ def once_by_default(ev: Evaluator, loop: t.Node) -> bool:
     """Whether a loop has one pass unless somebody asks for more: ``range(args.epochs)``, ``range(epochs)`` of a
     function with ``epochs=1`` that nobody calls."""
     return isinstance(loop, t.For | t.While | t.Generator) and _has_passes(ev, loop, 1, by_default=True)
+
+
+def counts_epochs(loop: t.Node) -> bool:
+    """Whether a loop goes over epochs, by its names."""
+    match loop:
+        case t.While(test=named):
+            spoken: tuple[t.Node, ...] = (named,)
+        case t.For(target=target, iter=over) | t.Generator(target=target, iter=over):
+            spoken = (target, over)
+        case _:
+            return False
+    return any("epoch" in name.lower() for one in spoken for name in _names(one))
+
+
+def _names(expr: t.Node) -> Iterator[str]:
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case t.Name(id=name):
+                yield name
+            case t.Attribute(attr=name):
+                yield name
+            case _:
+                pass
+        waiting.extend(children(node))
 
 
 def _has_passes(ev: Evaluator, loop: LoopNode, most: int, *, by_default: bool) -> bool:

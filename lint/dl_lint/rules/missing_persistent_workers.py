@@ -14,10 +14,10 @@ they would not see it, so nothing is flagged there; nor where the collate_fn is 
 of a wrapper, which may hand it on, or what the dataset's `__iter__` iterates. Nor is a loader of every n-th epoch: its
 workers would idle. Where a loop ends after so many steps, which may be few epochs, takes batches of an endless
 generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), is gone
-over for each of a few models, or an option, 1 by default, says how many epochs there are or how many lie between two
-passes, the finding is advice, and so it is of two workers or one, which fork in a tenth of a second. Where a function
-builds loaders for several callers, the finding names those whose loader is iterated again, without a fix; where the
-others read theirs once, at their end, it proposes one value for all.
+over for each of a few models or tries on this and that what was learnt before, or an option, 1 by default, says how
+many epochs there are or how many lie between two passes, the finding is advice, and so it is of two workers or one,
+which fork in a tenth of a second. Where a function builds loaders for several callers, the finding names those whose
+loader is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
 
 The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
 older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest

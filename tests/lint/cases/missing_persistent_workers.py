@@ -1509,3 +1509,31 @@ def two_workers_or_four(model, dataset, epochs, many):
     for epoch in range(epochs):
         for batch in loader:
             model(batch)
+
+
+def tried_at_each_size(model, dataset, sizes):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for size in sizes:
+        evaluate_at(model, loader, size)
+
+
+def tried_at_each_size_and_after_each_epoch(model, dataset, sizes, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    if not epochs:
+        for size in sizes:
+            evaluate_at(model, loader, size)
+    for epoch in range(epochs):
+        model.fit()
+        evaluate_at(model, loader, 64)
+
+
+def evaluate_at(model, loader, size):
+    for images in loader:
+        model(images, size)
+
+
+def learnt_on_each_part(model, dataset, parts):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for part in parts:
+        for images in loader:
+            model(images, part).backward()
