@@ -159,9 +159,7 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
         again = _repeating(ev, call, loader)
         around += again
         choosing.update(node for node in again if _chooses(ev, node, call, loader))
-    building = set(context.repeating(ev, loader.call))
-    for frame in loader.frames:
-        building.update(context.repeating(ev, frame.call))
+    building = _building(ev, loader)
     repeating = [node for node in around if not (node in building or node in choosing or rounds.at_most_once(ev, node))]
     if _draws_from_iterator(ev, loop):
         if loop.node not in building and _starts_over(ev, loop, loader):
@@ -178,6 +176,21 @@ def repeated_by(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> LoopNode | N
         )
     )
     return next(iter(repeating), None)
+
+
+def _building(ev: Evaluator, loader: Loader) -> set[LoopNode]:
+    """The loops that build a loader in each pass, however many calls below."""
+    found: set[LoopNode] = set()
+    entered: set[Scope] = set()
+    waiting: list[t.Node] = [loader.call, *(frame.call for frame in loader.frames)]
+    while waiting:
+        node = waiting.pop()
+        found.update(context.loops_around(ev, node))
+        scope = context.function_of(ev, node)
+        if scope.kind in ("function", "lambda") and scope not in entered:
+            entered.add(scope)
+            waiting.extend(frame.call for frame in ev.callers.of(scope) or ())
+    return found
 
 
 def _repeating(ev: Evaluator, node: t.Node, loader: Loader, seen: frozenset[Scope] = frozenset()) -> list[LoopNode]:

@@ -1537,3 +1537,30 @@ def learnt_on_each_part(model, dataset, parts):
     for part in parts:
         for images in loader:
             model(images, part).backward()
+
+
+def scored_after_each_epoch(model, epochs, paths):
+    for epoch in range(epochs):
+        model.fit()
+        score(model, paths)
+
+
+def score(model, paths):
+    return score_of_paths(model, paths)
+
+
+def score_of_paths(model, paths):
+    return score_of_files(model, [path for path in paths])
+
+
+def score_of_files(model, files):
+    return sum(statistics(model, files))
+
+
+def statistics(model, files):
+    return activations(model, files)
+
+
+def activations(model, files):
+    loader = DataLoader(files, num_workers=4)
+    return [model(images) for images in loader]
