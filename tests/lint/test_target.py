@@ -467,6 +467,18 @@ def test_to_takes_non_blocking_from_one_patch_later_on(project: Project, said: s
     assert record["severity"] == ("advice" if said == "0.3.1" else "slow")
 
 
+@pytest.mark.parametrize(
+    ("said", "factor", "found"),
+    [("torch==1.13.0", 2, []), ("torch==1.13.0", 4, ["bug"]), ("torch==2.0.0", 2, ["bug"]), ("torch", 2, ["bug"])],
+)
+def test_two_batches_are_prefetched_by_default_before_torch_2(
+    project: Project, said: str, factor: int, found: list[str]
+) -> None:
+    loader = f"loader = DataLoader([1], num_workers=0, prefetch_factor={factor})\n"
+    project.write({"train.py": f"from torch.utils.data import DataLoader\n\n{loader}", "requirements.txt": said})
+    assert [one["severity"] for one in project.lint_json("--select", "DL202").records] == found
+
+
 COMMANDS = """\
 Pretrain:
 

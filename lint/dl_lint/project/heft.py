@@ -9,6 +9,8 @@ from dl_lint.facts import tree as t
 from dl_lint.project import apply, containers, decoded, inherited, told_sizes, workers
 from dl_lint.project.changes import GROWING
 from dl_lint.project.handling import handling
+from dl_lint.project.repetition import names_in, words
+from dl_lint.project.syntax import children
 from dl_lint.project.values import (
     Absent,
     Class,
@@ -52,6 +54,10 @@ _TOKENS = frozenset(
 """Functions that make a text the list of its tokens; ``encode`` does so if it is given the text."""
 
 _TOKEN_LIST = Collection("list", None, Number(), None)
+
+
+_LIMITS = frozenset({"shot", "shots", "limit", "max", "maximum"})
+"""Last words of the names of how many are taken of more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,22 @@ def size(project: Project, cls: Class, attribute: str, filled: list[t.Node], rea
     """How large ``self.attribute`` is, which ``filled`` fill and ``reads`` look samples up in."""
     sample, count = _heft(project, cls, attribute, filled, reads), _count(project, cls, attribute, filled)
     outweighed = decoded.outweigh(project, cls, attribute) or _may_be_array(project, cls, attribute, filled)
-    return Size(sample, count, _workers(project, cls), outweighed, told_sizes.told(project, cls))
+    cut = any(_is_cut(one) for one in _sources(project, cls, attribute, filled))
+    told = 0 if cut else told_sizes.told(project, cls)
+    return Size(sample, count, _workers(project, cls), outweighed, told)
+
+
+def _is_cut(source: t.Expr) -> bool:
+    """Whether a container is filled with a few for each of something: ``glob(folder)[:shots]``."""
+    waiting: list[t.Node] = [source]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, t.Slice) and one.upper is not None:
+            last = (words(name)[-1:] for name in names_in(one.upper))
+            if any(not _LIMITS.isdisjoint(found) for found in last):
+                return True
+        waiting.extend(children(one))
+    return False
 
 
 def _may_be_array(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> bool:
@@ -194,6 +215,8 @@ def _samples(project: Project, value: Value, depth: int) -> Iterator[Value]:
                 continue
             case Collection(items=None, grown=(_, *_) as grown) if all(_adds_number(project, node) for node in grown):
                 yield Number()
+            case Collection(items=None, node=t.Comprehension(element=element)) if is_number(project, element):
+                yield Number()
             case Table():
                 columns = [apply.iterate(project.evaluator, column) for _, column in one.items]
                 if columns:
@@ -235,11 +258,16 @@ def _are_tokens(project: Project, expr: t.Expr | None) -> bool:
 
 def _count(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> int:
     """As many samples as the code itself names, in ``range(5_000_000)`` say; 0 where it names none."""
-    nodes: list[t.Node] = []
+    nodes: list[t.Node] = list(_sources(project, cls, attribute, filled))
     for method, key in inherited.methods(project, cls, attribute):
         nodes += [one.node for one in method.changes.get(key, ()) if one.kind in GROWING]
-        nodes += [one.value for one in method.bindings.get(key, ()) if one.node in filled and one.value is not None]
     return max((_times(project, node) for node in nodes), default=0)
+
+
+def _sources(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[t.Expr]:
+    """What the container is bound to, where ``filled`` fill it."""
+    for method, key in inherited.methods(project, cls, attribute):
+        yield from (one.value for one in method.bindings.get(key, ()) if one.node in filled and one.value is not None)
 
 
 def _times(project: Project, node: t.Node) -> int:

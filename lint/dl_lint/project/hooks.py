@@ -45,9 +45,11 @@ def runs_for_each_batch(project: Project, function: t.FunctionDef) -> bool:
 def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]:
     """The loaders that a Lightning Trainer iterates once an epoch: hooks return them, or its ``fit`` is given them."""
     for hook in epoch_loader_hooks(project):
+        if hook.node is None or (hook.name == "val_dataloader" and _validates_at_will(project, hook.node)):
+            continue
         for statement in hook.returns:
             for one in alternatives(project.value(statement.value)):
-                if isinstance(one, Made) and hook.node is not None:
+                if isinstance(one, Made):
                     yield from ((loader, hook.node, None) for loader in project.loaders() if loader.call is one.call)
 
     for call in project.evaluator.files.calls.get("fit", ()):
@@ -71,6 +73,11 @@ def _fitted(project: Project, call: t.Call) -> Iterator[Value]:
 _ENDING = ("max_steps", "max_time", "fast_dev_run")
 _OF_VALIDATION = ("check_val_every_n_epoch", "limit_val_batches", "val_check_interval")
 """Arguments of a Trainer that may leave it with less than two passes; and those of another rhythm for validation."""
+
+
+def _validates_at_will(project: Project, hook: t.Node) -> bool:
+    """Whether code around a hook speaks of another rhythm for validation, so that it may not come once an epoch."""
+    return any(project.mentions(hook, word) for word in _OF_VALIDATION)
 
 
 def _may_end_early(project: Project, trainer: Made) -> bool:

@@ -53,6 +53,9 @@ TRIALS = frozenset(
 """Words in the names of data sets that are none, or parts of one, whatever else their code mentions."""
 
 
+_PARTS = frozenset({"val", "valid", "validation", "test", "testing", "eval", "evaluation"})
+"""Words in the names of the lesser parts of data sets."""
+
 _CHOICES = re.compile(r"""[\[({]\s*(?:(?:'[^'\n]*'|"[^"\n]*")\s*,\s*){2,}(?:'[^'\n]*'|"[^"\n]*")?\s*[\])}]""")
 """``["mvtec", "coco", "visa"]``: a class for any of several sets, small ones among them, tells none."""
 
@@ -86,7 +89,7 @@ def _named(project: Project, cls: Class, name: str, text: str) -> int:
     what makes its objects."""
     if by_name := public_sets.large(name):
         return by_name
-    if public_sets.is_small(name):
+    if public_sets.is_small(name) or not _PARTS.isdisjoint(words(name)):
         return FEW
     within = max(map(public_sets.large, _texts(_CHOICES.sub("", text))), default=0)
     makers = [one for one in roles.makers(project, cls) if one and cls in alternatives(project.value(one.func))]

@@ -1315,3 +1315,39 @@ class OfPathsAtLast(Dataset):
 
     def __getitem__(self, index):
         return [part for part in self.paths[index]]
+
+
+# --- parts of large sets --------------------------------------------------------------------------
+
+
+class ImagenetFolder(Dataset):
+    def __init__(self, root):
+        self.paths = sorted(glob.glob(f"{root}/*.JPEG"))  # expect
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+
+
+class ImagenetValFolder(ImagenetFolder):
+    def __init__(self, root):
+        super().__init__(root)
+        self.truth = [line for line in open(root + ".txt")]  # expect advice
+
+    def __getitem__(self, index):
+        return super().__getitem__(index), self.truth[index]
+
+
+class ImagenetShots(Dataset):
+    def __init__(self, root, shots):
+        self.paths = [path for kind in glob.glob(root) for path in glob.glob(kind + "/*.JPEG")[:shots]]  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+
+
+class ImagenetClasses(Dataset):
+    def __init__(self, lines):
+        self.kinds = [int(line) for line in open(lines)]  # expect advice
+
+    def __getitem__(self, index):
+        return self.kinds[index]
