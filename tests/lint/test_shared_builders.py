@@ -241,3 +241,29 @@ def test_a_loader_made_of_another_of_its_own_kind_comes_to_an_end(project: Proje
     found = project.lint_json()
     assert found.err == ""
     assert ("train.py", 30, "DL102") in found.places
+
+
+MODES = """\
+from torch.utils.data import DataLoader
+
+
+def build(dataset, mode):
+    if mode == "train":
+        return DataLoader(dataset, num_workers=4, shuffle=True)
+    elif mode == "test":
+        return DataLoader(dataset, num_workers=4)
+    return None
+
+
+"""
+
+
+def test_a_caller_that_never_comes_to_the_place_is_none(project: Project) -> None:
+    train, test = TRAIN.replace("shuffle=True", '"train"'), TEST.replace("(dataset)", '(dataset, "test")')
+    project.write({"build.py": MODES, "train.py": train, "test.py": test})
+    [one] = found(project)
+    assert one["location"]["row"] == 6
+    assert one["remedy"].startswith("pass `persistent_workers=True`")
+    project.write({"train.py": train, "test.py": test.replace('"test"', "names[0]")})
+    [one] = found(project)
+    assert "from train.py:5 only: it builds others too" in one["remedy"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import choosing
 from dl_lint.project.values import Loader, alternatives
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 def only_from(project: Project, loaders: Iterable[Loader]) -> tuple[t.Call, ...]:
     """The calls that got ``loaders``, all made at one place, from the function around it, where others call it as well.
 
-    Nothing where they are all its calls, where it has one caller, and where it is not known who got them.
+    Nothing where they are all its calls that come to the place, where it has one caller, and where it is not known who
+    got them.
     """
     asked: dict[t.Call, None] = {}
     callers: frozenset[t.Call] = frozenset()
     for loader in loaders:
         function = project.function_of(loader.call)
-        callers = frozenset(frame.call for frame in project.callers(function))
+        frames = (one for one in project.callers(function) if not choosing.is_never(project, loader.call, (one,)))
+        callers = frozenset(frame.call for frame in frames)
         calls = [frame.call for frame in loader.frames if frame.scope is function and frame.call in callers]
         if not calls:
             return ()

@@ -313,7 +313,10 @@ def _aliased(function: Scope, target: t.Expr) -> t.Expr:
 
 
 def _is_small(function: Scope, target: t.Expr, added: t.Expr) -> bool:
-    """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``."""
+    """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``, or a
+    slice of that."""
+    if isinstance(added, t.Subscript) and isinstance(added.index, t.Slice):
+        added = added.value
     if isinstance(added, t.Subscript) and isinstance(added.index, t.Constant) and are_alike(added.value, target):
         return True
     return isinstance(added, t.Constant) or (

@@ -1,4 +1,5 @@
-"""What a function never comes to for one of its callers: ``if subset is not None:``, where that caller gives none."""
+"""What a function never comes to for one of its callers: ``if subset is not None:``, where that caller gives none, or
+``if mode == "train":``, where it gives another word."""
 
 from __future__ import annotations
 
@@ -33,6 +34,9 @@ def _holds(project: Project, test: t.Expr, frame: Frame) -> bool | None:
         case t.Compare(ops=("is" | "is not" | "==" | "!=" as op,), left=left, comparators=(t.Constant(value=None),)):
             found = {one == NONE for one in _given(project, left, frame)}
             return found.pop() is (op in ("is", "==")) if len(found) == 1 else None
+        case t.Compare(ops=("==" | "!=" as op,), left=left, comparators=(t.Constant() as wanted,)):
+            same = {one == Const(wanted.value, wanted.kind) for one in _given(project, left, frame)}
+            return same.pop() is (op == "==") if len(same) == 1 else None
         case t.Name():
             known = {truth.truth_of(one) for one in _given(project, test, frame)}
             return known.pop() if len(known) == 1 else None

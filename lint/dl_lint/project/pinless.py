@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import asked, attributes, beside, edits, purpose, transfers, workers
 from dl_lint.project.blocking import MOVES
+from dl_lint.project.once_over import is_outside_training
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Batch, Const, Function, Tensor, alternatives
 from dl_lint.rule import Fix
@@ -91,12 +92,13 @@ def is_of_unpinned(project: Project, transfer: Transfer) -> bool:
 
 
 def gains_little(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:
-    """Whether pinning is not wanted, or would be one more copy on the thread that trains, for want of workers."""
+    """Whether pinning is not wanted, would be one more copy on the thread that trains, for want of workers, or is for a
+    loop that learns nothing and that no training runs again."""
     alone = all(
         project.workers(loader) in ("none", "default-none") or asked.runs_without_workers(project, loader)
         for loader in loaders
     )
-    return alone or _are_of_choice(project, loaders, copy)
+    return alone or _are_of_choice(project, loaders, copy) or is_outside_training(project, copy)
 
 
 def _are_of_choice(project: Project, loaders: tuple[Loader, ...], copy: t.Call) -> bool:

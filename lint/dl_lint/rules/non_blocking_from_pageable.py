@@ -14,9 +14,10 @@ Not flagged: loaders whose pinning is not known or is the user's choice, `pin_me
 prepared by accelerate, helpers that pinned and other batches go through, loaders whose collate function moves batches
 to the device, copies that nothing reads, or that `isinstance` keeps from the batches that there are. `images.float()`
 of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is. So are copies for
-whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy, and those whose
-loaders have no workers, by default at least: there pinning is one more copy on the thread that trains (DL210); and
-what was computed of batches that their loaders do not pin, as copying these first is to wait for each.
+whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy, those in a loop
+that learns nothing and that no training runs again, those whose loaders have no workers, by default at least: there
+pinning is one more copy on the thread that trains (DL210); and what was computed of batches that their loaders do not
+pin, as copying these first is to wait for each.
 
 ## Example
 

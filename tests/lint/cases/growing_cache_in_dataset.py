@@ -679,3 +679,16 @@ class ScaledCopies(Dataset):
     def doubled(self, row):
         row[..., :2, :] *= self.scale
         return row
+
+
+class CutEntries(Dataset):
+    """Of each entry, no more than so many things are kept."""
+
+    def __init__(self, path, most):
+        self.rows = json.load(open(path))
+        self.most = most
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        row["boxes"] = row["boxes"][: self.most]
+        return row["boxes"]

@@ -367,3 +367,8 @@ def joined_of_what_is_pinned(model, first, second, device):
     other = DataLoader(second, num_workers=4, pin_memory=True)
     for (images, _), (others, _) in zip(one, other):
         model(torch.cat([images, others]).to(device, non_blocking=True))  # expect
+
+
+def predict(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        model(images.cuda(non_blocking=True))  # expect advice
