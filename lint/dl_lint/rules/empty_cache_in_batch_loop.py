@@ -14,11 +14,11 @@ cached blocks back by itself before it runs out of memory.
 
 Right after a `del` where nothing learns, in a validation, which runs only now and then, say, it is **advice**, and so
 it is where each pass takes seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project
-that builds CUDA code of its own, which takes memory past the allocator, or is for a torch before 1.2. It is advice,
-too, in a loop that only counts (`for step in range(steps)`) and in which nothing learns: a step may be anything; and
-where the peak of memory is measured beside it. Not flagged: calls in an `except`, every n-th step, behind a setting, or
-after a model was deleted; loops that retry, profile, collect how long the device takes for each pass, or go over
-chunks, models or epochs.
+that builds CUDA code of its own, or uses MinkowskiEngine, which take memory past the allocator, or is for a torch
+before 1.2. It is advice, too, in a loop that only counts (`for step in range(steps)`) and in which nothing learns: a
+step may be anything; and where the peak of memory is measured beside it. Not flagged: calls in an `except`, every n-th
+step, behind a setting, or after a model was deleted; loops that retry, profile, collect how long the device takes for
+each pass, or go over chunks, models or epochs.
 
 ## Example
 
@@ -98,8 +98,10 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
 
 
 def _has_reason(project: Project, call: t.Call) -> bool:
-    """Whether the cache may stand in the way of others: of CUDA code of the project, or of a torch that lets it."""
-    return project.target(call).lacks((1, 2)) or needs.builds_for_cuda(project)
+    """Whether the cache may stand in the way of others: of CUDA code of the project or of a package that allocates for
+    itself and asks for this, or of a torch that lets it."""
+    allocates = needs.builds_for_cuda(project) or project.mentions(call, "MinkowskiEngine")
+    return allocates or project.target(call).lacks((1, 2))
 
 
 def _every_batch(project: Project, call: t.Call) -> Pass | None:

@@ -162,3 +162,8 @@ def only_with_workers(model, dataset, device, config):
         loader = DataLoader(dataset, num_workers=workers, pin_memory=True)
     for images, _ in loader:
         model(images.to(device))
+
+
+def visualize(model, dataset, device):
+    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+        model(images.to(device))
