@@ -8,6 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import asked, cadence, persistence, rounds, steps
 from dl_lint.project.loops import begins
 from dl_lint.project.repetition import learns, names_in, words
+from dl_lint.project.roles import is_without_gradients
 from dl_lint.project.rounds import RANGES, counts_epochs
 from dl_lint.project.syntax import called, children, dotted
 
@@ -48,7 +49,10 @@ _FEW = frozenset(
 
 
 def _is_a_trial_of(project: Project, loop: t.For) -> bool:
-    """Whether a loop only tries what has been learnt on this and that, ``for size in sizes: evaluate(model, size)``."""
+    """Whether a loop only tries what has been learnt on this and that, ``for size in sizes: evaluate(model, size)``, or
+    is without gradients as a whole."""
+    if is_without_gradients(project, loop):
+        return True
     over = loop.iter
     while isinstance(over, t.Call) and called(over) not in RANGES and over.args:
         over = over.args[0]  # a progress bar around it

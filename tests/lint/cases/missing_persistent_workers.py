@@ -2,6 +2,7 @@ import argparse
 
 import lightning.pytorch as pl
 import pytorch_lightning
+import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from tqdm import tqdm
 
@@ -1564,3 +1565,11 @@ def statistics(model, files):
 def activations(model, files):
     loader = DataLoader(files, num_workers=4)
     return [model(images) for images in loader]
+
+
+def norms(model, dataset, passes):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    with torch.no_grad():
+        for _ in range(passes):
+            for images in loader:
+                model(images)
