@@ -57,6 +57,9 @@ TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "tim
 
 _LEARNING = frozenset({"train", "training", "fit", "learn", "finetune", "pretrain", "optimize"})
 
+_OF_DATA = frozenset({"data", "dataset", "loader", "dataloader", "set", "split", "test", "transform", "transforms"})
+"""Words in the names of functions that prepare what is learnt from."""
+
 ALIKE = frozenset({"cuda", "gpu", "gpus", "npu", "xpu", "device", "train", "training"})
 """Words of tests that come out alike in every pass."""
 
@@ -88,7 +91,17 @@ def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
         return True
     inside = [call for call in project.site(loop).scope.calls if loop in project.loops_around(call)]
     entered = project.reachable(*(scope for call in inside for scope in project.entered(call)))
-    return any(called(call) == "backward" for call in (*inside, *(one for scope in entered for one in scope.calls)))
+    return any(map(_teaches, inside)) or any(called(call) == "backward" for scope in entered for call in scope.calls)
+
+
+def _teaches(call: t.Call) -> bool:
+    """Whether a call learns, by its name: ``loss.backward()``, ``trainer.train_step(batch)``; not ``model.train()``."""
+    name = called(call) or ""
+    if name in ("backward", "manual_backward", "optimize_parameters"):
+        return True
+    parts = words(name)
+    named = parts[:1] and parts[0] in _LEARNING and _OF_DATA.isdisjoint(parts)
+    return bool(named) and (bool(call.args) or isinstance(call.func, t.Name))
 
 
 def counts_only(project: Project, loop: LoopNode | t.FunctionDef) -> bool:

@@ -1310,3 +1310,19 @@ def each_of_the_models(models, dataset):
 def score(model, loader):
     for images in loader:
         model(images.to(device))  # expect advice
+
+
+def trained_by_somebody_else(trainer, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        trainer.train_step(images.to(device))  # expect
+
+
+def test_beside_what_learns(trainer, model, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        trainer.train_step(images.to(device))  # expect
+
+
+def test_in_another_mode(model, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model.train()
+        model(images.to(device))  # expect advice
