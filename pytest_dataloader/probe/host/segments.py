@@ -117,10 +117,12 @@ def parse_map(line: str) -> Segment | None:
     )
 
 
-def named(makers: Collection[int], others: Iterable[str] = ()) -> set[Segment]:
-    """Segments of this user in /dev/shm that one of the ``makers`` made, and those called as one of the ``others``.
+def named(makers: Collection[int] | None, others: Iterable[str] = ()) -> set[Segment]:
+    """Segments of this user in /dev/shm that one of the ``makers`` made (any, if that is None), and those called as one
+    of the ``others``.
 
-    0.04 ms where there are few, 4 ms where thousands lie about.
+    What killed processes left lies there until the next boot, under pids that new processes come to have: to know what
+    is new, look before with None. 0.04 ms where there are few, 4 ms where thousands lie about.
     """
     wanted = set(others)
     found: set[Segment] = set()
@@ -130,7 +132,7 @@ def named(makers: Collection[int], others: Iterable[str] = ()) -> set[Segment]:
         return found
     for name in names:
         match = _MAKER.match(name)
-        if name in wanted or (match and int(match[1]) in makers):
+        if name in wanted or (match and (makers is None or int(match[1]) in makers)):
             try:
                 seen = os.stat(f"{SHARED_MEMORY}{name}")  # noqa: PTH116  # as above
             except OSError:

@@ -134,7 +134,7 @@ class _Run:
         self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
         self.seen = Usage(before=descriptors.count() or 0)
         self.handed_over: set[str] = set()
-        self.at_first = self._ours_now()
+        self.at_first = segments.named(None, creations.names)
         self.replay: Replay | None = None
         self.reading_seconds = 0.0
         self.began = time.monotonic()

@@ -116,6 +116,28 @@ LEAKS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def left_by_others() -> Iterator[None]:
+    """Segments that processes which were killed long ago left behind, under the pids that the next ones will have."""
+    last = subprocess.Popen([sys.executable, "-c", ""])
+    last.wait()
+    paths = [Path(f"/dev/shm/torch_{last.pid + step}_1_1") for step in range(1, 1000)]
+    for path in paths:
+        path.write_bytes(b"x")
+    yield
+    for path in paths:
+        path.unlink()
+
+
+@pytest.mark.usefixtures("left_by_others")
+@pytest.mark.parametrize("make", [load, CLEAN["persistent workers"]], ids=["workers", "persistent workers"])
+def test_what_killed_processes_left_is_not_put_down_to_a_worker_with_their_pid(
+    make: Callable[[], DataLoader[Any]],
+) -> None:
+    seen = measured(make())
+    assert (shm.judge(seen).outcome, seen.names) == ("passed", ())
+
+
 @pytest.mark.parametrize("make", CLEAN.values(), ids=CLEAN)
 def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     seen = measured(make())

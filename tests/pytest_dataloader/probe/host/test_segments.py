@@ -65,6 +65,7 @@ def test_only_names_with_known_makers_are_ours(segment: shared_memory.SharedMemo
     try:
         assert {each.name for each in segments.named({os.getpid()})} == {ours.name}
         assert {each.name for each in segments.named((), {segment.name})} == {segment.name}
+        assert {ours.name, other.name} <= {each.name for each in segments.named(None)}
     finally:
         ours.unlink()
         other.unlink()
