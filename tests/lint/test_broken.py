@@ -64,6 +64,35 @@ def test_a_name_that_nothing_binds(project: Project, code: str, severity: str) -
 
 
 @pytest.mark.parametrize(
+    ("test", "severity"),
+    [
+        ("if False:", "advice"),
+        ("if model is None:\n        print()\n    elif not DRAWN:", "slow"),
+        ("if DRAWN:", "advice"),
+        ("if True:\n        print(model)\n    else:", "advice"),
+        ("if True:", "slow"),
+        ("if model:", "slow"),
+    ],
+    ids=str,
+)
+def test_what_a_test_keeps_from_running(project: Project, test: str, severity: str) -> None:
+    code = f"""\
+{IMPORTS}DRAWN = False
+
+
+def train(model, dataset):
+    {test}
+        with torch.no_grad():
+            for images in DataLoader(dataset, num_workers=2, pin_memory=True):
+                if model:
+                    model(images.cuda()).backward()
+    model(dataset)
+"""
+    project.write({"train.py": code})
+    assert severities(project) == [severity]
+
+
+@pytest.mark.parametrize(
     ("data", "imported", "severity"),
     [
         ("def crop(image):\n    return image\n", "from data import crop", "slow"),

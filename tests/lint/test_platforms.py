@@ -26,6 +26,7 @@ def make(dataset):
     return DataLoader(dataset, num_workers=2, collate_fn=lambda samples: samples)
 """
 MACS = "import sys\n\nMACS = sys.platform == 'darwin'\n"
+CHOSEN = "import torch\n\nDEVICE = 'mps' if torch.backends.mps.is_available() else 'cpu'\n"
 COMPILED = "import torch\n\nstep = torch.compile(print)\n"
 LINUX = "# Faces\n\nTested on Ubuntu 18.04.\n"
 OLD = "torch==1.4.0\n"
@@ -95,7 +96,18 @@ def severities(project: Project) -> list[tuple[str, str]]:
         {"README.md": "PyTorch 2.0\nRun `torchrun train.py`.\n", "requirements.txt": "torch>=1.8\n"},
         {"requirements.txt": OLD, "README.md": "Run `python train.py`.\n"},
         {"README.md": "Python 3.8\n"},
+        {"requirements.txt": "torch\nnumpy==1.23.5\n"},
+        {"requirements.txt": "torch\nnumpy >= 1.20, < 2\n"},
+        {"pyproject.toml": '[project]\ndependencies = [\n    "torch",\n    "numpy<2.0",\n]\n'},
+        {"environment.yml": "dependencies:\n  - numpy=1.21.2=py39\n  - pytorch\n"},
+        {"README.md": "Run `git clone https://github.com/apple/faces`.\n", "requirements.txt": OLD},
         {"requirements.txt": OLD, "src/device.py": MACS},  # which nothing imports
+        {
+            "requirements.txt": OLD,
+            "src/train.py": f"import device\n{SCRIPT}",
+            "src/data.py": f"import device\n{LAMBDA}",
+            "src/device.py": MACS,  # in passing
+        },
         {"requirements.txt": OLD, "README.md": LINUX + "On macOS, set num_workers to 0.\n"},
         {"requirements.txt": OLD, "README.md": LINUX + "## Long Look-back Windows\nIt has sliding windows.\n"},
     ],
@@ -118,13 +130,18 @@ def test_it_is_advice_where_workers_always_fork(project: Project, files: dict[st
         {"README.md": LINUX + "As in ann/detection:py3.7\n"},
         {"README.md": LINUX, "environment.yml": "dependencies:\n  - python>=3.8\n"},
         {"README.md": LINUX + "Windows works as well.\n", "requirements.txt": OLD},
+        {"requirements.txt": OLD, "src/train.py": f"{MACS}{SCRIPT}", "src/data.py": f"{MACS}{LAMBDA}"},
         {
             "requirements.txt": OLD,
-            "src/train.py": f"{MACS}{SCRIPT}",
+            "src/train.py": f"import device\n{SCRIPT}",
             "src/data.py": f"import device\n{LAMBDA}",
-            "src/device.py": MACS,
+            "src/device.py": CHOSEN,
         },
         {"README.md": LINUX + "So does macOS.\n", "requirements.txt": OLD},
+        {"README.md": LINUX + "It runs on Apple silicon.\n", "requirements.txt": OLD},
+        {"requirements.txt": "torch\nnumpy>=1.20\n"},
+        {"requirements.txt": "torch\nnumpy<2.3\nnumpydoc==1.5\n"},
+        {"requirements.txt": "torch\nnumpy>=1.20,<3\n"},
         {"README.md": LINUX, "requirements.txt": OLD, "docs/start.md": "On Windows, set workers to 0.\n"},
         {"README.md": LINUX, "requirements.txt": OLD, "src/README.md": "For Windows and Linux\n"},
         {"README.md": LINUX, "other/requirements.txt": OLD},

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 OTHERS = ('"mps"', "'mps'", ".mps", "win32", "darwin", "Darwin", '== "nt"', "== 'nt'", "platform.system(")
 """Words of code that minds what other system it runs on than Linux."""
 
+_CHOOSING = ("mps.is_available",)
+"""Words of code that runs on one, wherever they stand: the others may be carried along, or be about something else."""
+
 
 def always_fork(project: Project, node: t.Node) -> bool:
     """Whether every script that comes to ``node`` is for a Python that forks on Linux, and neither the nearest prose
-    that names a system nor a file that they import speaks of another; or for a torch whose Pythons fork on macOS, too,
-    and not for Windows.
+    that names a system nor one of them speaks of another, nor a file that they import chooses one; or for a torch whose
+    Pythons fork on macOS, too, and not for Windows.
 
     That is a Python older than 3.14: by what the project says, or by packages or methods which newer ones have not.
     """
@@ -32,12 +35,15 @@ def always_fork(project: Project, node: t.Node) -> bool:
         return True
     if not is_outgrown(project, node) or not platforms.named_systems(project, node) <= {"Linux"}:
         return False
-    return not any(_minds_others(project, file) for files in needed_by_scripts(project, node) for file in files)
+    file = project.site(node).scope.file
+    if any(_says(project, one, OTHERS) for one in {file, *_scripts(project, file)}):
+        return False
+    return not any(_says(project, one, _CHOOSING) for files in needed_by_scripts(project, node) for one in files)
 
 
-def _minds_others(project: Project, file: FileIndex) -> bool:
+def _says(project: Project, file: FileIndex, words: tuple[str, ...]) -> bool:
     text = project.evaluator.files.text(file)
-    return any(word in text for word in OTHERS)
+    return any(word in text for word in words)
 
 
 def is_outgrown(project: Project, node: t.Node) -> bool:
@@ -133,8 +139,12 @@ def _by_imported_name(files: Iterable[FileIndex]) -> Mapping[str, Collection[Fil
     return found
 
 
-def _scripts(project: Project, file: FileIndex) -> set[FileIndex]:
+def _scripts(project: Project, file: FileIndex) -> frozenset[FileIndex]:
     """The files that come to import one and that no other imports, itself if it is such: the scripts among them."""
+    return project.evaluator.once(("scripts", file), lambda: _found_scripts(project, file))
+
+
+def _found_scripts(project: Project, file: FileIndex) -> frozenset[FileIndex]:
     importers: dict[FileIndex, set[FileIndex]] = {}
     waiting = [file]
     while waiting:
@@ -144,4 +154,4 @@ def _scripts(project: Project, file: FileIndex) -> set[FileIndex]:
         }
         waiting.extend(importers[one] - importers.keys())
     first = {one for one in importers if not importers[one]} or {file}
-    return {one for one in first if unused.is_script(project, one)} or first
+    return frozenset({one for one in first if unused.is_script(project, one)} or first)

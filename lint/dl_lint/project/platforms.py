@@ -26,6 +26,9 @@ FIRST_TORCH_FOR_IT = (2, 9)
 LAST_WITH_CUDATOOLKIT = (3, 11)
 """The newest Python of the torch 1.13 that was the last to come with conda's package cudatoolkit."""
 
+LAST_WITH_NUMPY_1 = (3, 12)
+"""The newest Python that a numpy 1 was built for."""
+
 FIRST_SPAWNING = (3, 8)
 """The Python that first spawns workers on macOS."""
 
@@ -33,7 +36,7 @@ FIRST_TORCH_FOR_SPAWN = (1, 4)
 """The torch that was first built for Python 3.8, which first spawns workers on macOS."""
 
 _LINUX = re.compile(r"\b(?:linux|ubuntu[\d.]*|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
-_MACOS = re.compile(r"\b(?:mac ?os|os ?x|macs?|macbook|apple|darwin)\b", re.IGNORECASE)
+_MACOS = re.compile(r"\b(?:mac ?os|os ?x|macs?|macbook|apple (?:silicon|mac|m\d)|darwin)\b", re.IGNORECASE)
 _WINDOWS = re.compile(
     r"(?<!back )(?<!sliding )(?<![\w-])Windows\b"
     r"|\b(?i:(?:on|for|under|linux|ubuntu|mac ?os|os ?x)(?:[\s,/&*`]|and|or)+windows)\b"
@@ -51,6 +54,12 @@ _ANSWERED = re.compile(r"^.*\bnum_?workers?\b.{0,20}?(?<![\d.])0(?!\.?\d).*$", r
 """``Set num_workers to 0 on macOS``: there nothing is started, by spawn or otherwise."""
 
 _CUDATOOLKIT = re.compile(r"\bcudatoolkit[ \t]?=", re.IGNORECASE)
+_NUMPY_1 = re.compile(
+    r"""^[ \t\["',-]*(?:[\w-]+::)?numpy["']?[ \t]*"""
+    r"""(?:[=~]=?=?[ \t]*["']?[\^~<=]*1\b|<=?[ \t]*1\.|(?:>=?[ \t\d.]+,[ \t]*)?<[ \t]*2\b(?!\.[1-9]))""",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A requirement that allows no numpy 2: ``numpy==1.23.5``, ``- numpy=1.21``, ``"numpy>=1.20,<2"``."""
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
 _LISTS = (".yml", ".yaml")
@@ -123,12 +132,15 @@ def _prose(around: Around, folder: str) -> Iterator[str]:
 
 
 def _newest_python(around: Around, folder: str) -> Version | None:
-    """The newest Python that a folder allows, or has a torch of conda's with CUDA for."""
+    """The newest Python that a folder allows, or has a torch of conda's with CUDA or a numpy 1 for."""
     found = _allowed_python(around, folder)
     if found is not None:
         return found
-    paths = (*(os.path.join(folder, name) for name in around.names(folder)), *around.pages(folder))
-    return LAST_WITH_CUDATOOLKIT if any(_CUDATOOLKIT.search(around.text(path)) for path in paths) else None
+    paths = [*(os.path.join(folder, name) for name in around.names(folder)), *around.pages(folder)]
+    if any(_CUDATOOLKIT.search(around.text(path)) for path in paths):
+        return LAST_WITH_CUDATOOLKIT
+    required = (path for path in paths if not is_prose(os.path.basename(path)))
+    return LAST_WITH_NUMPY_1 if any(_NUMPY_1.search(around.text(path)) for path in required) else None
 
 
 def _allowed_python(around: Around, folder: str) -> Version | None:

@@ -24,9 +24,12 @@ def at_most_once(ev: Evaluator, loop: LoopNode) -> bool:
 
     So has one that is switched off: ``if TRAINING:``, where that is always False.
     """
-    if any(truth(ev, test) is (not outcome) for test, outcome in context.tests_around(ev, loop)):
-        return True
-    return _has_passes(ev, loop, 1, by_default=False)
+    return is_switched_off(ev, loop) or _has_passes(ev, loop, 1, by_default=False)
+
+
+def is_switched_off(ev: Evaluator, node: t.Node) -> bool:
+    """Whether a test keeps a node of its function from ever being run: ``if False:``."""
+    return any(truth(ev, test) is (not outcome) for test, outcome in context.tests_around(ev, node))
 
 
 def twice_at_most(ev: Evaluator, loop: t.Node) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import broken, unused
 from dl_lint.project.repetition import words
+from dl_lint.project.truth import truth
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -36,6 +37,9 @@ _AT_ONCE = frozenset({"DL202", "DL203"})
 """Rules of faults for which a loader cannot be made. Others are in tests on purpose, come with many batches or on
 another system, or tell of themselves."""
 
+_BLOCKS = ("body", "orelse", "handlers", "cases", "final")
+"""What statements have of others."""
+
 _TESTING = frozenset({"pytest", "unittest"})
 
 
@@ -47,9 +51,9 @@ def weighed(project: Project, finding: Finding, code: str) -> Finding:
 
 
 def _is_minor(project: Project, place: Place, code: str) -> bool:
-    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error keeps from
-    running, in a function that nothing calls, only as a last resort or in search of a fault; in a test, which takes a
-    batch or two, but for a loader that cannot be made; and in code of the past."""
+    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error or a test
+    keeps from running, in a function that nothing calls, only as a last resort or in search of a fault; in a test,
+    which takes a batch or two, but for a loader that cannot be made; and in code of the past."""
     folders = place.path.split("/")[:-1]
     if any(_COPIED.fullmatch(one) or _PAST.fullmatch(one) for one in folders):
         return True
@@ -59,6 +63,8 @@ def _is_minor(project: Project, place: Place, code: str) -> bool:
     if code not in _AT_ONCE and _tests(file):
         return True
     around = _around(file, place.span[0])
+    if _is_switched_off(project, file, place.span[0]):
+        return True
     if broken.is_out_of_reach(project, file, around, place.span[0]):
         return True
     if around is None:
@@ -66,6 +72,25 @@ def _is_minor(project: Project, place: Place, code: str) -> bool:
     if not _DEBUGGING.isdisjoint(words(around.name)):
         return True
     return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
+
+
+def _is_switched_off(project: Project, file: FileIndex, line: int) -> bool:
+    """Whether a line stands under a test that never comes out its way: ``if False:``, or where that is a constant."""
+    for owner in file.arms:
+        if isinstance(owner, t.If) and owner.at[0] <= line:
+            for body, outcome in ((owner.body, True), (owner.orelse, False)):
+                if _holds(body, line) and truth(project.evaluator, owner.test) is (not outcome):
+                    return True
+    return False
+
+
+def _holds(body: tuple[t.Stmt, ...], line: int) -> bool:
+    return bool(body) and body[0].at[0] <= line <= _last_line(body[-1])
+
+
+def _last_line(node: t.Node) -> int:
+    within = (getattr(node, name, ()) for name in _BLOCKS)
+    return max((node.at[2], *(_last_line(one[-1]) for one in within if one)))
 
 
 def _tests(file: FileIndex) -> bool:

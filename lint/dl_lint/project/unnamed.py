@@ -5,20 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import flow
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Function, alternatives
+from dl_lint.project.values import Function, Made, Unknown, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
+    from dl_lint.project.values import Loader
 
 _PUTTING = ("add", "set", "register", "with_transform")
 """How the names of functions begin that put something into a dataset which stays there."""
 
 _CHAINED = frozenset({"map", "map_dict", "map_tuple", "select", "filter", "then", "compose"})
 """Methods that return a dataset with a function in it, as ``dataset = WebDataset(…).select(…).map(…)``."""
+
+
+_TELLING = ("torch", "datasets.", "builtins.")
+"""How the names of outside packages begin whose datasets can be pickled, whatever function gives them."""
+
+
+def has_untold_dataset(project: Project, loader: Loader) -> bool:
+    """Whether nothing tells what the dataset of a loader is: a registry made it, or a function from outside."""
+    given = project.argument(loader, "dataset")
+    made = given.expr
+    if isinstance(made, t.Name):
+        bound = flow.reaching(project.function_of(made), made.id, project.site(made)).bindings
+        made = bound[0].value if len(bound) == 1 else None
+    if not isinstance(made, t.Call):
+        return False  # whoever calls this may know
+    found = alternatives(given.value)
+    return all(isinstance(one, Unknown) or (isinstance(one, Made) and _is_untold(one.name)) for one in found)
+
+
+def _is_untold(name: str) -> bool:
+    return name.rpartition(".")[2].islower() and not name.startswith(_TELLING)
 
 
 def is_in_notebook(project: Project, *nodes: t.Node) -> bool:

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, defaults, loops, machines, purposes, scripts, viewing, workers
+from dl_lint.project import alternatives, defaults, loops, machines, purposes, rounds, scripts, viewing, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -89,7 +89,8 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
     found: dict[Scope, list[tuple[t.Node, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if project.may_have_workers(loader) and not defaults.leave_none(project, loop):
+            off = rounds.is_switched_off(project.evaluator, loop.node)
+            if project.may_have_workers(loader) and not (off or defaults.leave_none(project, loop)):
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
         for call in file.methods.get("iter", ()):

@@ -17,8 +17,9 @@ nor the code (`"mps"`, `sys.platform == "win32"`) speaks of another than Linux; 
 or their torch than 1.4 and the README does not name Windows. It is advice where there are workers only if the user asks
 for some (an option that is 0 by default); in a script that shows batch after batch, or stands among tests and has none;
 in a notebook, where a function of a cell is no better; where the function that builds the loader puts another one of
-its own into the dataset (`add_dynamic_item(data, pipeline)`); and where a builder that returns a function is called,
-but for the first time.
+its own into the dataset (`add_dynamic_item(data, pipeline)`), or its dataset comes from where nothing tells what it is,
+so that something else of it may not be pickled either; and where a builder that returns a function is called, but for
+the first time.
 
 Not flagged: what a constructor falls back on (`if reader is None:`) where every construction passes something, or
 where nothing tells that one does not.
@@ -102,7 +103,7 @@ def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle
 
 def _is_cured(project: Project, loader: Loader, obstacle: Obstacle, named: frozenset[t.Node]) -> bool:
     """Whether workers start when all that was ``named`` of a loader is as the remedy says."""
-    if unnamed.is_in_notebook(project, loader.call, obstacle.node):
+    if unnamed.is_in_notebook(project, loader.call, obstacle.node) or unnamed.has_untold_dataset(project, loader):
         return False
     return not unnamed.may_remain(project, loader.call, named)
 

@@ -34,6 +34,10 @@ def evaluate():
         print(batch.mean())
 
 
+if False:
+    for batch in train_loader:  # nobody runs it
+        print(batch)
+
 for batch in plain_loader:
     print(batch)
 for batch in test_loader:
