@@ -12,6 +12,8 @@ from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
     from dl_lint.project.values import Loader, Value
@@ -143,14 +145,26 @@ def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST, 
             return not outcome and _counts(project, test, chosen=chosen)
         case t.Name() if depth:
             bound = project.site(test).scope.bindings.get(test.id, ())
+            passed = list(_passed(project, test))
             return any(
                 one.value is not None and _skips(project, one.value, outcome, depth - 1, chosen=chosen) for one in bound
-            )
+            ) or (bool(passed) and all(_skips(project, one, outcome, depth - 1, chosen=chosen) for one in passed))
         case t.Call() if depth:
             returned = (one.value for function in project.entered(test) for one in function.returns)
             return any(one is not None and _skips(project, one, outcome, depth - 1, chosen=chosen) for one in returned)
         case _:
             return False
+
+
+def _passed(project: Project, name: t.Name) -> Iterator[t.Expr]:
+    """What the callers of a function pass for a parameter of it."""
+    function = project.function_of(name)
+    positions = tuple(one.name for one in function.params if one.kind in ("plain", "positional"))
+    if name.id in (one.name for one in function.params) and not function.is_method:
+        for frame in project.callers(function):
+            given = project.passed(frame.call, name.id, *positions).expr
+            if isinstance(given, t.Expr):
+                yield given
 
 
 def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:

@@ -8,7 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import context
 from dl_lint.project.syntax import children, dotted
 from dl_lint.project.truth import truth
-from dl_lint.project.values import Const, Option
+from dl_lint.project.values import Collection, Const, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +78,9 @@ def _has_passes(ev: Evaluator, loop: LoopNode, most: int, *, by_default: bool) -
         over = over.args[0]  # a progress bar around it
     if isinstance(over, t.Sequence):
         return len(over.items) <= most and not any(isinstance(one, t.Starred) for one in over.items)
+    match ev.value(over) if isinstance(over, t.Name) else None:
+        case Collection(items=tuple() as items, grown=()):
+            return len(items) <= most
     if not isinstance(over, t.Call) or dotted(over.func) not in RANGES:
         return False
     ends = [_number(ev, one, by_default=by_default) for one in over.args]

@@ -30,7 +30,7 @@ _TELLING = ("torch", "datasets.", "builtins.")
 def has_untold_dataset(project: Project, loader: Loader) -> bool:
     """Whether nothing tells what the dataset of a loader is: a registry made it, or a function from outside."""
     given = project.argument(loader, "dataset")
-    made = given.expr
+    made: t.Node | None = given.expr
     if isinstance(made, t.Name):
         bound = flow.reaching(project.function_of(made), made.id, project.site(made)).bindings
         made = bound[0].value if len(bound) == 1 else None

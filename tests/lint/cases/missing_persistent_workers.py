@@ -743,6 +743,27 @@ def try_out(model, loader):
         model(batch)
 
 
+def every_nth_epoch_as_it_is_told(model, train_set, val_set, epochs, every):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        try_out(model, train_loader)
+        launch(model, val_loader, validates=epoch > 0 and epoch % every == 0)
+
+
+def launch(model, loader, validates):
+    if validates:
+        for batch in loader:
+            model(batch)
+
+
+def one_size_only(model, dataset, args):
+    loader = DataLoader(dataset, num_workers=4)
+    sizes = [args.size]
+    for size in sizes:
+        try_out(model.at(size), loader)
+
+
 def every_single_epoch(model, dataset, epochs):
     loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
