@@ -23,6 +23,7 @@ from dl_lint.project.values import (
     Value,
     alternatives,
 )
+from dl_lint.project.weights import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ class Growth:
     """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
 
     ``unread`` if fetching a sample never reads it; ``advice`` if it grows with options that are not the defaults only,
-    or by a few numbers for each sample.
+    or by a few numbers for each sample, such as the next one for each name.
     """
 
     node: t.Node
@@ -75,6 +76,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                     for change in changes:
                         if _grows(project, function, change, cls) and not prefilled.is_full(project, cls, function):
                             off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
+                            off = off or (change.value is not None and is_number(project, change.value))
                             unread = not _is_read(project, cls, name.partition(".")[2])
                             origin = _origin(project, owner, name)
                             yield Growth(change.node, f"`{name}`", origin, unread=unread, advice=off)

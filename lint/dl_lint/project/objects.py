@@ -33,8 +33,27 @@ def stays_pageable(project: Project, expr: t.Expr) -> bool:
 
 def refuses_non_blocking(project: Project, transfer: Transfer) -> bool:
     """Whether a whole batch is copied by ``to`` and may be an object whose own ``to`` takes no ``non_blocking``."""
+    if transfer.method != "to":
+        return False
     batches = [one for one in alternatives(transfer.receiver) if isinstance(one, Batch) and one.whole]
-    return transfer.method == "to" and any(_refuses(project, one.loader) for one in batches)
+    return any(_refuses(project, one.loader) for one in batches) or _is_made_sure_of(project, transfer)
+
+
+def _is_made_sure_of(project: Project, transfer: Transfer) -> bool:
+    """Whether code above makes such an object of a batch that is none yet: ``if not isinstance(batch, Graphs): batch =
+    Graphs(*batch)``."""
+    name = dotted(transfer.receiver_expr)
+    for binding in project.function_of(transfer.call).bindings.get(name or "", ()):
+        match binding.site.block.owner:
+            case t.If(
+                test=t.UnaryOp(
+                    op="not", operand=t.Call(func=t.Name(id="isinstance"), args=(t.Name(id=tested), t.Expr() as kind))
+                )
+            ) if tested == name and binding.node.at < transfer.call.at:
+                kinds = alternatives(project.value(kind))
+                if any(isinstance(one, Class) and _moves_blocking(project, one) for one in kinds):
+                    return True
+    return False
 
 
 def _refuses(project: Project, loader: Loader) -> bool:

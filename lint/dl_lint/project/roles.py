@@ -32,6 +32,7 @@ def is_minor(project: Project, cls: Class) -> bool:
         ("minor", cls),
         lambda: (
             _is_for_evaluation(project, cls)
+            or _takes_evaluation_only(cls)
             or _is_gone_through_once(project, cls)
             or unused.is_unused_class(project, cls)
             or _is_extra(project, cls)
@@ -47,6 +48,18 @@ def _is_for_evaluation(project: Project, cls: Class) -> bool:
         named = {*words(cls.scope.name)}
         return bool(EVALUATING & named) and not purpose.TRAINING & named and {"training", "both"}.isdisjoint(said)
     return all(one == "evaluation" for one in said)
+
+
+def _takes_evaluation_only(cls: Class) -> bool:
+    """Whether the constructor insists on a part to evaluate on: ``assert split in ("val", "test")``."""
+    for method in cls.scope.children:
+        for statement in method.node.body if isinstance(method.node, t.FunctionDef) else ():
+            match statement:
+                case t.Assert(test=t.Compare(ops=("in",), comparators=(t.Sequence(items=(_, *_) as parts),))):
+                    said = (one.value if isinstance(one, t.Constant) else None for one in parts)
+                    if all(isinstance(one, str) and words(one)[:1] and words(one)[0] in EVALUATING for one in said):
+                        return True
+    return False
 
 
 def _is_gone_through_once(project: Project, cls: Class) -> bool:

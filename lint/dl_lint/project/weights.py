@@ -130,6 +130,8 @@ def is_number(project: Project, expr: t.Expr) -> bool:
     match expr:
         case t.Call(func=t.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
             return True
+        case t.BinOp(left=t.Constant() as left, right=right) | t.BinOp(left=right, right=t.Constant() as left):
+            return left.kind in ("int", "float") and is_number(project, right)  # len(self.numbers) + 1
         case t.Name(id=name):
             bindings = project.function_of(expr).bindings.get(name, ())
             return bool(bindings) and all(

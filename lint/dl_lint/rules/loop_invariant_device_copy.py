@@ -11,11 +11,11 @@ The copy comes from pageable memory, so the host stops queueing work for it, in 
 in the step before.
 
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
-tensors whose place is not known. A few numbers, written out in the code, are **advice** in a loop that trains nothing
-and reads a result back in each pass or is without gradients: there the host waits for the device in any case. So is a
-copy that is assigned to a name which is assigned anew before it is read, and a single number that stands in for a
-result, `loss if mixed else torch.tensor(0.0, device=device)`, or for one that comes later in the pass, or that results
-are added to: that one has to be made anew, but can be made on the device.
+tensors whose place is not known. **Advice** is all in a loop that learns nothing and that no training runs again, and
+a few numbers, written out in the code, where the loop reads a result back in each pass or is without gradients: there
+the host waits for the device in any case. So are a copy whose name is assigned anew before it is read, and a single
+number that stands in for a result, `loss if mixed else torch.tensor(0.0, device=device)`, or that results are added
+to, or beside one of these: that one has to be made anew, but can be made on the device.
 
 ## Example
 
@@ -52,6 +52,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import conditions, copied, read_back, unread
+from dl_lint.project.once_over import is_outside_training
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_number, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -68,7 +69,9 @@ if TYPE_CHECKING:
 @rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     over_batches = {loop.node for loop in project.loader_loops()}
-    for copy, source in _copies(project):
+    copies = [(copy, source, _bound(project, copy)) for copy, source in _copies(project)]
+    summing = {project.site(copy).block for copy, _, bound in copies if "augment" in bound}
+    for copy, source, bound in copies:
         loop = _repeated(project, copy, source, over_batches)
         if loop is None or conditions.is_refused_by_callers(project, copy):
             continue
@@ -77,8 +80,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         if again is None and copied.is_unread(project, copy):
             continue
         built = dotted(source) is None or source in copy.args
-        name = unread.assigned(project, copy)
-        bound = [one.kind for one in project.function_of(copy).bindings.get(name or "", ())]
+        stands_in = len(bound) > 1 or isinstance(project.parent(copy), t.Conditional)
         yield Finding(
             project.place(copy),
             (
@@ -97,8 +99,15 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             (Related(place, "the loop over batches"),),
             advice=again is not None
             or read_back.is_beside_the_point(project, source, loop)
-            or (is_number(source) and (len(bound) > 1 or isinstance(project.parent(copy), t.Conditional))),
+            or is_outside_training(project, copy)
+            or (is_number(source) and (stands_in or project.site(copy).block in summing)),
         )
+
+
+def _bound(project: Project, copy: t.Call) -> list[str]:
+    """How the name is bound that a copy is assigned to: here, elsewhere, by adding to it."""
+    name = unread.assigned(project, copy)
+    return [one.kind for one in project.function_of(copy).bindings.get(name or "", ())]
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:

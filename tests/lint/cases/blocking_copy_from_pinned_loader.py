@@ -689,6 +689,22 @@ def to_device(batch):
     return batch.to(device) if isinstance(batch, (torch.Tensor, PackedSequence)) else batch  # expect
 
 
+class Pair:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+    def to(self, device):
+        return Pair(self.first.to(device), self.second.to(device))
+
+
+def pairs_for_sure(model, optimizer, dataset):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        if not isinstance(batch, Pair):
+            batch = Pair(*batch)
+        batch = batch.to(device)
+        model(batch).backward()
+
+
 def of_any_kind(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for batch in loader:

@@ -241,20 +241,20 @@ def evaluate_a_part(model, dataset):
 def evaluate_a_part_of_many(model, dataset, weights):
     with torch.no_grad():
         for images in DataLoader(dataset, num_workers=4):
-            model(images, torch.tensor(weights[1:], device="cuda"))  # expect
+            model(images, torch.tensor(weights[1:], device="cuda"))  # expect advice
 
 
 def evaluate_with_many(model, dataset, results):
     weights = torch.zeros(100_000)
     grid = torch.tensor([0.0, 1.0] * 5000)
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, weights.to("cuda")).cpu())  # expect
-        results.append(model(images, grid.to("cuda")).cpu())  # expect
+        results.append(model(images, weights.to("cuda")).cpu())  # expect advice
+        results.append(model(images, grid.to("cuda")).cpu())  # expect advice
 
 
 def evaluate_without_waiting(model, dataset, results):
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect
+        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect advice
 
 
 def train_and_read(model, optimizer, dataset):
@@ -339,7 +339,7 @@ def a_number_of_its_own(model, dataset, device):
 def results_are_added_up(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
         total = torch.tensor(0).float().cuda()  # expect advice
-        unused = torch.tensor(0).float().cuda()  # expect
+        unused = torch.tensor(0).float().cuda()  # expect advice
         for score in model(images):
             total += score
         print(total, unused)

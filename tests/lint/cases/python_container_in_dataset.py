@@ -1351,3 +1351,31 @@ class ImagenetClasses(Dataset):
 
     def __getitem__(self, index):
         return self.kinds[index]
+
+
+class ImagenetSketches(Dataset):
+    def __init__(self, root, split):
+        assert split in ("val", "test")
+        self.paths = sorted(glob.glob(f"{root}/{split}/*.JPEG"))  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
+
+
+class Prepared(Dataset):
+    """What pictures come through is called after a large set, and so is one entry of each."""
+
+    def __init__(self, path, imagenet_transform):
+        self.rows = [(row["file"], row["coco_url"]) for row in json.load(open(path))]  # expect advice
+        self.transform = imagenet_transform
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.rows[index][0]))
+
+
+def prepare(path):
+    return Prepared(path, imagenet_transform=imagenet_transform(224))
+
+
+def imagenet_transform(size):
+    return lambda image: image.resize((size, size))
