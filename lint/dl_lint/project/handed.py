@@ -9,11 +9,24 @@ from dl_lint.project import reach
 from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import truth_of
-from dl_lint.project.values import Bound, Collection, Const, Function, Number, Option, Table, alternatives
+from dl_lint.project.values import (
+    Absent,
+    Bound,
+    Collection,
+    Const,
+    Derived,
+    Function,
+    Number,
+    Option,
+    Table,
+    Unknown,
+    alternatives,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.project.loaders import Argument
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Change, Scope
     from dl_lint.project.values import Value
@@ -153,12 +166,32 @@ def _is_refuted(project: Project, test: t.Expr, outcome: bool) -> bool:
             return any(_is_refuted(project, one, outcome) for one in parts)
         case t.Compare(left=left, ops=("==",), comparators=(t.Constant(value=wanted),)) if outcome:
             return _is_another(project, left, wanted)
+        case t.Compare(left=t.Name() as name, ops=("is not",), comparators=(t.Constant(kind="none"),)) if outcome:
+            return _is_never_passed(project, name)
         case t.Name() | t.Attribute():
             found = alternatives(project.value(test))
             defaults = [truth_of(one.default) for one in found if isinstance(one, Option)]
             return len(defaults) == len(found) > 0 and all(one is (not outcome) for one in defaults)
         case _:
             return False
+
+
+def _is_never_passed(project: Project, name: t.Name) -> bool:
+    """Whether a parameter is None unless it is passed, and no call that is known passes it by itself: what a config
+    hands on by ``**kwargs`` is not known."""
+    function = project.function_of(name)
+    positions = [one.name for one in function.params][1 if function.is_method else 0 :]
+    default = next((one.default for one in function.params if one.name == name.id), None)
+    if not (isinstance(default, t.Constant) and default.kind == "none"):
+        return False
+    passed = [project.passed(frame.call, name.id, *positions) for frame in project.callers(function)]
+    return not any(one.given and not _is_open(one) for one in passed)
+
+
+def _is_open(passed: Argument) -> bool:
+    """Whether something is passed by ``**kwargs``, if at all, and nobody knows what."""
+    spread = isinstance(passed.node, t.Keyword) and passed.node.name is None
+    return spread and all(isinstance(one, Absent | Derived | Unknown) for one in alternatives(passed.value))
 
 
 def _is_another(project: Project, expr: t.Expr, wanted: object) -> bool:

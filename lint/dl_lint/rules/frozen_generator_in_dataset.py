@@ -52,7 +52,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, workers
+from dl_lint.project import alternatives, handed, workers
 from dl_lint.project.context import blocks
 from dl_lint.project.passes import jumps
 from dl_lint.project.reach import with_inner
@@ -88,6 +88,7 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
                 "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
                 "the generator in the worker, from `torch.initial_seed()`",
                 (Related(place, "drawn from here, in every worker"),),
+                advice=handed.is_off(project, made.call),
             )
 
 

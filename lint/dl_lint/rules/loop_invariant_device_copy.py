@@ -11,11 +11,10 @@ The copy comes from pageable memory, so the host stops queueing work for it, in 
 in the step before.
 
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
-tensors whose place is not known. **Advice** is all in a loop that learns nothing and that no training runs again, and
-a few numbers, written out in the code, where the loop reads a result back in each pass or is without gradients: there
-the host waits for the device in any case. So are a copy whose name is assigned anew before it is read, and a single
-number that stands in for a result, `loss if mixed else torch.tensor(0.0, device=device)`, or that results are added
-to, or beside one of these: that one has to be made anew, but can be made on the device.
+tensors whose place is not known. **Advice** is all in a loop that learns nothing and that no training runs again; a few
+numbers, written out in the code, where the loop reads a result back in each pass or is without gradients, as the host
+waits for the device there in any case; a copy whose name is assigned anew before it is read; and a single number that
+stands in for a result, `loss if mixed else torch.tensor(0.0, device=device)`, or beside one that results are added to.
 
 ## Example
 

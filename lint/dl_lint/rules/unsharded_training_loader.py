@@ -83,6 +83,8 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
         for loader in loaders:
             if replicas.is_prepared(project, loader) or replicas.may_know_ranks(project, loader):
                 continue
+            if purpose.purpose(project, loader) == "evaluation":
+                continue  # the function that trains takes it as well, to learn nothing from it
             seen.add(loader.call)
             yield _finding(project, loader, loop, wrapping)
 

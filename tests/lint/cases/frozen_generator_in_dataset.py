@@ -353,3 +353,31 @@ class TriesElsewhere(TriesAnother):
             return self.rows[index]
         except IndexError:
             return self.rows[self.places.randrange(len(self.rows))]
+
+
+class SeededIfAsked(Dataset):
+    def __init__(self, rows, seed=None):
+        self.rows = rows
+        if seed is not None:
+            self.draws = random.Random(seed)  # expect advice
+        else:
+            self.draws = random
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.random()
+
+
+class SeededAsItIs(Dataset):
+    def __init__(self, rows, seed=None):
+        self.rows = rows
+        if seed is not None:
+            self.draws = random.Random(seed)  # expect
+        else:
+            self.draws = random
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.random()
+
+
+def seeded(config, rows):
+    return SeededIfAsked(rows, **config["data"]), SeededAsItIs(rows, seed=0)

@@ -249,3 +249,19 @@ def chosen_elsewhere(model, data, shuffle):
 def model_of_another(model: nn.Module, data, optimizer):
     for batch in DataLoader(data, shuffle=True):
         step(model, batch, optimizer)
+
+
+def both_by_one_function(model, train_set, test_set, epochs):
+    model = DDP(model)
+    training = DataLoader(train_set, shuffle=True)  # expect
+    held_out = DataLoader(test_set, shuffle=True)
+    for _ in range(epochs):
+        go_over(model, training, train=True)
+        go_over(model, held_out, train=False)
+
+
+def go_over(model, loader, train):
+    for batch in loader:
+        loss = model(batch).mean()
+        if train:
+            loss.backward()
