@@ -10,6 +10,7 @@ from dl_lint.project import handed, prefilled, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
+from dl_lint.project.shared_keys import is_shared, takes_shared
 from dl_lint.project.syntax import are_alike, children, dotted
 from dl_lint.project.values import (
     Class,
@@ -55,7 +56,8 @@ class Growth:
     """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
 
     ``unread`` if fetching a sample never reads it; ``advice`` if it grows with options that are not the defaults only,
-    or by a few numbers for each sample, such as the next one for each name.
+    or by a few numbers for each sample, such as the next one for each name; ``shared`` if what is kept serves several
+    samples.
     """
 
     node: t.Node
@@ -64,6 +66,7 @@ class Growth:
     memo: bool = False
     unread: bool = False
     advice: bool = False
+    shared: bool = False
 
 
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
@@ -79,7 +82,8 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                             off = off or (change.value is not None and is_number(project, change.value))
                             unread = not _is_read(project, cls, name.partition(".")[2])
                             origin = _origin(project, owner, name)
-                            yield Growth(change.node, f"`{name}`", origin, unread=unread, advice=off)
+                            shared = is_shared(_key(change))
+                            yield Growth(change.node, f"`{name}`", origin, unread=unread, advice=off, shared=shared)
             for entry, fixed in handed.filled(project, scope, function.params[0].name):
                 yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
             yield from _in_entries(project, scope, function, cls)
@@ -95,7 +99,7 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     holder = _holder(change)
     if holder is None or _emptied(project, change.name, function, cls) or _is_register(project, function, change):
         return False
-    key = change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
+    key = _key(change)
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
     if (key is not None and _is_of_shape(function, key)) or _fetches_another(function, change.node, project):
@@ -103,6 +107,11 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     if change.kind == "item" and _is_own(project, change.value):
         return False
     return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
+
+
+def _key(change: Change) -> t.Expr | None:
+    """What something is stored under."""
+    return change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
 
 
 def _is_read(project: Project, cls: Class, attribute: str) -> bool:
@@ -338,7 +347,7 @@ def _memoised(project: Project, function: Scope) -> Iterator[Growth]:
     if isinstance(function.node, t.FunctionDef) and len(function.params) > 1:
         for decorator in function.node.decorators:
             if _is_unbounded(project, decorator):
-                yield Growth(decorator, f"the cache of `{function.name}`", memo=True)
+                yield Growth(decorator, f"the cache of `{function.name}`", memo=True, shared=takes_shared(function))
 
 
 def _memoised_on_self(project: Project, cls: Class) -> Iterator[Growth]:

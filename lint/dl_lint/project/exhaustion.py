@@ -48,15 +48,20 @@ _FEW = frozenset(
 """Words for what a script goes over to evaluate each of them."""
 
 
+_TRIES = frozenset({"attempt", "draw", "fold", "group", "repeat", "repetition", "run", "seed", "trial"})
+"""First words of the names of what numbers tries, and no epochs."""
+
+
 def _is_a_trial_of(project: Project, loop: t.For) -> bool:
     """Whether a loop only tries what has been learnt on this and that, ``for size in sizes: evaluate(model, size)``, or
-    is without gradients as a whole."""
+    again and again, ``for trial in range(10)``, or is without gradients as a whole."""
     if is_without_gradients(project, loop):
         return True
     over = loop.iter
     while isinstance(over, t.Call) and called(over) not in RANGES and over.args:
         over = over.args[0]  # a progress bar around it
-    return not (isinstance(over, t.Call) or counts_epochs(loop) or learns(project, loop))
+    numbered = isinstance(over, t.Call) and all(_TRIES.isdisjoint(words(name)[:1]) for name in names_in(loop.target))
+    return not (numbered or counts_epochs(loop) or learns(project, loop))
 
 
 def _is_over_a_few(loop: t.For) -> bool:

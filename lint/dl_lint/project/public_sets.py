@@ -46,9 +46,9 @@ several."""
 
 SMALL = frozenset(
     {"ade20k", "camvid", "cifar", "cityscapes", "crowdpose", "cub200", "cubcaption", "div2k", "dukemtmc", "esc50",
-     "ffhq", "flickr30k", "flickr8k", "food101", "hmdb51", "kitti", "ljspeech", "market1501", "mnist", "modelnet",
-     "mpii", "msmt17", "nocaps", "nuscenes", "pascalvoc", "shapenet", "speechcommands", "svhn", "timit", "ucf101",
-     "urbansound8k", "vctk", "vimeo90k", "youtubevos"}
+     "ffhq", "flickr30k", "flickr8k", "food101", "hmdb51", "imagenetlt", "kitti", "ljspeech", "market1501", "mnist",
+     "modelnet", "mpii", "msmt17", "nocaps", "nuscenes", "pascalvoc", "shapenet", "speechcommands", "svhn", "timit",
+     "ucf101", "urbansound8k", "vctk", "vimeo90k", "youtubevos"}
 )  # fmt: skip
 """Smaller ones, of which no edition has 160,000 samples: images, persons, captions, clips, frames, point clouds or
 utterances, as their own pages tell."""
@@ -56,8 +56,8 @@ utterances, as their own pages tell."""
 _LARGE = re.compile(
     r"(?<![a-z])(?<!mini[ _-])(?<!tiny[ _-])(?<!small[ _-])(?<!sub[ _-])(?:ms)?"
     rf"(?P<name>{'|'.join(LARGE)})"
-    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|id|json|labels?|mean|mini|norm|pretrain|sketch|std|"
-    r"statistic|style|tools|test|transform|url|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|"
+    r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|id|json|labels?|lt(?![a-z])|mean|mini|norm|pretrain|"
+    r"sketch|std|statistic|style|tools|test|transform|url|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|"
     r"(?<=imagenet)[ _-]?v2)",
     re.IGNORECASE | re.ASCII,
 )

@@ -59,4 +59,6 @@ def is_number(source: t.Expr) -> bool:
             source = source.args[0]
         else:
             return False
+    if isinstance(source, t.Sequence) and len(source.items) == 1:
+        source = source.items[0]
     return isinstance(source, t.Constant)

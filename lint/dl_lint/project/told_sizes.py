@@ -47,8 +47,8 @@ FEW = 1
 """For a set that is known not to be large, whatever its number is."""
 
 TRIALS = frozenset(
-    {"debug", "demo", "dummy", "example", "examples", "fake", "mini", "mock", "random", "small", "subset", "synthetic",
-     "tiny", "toy"}
+    {"debug", "demo", "dummy", "example", "examples", "fake", "longtail", "longtailed", "lt", "mini", "mock", "random",
+     "small", "subset", "synthetic", "tiny", "toy"}
 )  # fmt: skip
 """Words in the names of data sets that are none, or parts of one, whatever else their code mentions."""
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project.syntax import called, dotted
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
+
+_COLLECTIVES = frozenset({"all_reduce", "reduce", "broadcast"})
+"""Functions that write what comes of all processes into the tensor that they are given."""
 
 
 def assigned_again(project: Project, value: t.Node) -> t.Stmt | None:
@@ -39,3 +43,11 @@ def assigned(project: Project, copy: t.Call) -> str | None:
             return name
         case _:
             return None
+
+
+def bound(project: Project, copy: t.Call) -> list[str]:
+    """How the name is bound that a copy is assigned to: here, elsewhere, by adding to it (``augment``), also what other
+    processes have."""
+    name, function = assigned(project, copy), project.function_of(copy)
+    added = name and any(called(one) in _COLLECTIVES and name in map(dotted, one.args[:1]) for one in function.calls)
+    return [one.kind for one in function.bindings.get(name or "", ())] + ["augment"] * bool(added)

@@ -5,8 +5,9 @@ Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `
 itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
 `lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
 file per shard are left alone. What grows only with an option that is not the default, or where a switch such as
-`self.in_memory` says so, or by a few numbers under fixed keys for each sample, is **advice**, and so are data sets
-whose loaders have workers only where an option asks for some.
+`self.in_memory` says so, by a few numbers for each sample, or under what several samples share, by its name
+(`self.scenes[scene_id]`), is **advice**, and so are data sets whose loaders have workers only where an option asks for
+some.
 
 ## Why is this bad?
 Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in
@@ -114,7 +115,7 @@ def _finding(project: Project, dataset: str, growth: Growth, stay: bool) -> Find
     place = project.place(growth.node)
     if growth.unread:
         cost = "each worker fills its own, which nobody else sees"
-    elif stay:
+    elif stay or growth.shared:
         cost = "each worker fills its own, and none sees another's"
     else:
         cost = (
@@ -126,4 +127,4 @@ def _finding(project: Project, dataset: str, growth: Growth, stay: bool) -> Find
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related), advice=growth.advice)
+    return Finding(place, message, remedy, tuple(related), advice=growth.advice or growth.shared)

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 @rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     over_batches = {loop.node for loop in project.loader_loops()}
-    copies = [(copy, source, _bound(project, copy)) for copy, source in _copies(project)]
+    copies = [(copy, source, unread.bound(project, copy)) for copy, source in _copies(project)]
     summing = {project.site(copy).block for copy, _, bound in copies if "augment" in bound}
     for copy, source, bound in copies:
         loop = _repeated(project, copy, source, over_batches)
@@ -101,12 +101,6 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             or is_outside_training(project, copy)
             or (is_number(source) and (stands_in or project.site(copy).block in summing)),
         )
-
-
-def _bound(project: Project, copy: t.Call) -> list[str]:
-    """How the name is bound that a copy is assigned to: here, elsewhere, by adding to it."""
-    name = unread.assigned(project, copy)
-    return [one.kind for one in project.function_of(copy).bindings.get(name or "", ())]
 
 
 def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:

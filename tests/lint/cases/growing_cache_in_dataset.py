@@ -706,3 +706,23 @@ class Numbered(Dataset):
         if name not in self.numbers:
             self.numbers[name] = len(self.numbers) + 1  # expect advice
         return self.numbers[name]
+
+
+class OfScenes(Dataset):
+    """What is kept of a scene serves all its frames."""
+
+    def __init__(self, rows):
+        self.rows = [row for row in rows]
+        self.scenes, self.poses, self.frames = {}, {}, {}
+
+    def __getitem__(self, index):
+        scene_id, frame = self.rows[index]
+        if scene_id not in self.scenes:
+            self.scenes[scene_id] = np.load(f"{scene_id}.npy")  # expect advice
+        if index not in self.frames:
+            self.frames[index] = np.load(frame)  # expect
+        return self.scenes[scene_id], self.frames[index], self.pose(scene_id, frame)
+
+    @functools.lru_cache(maxsize=None)  # expect advice
+    def pose(self, scene_id, frame):
+        return np.load(f"{scene_id}/{frame}.npy")

@@ -343,3 +343,10 @@ def results_are_added_up(model, dataset):
         for score in model(images):
             total += score
         print(total, unused)
+
+
+def summed_over_all_processes(model, optimizer, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        flag = torch.tensor([0]).cuda()  # expect advice
+        torch.distributed.all_reduce(flag)
+        model(images, flag).backward()

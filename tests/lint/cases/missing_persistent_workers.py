@@ -764,6 +764,12 @@ def one_size_only(model, dataset, args):
         try_out(model.at(size), loader)
 
 
+def a_group_at_a_time(model, dataset, groups):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for group_num in range(groups):
+        try_out(model.of(group_num), loader)
+
+
 def every_single_epoch(model, dataset, epochs):
     loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):

@@ -1379,3 +1379,11 @@ def prepare(path):
 
 def imagenet_transform(size):
     return lambda image: image.resize((size, size))
+
+
+class ImageNetLTPairs(Dataset):
+    def __init__(self, lines):
+        self.paths = [line.split()[0] for line in open(lines)]  # expect advice
+
+    def __getitem__(self, index):
+        return Image.open(self.paths[index])
