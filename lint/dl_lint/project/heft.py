@@ -16,10 +16,12 @@ from dl_lint.project.values import (
     Class,
     Collection,
     Const,
+    Derived,
     Made,
     Number,
     Option,
     Table,
+    Unknown,
     Value,
     alternatives,
 )
@@ -55,6 +57,12 @@ _TOKENS = frozenset(
 
 _TOKEN_LIST = Collection("list", None, Number(), None)
 
+
+_LABELS = frozenset({"label", "labels", "target", "targets"})
+"""Last words of the names of what is one of a few for each sample."""
+
+LABEL = 8
+"""Bytes of a label in a list, which holds the few that there are again and again."""
 
 _LIMITS = frozenset({"shot", "shots", "limit", "max", "maximum"})
 """Last words of the names of how many are taken of more."""
@@ -158,10 +166,19 @@ def _heft(project: Project, cls: Class, attribute: str, filled: list[t.Node], re
     """What one sample takes, at the most of the ways in which it is filled. What is not known is taken for a text."""
     depth = min(one.depth for one in reads)
     scale = Scale(project, handling(project, cls, reads, attribute if depth == 1 else None))
-    values = filling(project, cls, attribute, filled, depth)
-    found = [scale.sample(one) for value in values for one in alternatives(value)]
+    values = [one for value in filling(project, cls, attribute, filled, depth) for one in alternatives(value)]
+    if _LABELS.intersection(words(attribute)[-1:]) and all(map(_may_be_label, values)):
+        return Heft(LABEL)
+    found = [scale.sample(one) for one in values]
     most = max(found, key=lambda one: one.bytes, default=Heft(TEXT))
     return Heft(most.bytes, any(one.unbounded for one in found))
+
+
+def _may_be_label(value: Value) -> bool:
+    """Whether nothing tells what something is, or it is of a dataset of torchvision."""
+    while isinstance(value, Derived):
+        value = value.base
+    return isinstance(value, Unknown) or (isinstance(value, Made) and value.name.startswith("torchvision."))
 
 
 def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:

@@ -1387,3 +1387,16 @@ class ImageNetLTPairs(Dataset):
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
+
+
+class ImagenetFeatures(Dataset):
+    """Features of all pictures, and a list of their labels, each of which is one of a thousand objects."""
+
+    def __init__(self, features, root, names):
+        pictures = ImageFolder(root)
+        self.features = features
+        self.labels = [pictures.targets[index] for index in range(len(features))]  # expect advice
+        self.names = [line for line in open(names)]  # expect
+
+    def __getitem__(self, index):
+        return self.features[index], self.labels[index], self.names[index]
