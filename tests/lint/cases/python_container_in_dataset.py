@@ -1392,11 +1392,20 @@ class ImageNetLTPairs(Dataset):
 class ImagenetFeatures(Dataset):
     """Features of all pictures, and a list of their labels, each of which is one of a thousand objects."""
 
-    def __init__(self, features, root, names):
-        pictures = ImageFolder(root)
+    def __init__(self, features, labels):
         self.features = features
-        self.labels = [pictures.targets[index] for index in range(len(features))]  # expect advice
-        self.names = [line for line in open(names)]  # expect
+        if len(features) != len(labels):
+            kept = some_of(len(features), len(labels))
+            labels = [labels[index] for index in kept]
+        self.labels = labels  # expect advice
 
     def __getitem__(self, index):
-        return self.features[index], self.labels[index], self.names[index]
+        return self.features[index], self.labels[index]
+
+
+def some_of(count, all_of_them):
+    return np.random.permutation(all_of_them)[:count].tolist()
+
+
+def features_of(root, features):
+    return ImagenetFeatures(features, ImageFolder(root).targets)
