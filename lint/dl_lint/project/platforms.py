@@ -29,6 +29,9 @@ LAST_WITH_CUDATOOLKIT = (3, 11)
 LAST_WITH_NUMPY_1 = (3, 12)
 """The newest Python that a numpy 1 was built for."""
 
+LAST_WITH_LIGHTNING_1 = (3, 11)
+"""The newest Python of the torch 2.0 that is the newest for the last Lightning 1."""
+
 FIRST_SPAWNING = (3, 8)
 """The Python that first spawns workers on macOS."""
 
@@ -38,11 +41,11 @@ FIRST_TORCH_FOR_SPAWN = (1, 4)
 _LINUX = re.compile(r"\b(?:linux|ubuntu[\d.]*|centos|debian|fedora|red ?hat)\b", re.IGNORECASE)
 _MACOS = re.compile(r"\b(?:mac ?os|os ?x|macs?|macbook|apple (?:silicon|mac|m\d)|darwin)\b", re.IGNORECASE)
 _WINDOWS = re.compile(
-    r"(?<!back )(?<!sliding )(?<![\w-])Windows\b"
+    r"(?<!back )(?<![Ss]liding )(?<![Ss]hifted )(?<![Ll]ocal )(?<![Aa]ttention )(?<![Tt]ime )(?<![\w-])Windows\b"
     r"|\b(?i:(?:on|for|under|linux|ubuntu|mac ?os|os ?x)(?:[\s,/&*`]|and|or)+windows)\b"
     r"|\b(?:WINDOWS|(?i:windows[ -]?(?:\d+|xp|users?|os|pcs?|machines?)|win(?:10|11|32|64)))\b"
 )
-"""The system, not the windows that slide over pictures and series."""
+"""The system, not the windows that slide over pictures and series, or are shifted."""
 
 _PYTHON = re.compile(
     r"""(?:^[ \t]*-[ \t]+["']?(?:[\w-]+::)?python[ \t]*(?=[=<>~!\d])"""  # a list of conda's
@@ -60,6 +63,12 @@ _NUMPY_1 = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A requirement that allows no numpy 2: ``numpy==1.23.5``, ``- numpy=1.21``, ``"numpy>=1.20,<2"``."""
+
+_LIGHTNING_1 = re.compile(
+    r"""(?<![\w/])(?:pytorch[_-])?lightning["']?[ \t]*"""
+    r"""(?:[=~]=?=?[ \t]*["']?[\^~<=]*1\.|<=?[ \t]*1\.|<[ \t]*2\b(?!\.[1-9]))""",
+    re.IGNORECASE,
+)
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s)>\]]+")
 _LISTS = (".yml", ".yaml")
@@ -132,13 +141,16 @@ def _prose(around: Around, folder: str) -> Iterator[str]:
 
 
 def _newest_python(around: Around, folder: str) -> Version | None:
-    """The newest Python that a folder allows, or has a torch of conda's with CUDA or a numpy 1 for."""
+    """The newest Python that a folder allows, or has a torch of conda's with CUDA, a Lightning 1 or a numpy 1
+    for."""
     found = _allowed_python(around, folder)
     if found is not None:
         return found
     paths = [*(os.path.join(folder, name) for name in around.names(folder)), *around.pages(folder)]
     if any(_CUDATOOLKIT.search(around.text(path)) for path in paths):
         return LAST_WITH_CUDATOOLKIT
+    if any(_LIGHTNING_1.search(around.text(path)) for path in paths):
+        return LAST_WITH_LIGHTNING_1
     required = (path for path in paths if not is_prose(os.path.basename(path)))
     return LAST_WITH_NUMPY_1 if any(_NUMPY_1.search(around.text(path)) for path in required) else None
 

@@ -27,7 +27,7 @@ def is_unused(project: Project, node: t.Node) -> bool:
 
 def is_unused_function(project: Project, function: Scope) -> bool:
     """The same of a function, or of a module, which is none."""
-    if function.node is None or not _has_scripts(project, function.file):
+    if function.node is None or not has_scripts(project, function.file):
         return False
     return _is_unused(project, function, frozenset()) and not project.is_installable(function.node)
 
@@ -50,7 +50,7 @@ def is_unused_class(project: Project, cls: Class) -> bool:
     """Whether nothing reads the name of a class, in a project as above that cannot look it up by its name; or in one
     that can be installed, where the package of the class passes on what is in its other files."""
     node = cls.scope.node
-    if not isinstance(node, t.ClassDef) or node.decorators or not _has_scripts(project, cls.scope.file):
+    if not isinstance(node, t.ClassDef) or node.decorators or not has_scripts(project, cls.scope.file):
         return False
     named = (one for one in loads(project, node.name) if not _is_its_own(project, one, node))
     if any(_may_be(project, one, cls.scope) for one in named) or _is_named_otherwise(project, node.name):
@@ -130,7 +130,8 @@ def _may_bind(file: FileIndex, name: str) -> bool:
     return not file.module.bindings.keys().isdisjoint((name, "*"))
 
 
-def _has_scripts(project: Project, file: FileIndex) -> bool:
+def has_scripts(project: Project, file: FileIndex) -> bool:
+    """Whether a project has a script besides a file."""
     return any(is_script(project, other) and other is not file for other in project.files)
 
 
