@@ -19,14 +19,14 @@ _LOOKING = frozenset(
 
 
 def is_outside_training(project: Project, node: t.Node) -> bool:
-    """Whether ``node`` runs for each batch of a loader, and none of the loops around it is known to learn, in itself
-    or in a function that it calls: what it costs, it costs once.
+    """Whether ``node`` runs for each batch of a loader, also one that ``next`` takes, and none of the loops around it
+    is known to learn, in itself or in a function that it calls: what it costs, it costs once.
 
     Nobody knows what runs a function again that nothing calls: that tells only by its name.
     """
     around = project.repeating(node)
     batches = project.evaluator.once("loops over loaders", lambda: {one.node for one in project.loader_loops()})
-    over = [loop for loop in around if loop in batches]
+    over = [loop for loop in around if loop in batches] or list(around)
     return (
         bool(over) and not any(learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
     )

@@ -1342,3 +1342,18 @@ def test_in_another_mode(model, dataset):
     for images in DataLoader(dataset, num_workers=4, pin_memory=True):
         model.train()
         model(images.to(device))  # expect advice
+
+
+def extract_features_by_hand(model, dataset):
+    batches = iter(DataLoader(dataset, num_workers=4, pin_memory=True))
+    done = 0
+    while done < len(dataset):
+        images = next(batches)
+        model(images.to(device))  # expect advice
+        done += len(images)
+
+
+def learn_by_hand(model, dataset):
+    batches = iter(DataLoader(dataset, num_workers=4, pin_memory=True))
+    for _ in range(len(dataset)):
+        model(next(batches).to(device)).backward()  # expect
