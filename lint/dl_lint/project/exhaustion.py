@@ -64,8 +64,17 @@ def _is_a_trial_of(project: Project, loop: t.For) -> bool:
     return not (numbered or counts_epochs(loop) or learns(project, loop))
 
 
+_NAMING = frozenset({"name", "path", "key", "file", "dir", "type"})
+"""Last words of what stands for something else: ``model_name``."""
+
+
 def _is_over_a_few(loop: t.For) -> bool:
-    return any(not _FEW.isdisjoint(words(name)[-1:]) for name in names_in(loop.target))
+    for parts in map(words, names_in(loop.target)):
+        while len(parts) > 1 and parts[-1] in _NAMING:
+            parts.pop()
+        if not _FEW.isdisjoint(parts[-1:]):
+            return True
+    return False
 
 
 _TRIALS = frozenset({"debug", "debugging", "testing", "smoke", "toy", "dry"})

@@ -39,7 +39,7 @@ def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batche
         return False
     if _is_changed_below(project, call, loop):
         return False
-    needed = _parameters_behind(project, list(_arguments(call)), function)
+    needed = _parameters_behind(project, list(_arguments(call)), function, loop)
     frames = [frame for frame in project.callers(function) if loop in project.loops_around(frame.call)]
     return (
         bool(frames)
@@ -90,13 +90,14 @@ def _is_same(project: Project, expr: t.Node, loop: LoopNode, depth: int) -> bool
     )
 
 
-def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope) -> set[str] | None:
-    """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ."""
+def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope, loop: LoopNode) -> set[str] | None:
+    """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ, as what
+    ``loop`` binds around the function does."""
     found: set[str] = set()
     seen: set[Binding] = set()
     while exprs:
         expr = exprs.pop()
-        if not _is_pure(project, expr):
+        if not _is_pure(project, expr) or any(_is_bound_around(project, name, function, loop) for name in _names(expr)):
             return None
         for binding in {binding for name in _names(expr) for binding in function.bindings.get(name.id, ())} - seen:
             seen.add(binding)
@@ -107,6 +108,17 @@ def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope) -
             else:
                 return None
     return found
+
+
+def _is_bound_around(project: Project, name: t.Name, function: Scope, loop: LoopNode) -> bool:
+    """Whether a name that a function does not bind itself is bound in each pass of a loop around its definition."""
+    if name.id in function.bindings:
+        return False
+    scope = function.parent
+    while scope is not None and name.id not in scope.bindings:
+        scope = scope.parent
+    bound = scope.bindings[name.id] if scope is not None else ()
+    return any(one.node is loop or loop in project.loops_around(one.node) for one in bound)
 
 
 def _is_touched(project: Project, name: t.Name, loop: LoopNode) -> bool:

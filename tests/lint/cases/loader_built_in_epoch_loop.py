@@ -370,3 +370,30 @@ def one_epoch_by_default(model, dataset, epochs=1):
     for epoch in range(epochs):
         for batch in DataLoader(dataset, num_workers=2):  # expect advice
             model(batch, epoch)
+
+
+def what_each_pass_reads_by(kinds, paths):
+    for kind in kinds:
+        reader = kind.reader()
+
+        def read(files):
+            return [sample for sample in DataLoader(Read(reader, files), num_workers=4)]
+
+        print(kind, read(paths), read(paths[:10]))
+
+
+def what_each_pass_reads_alike(kinds, paths, reader):
+    for kind in kinds:
+
+        def read(files):
+            return [sample for sample in DataLoader(Read(reader, files), num_workers=4)]  # expect
+
+        print(kind, read(paths), read(paths[:10]))
+
+
+class Read(Dataset):
+    def __init__(self, reader, files):
+        self.reader, self.files = reader, files
+
+    def __getitem__(self, index):
+        return self.reader(self.files[index])

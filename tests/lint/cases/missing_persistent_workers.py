@@ -770,6 +770,12 @@ def a_group_at_a_time(model, dataset, groups):
         try_out(model.of(group_num), loader)
 
 
+def each_by_its_name(models, dataset):
+    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    for model_name in models.keys():
+        try_out(models[model_name], loader)
+
+
 def every_single_epoch(model, dataset, epochs):
     loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
