@@ -80,7 +80,8 @@ class Analysis:
             if entry != UNUSED_SUPPRESSION:
                 try:
                     [rule] = load([entry])
-                    findings = [self._shown(standing.weighed(project, one, rule.code)) for one in rule.check(project)]
+                    weighed = (standing.weighed(project, one, rule.code) for one in rule.check(project))
+                    findings = [self._shown(one) for one in weighed if one is not None]
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
                     continue

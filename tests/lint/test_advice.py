@@ -364,3 +364,29 @@ def test_loaders_that_one_name_gets_in_two_branches_are_in_the_same_doubt(projec
         project.write({"train.py": text})
         found = project.lint_json("--select", "DL204").records
         assert [(record["location"]["row"], record["severity"]) for record in found] == [(6, severity), (8, severity)]
+
+
+@pytest.mark.parametrize(
+    ("around", "found"),
+    [
+        ("with pytest.raises(ValueError):", []),
+        ("with case.assertRaises(ValueError):", []),
+        ("with torch.no_grad():", ["bug"]),
+        ("with pytest.raises(ValueError):\n        print(sampler)\n    if sampler:", ["bug"]),
+    ],
+    ids=str,
+)
+def test_what_a_test_expects_to_fail_may(project: Project, around: str, found: list[str]) -> None:
+    code = f"""\
+import pytest
+import torch
+from torch.utils.data import DataLoader, SequentialSampler
+
+
+def test_of_both(case, dataset):
+    sampler = SequentialSampler(dataset)
+    {around}
+        DataLoader(dataset, sampler=sampler, shuffle=True)
+"""
+    project.write({"tests/test_loader.py": code})
+    assert [one["severity"] for one in project.lint_json("--select", "DL203").records] == found

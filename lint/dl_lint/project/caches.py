@@ -104,7 +104,7 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
         return False
     if (key is not None and _is_of_shape(function, key)) or _fetches_another(function, change.node, project):
         return False
-    if change.kind == "item" and _is_own(project, change.value):
+    if change.kind == "item" and (_is_own(project, change.value) or _is_of_its_own(change)):
         return False
     return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
 
@@ -259,6 +259,15 @@ def _is_worker(project: Project, key: t.Expr) -> bool:
         if isinstance(one, Made) and one.name in _WHO:
             return True
     return False
+
+
+def _is_of_its_own(change: Change) -> bool:
+    """Whether an entry is replaced by a part of itself, or by it in another order: ``rows[i] = rows[i][order]``."""
+    match change.node, change.value:
+        case t.Assign(targets=(t.Subscript() as entry,)), t.Subscript(value=value):
+            return are_alike(entry, value)
+        case _:
+            return False
 
 
 def _is_own(project: Project, value: t.Expr | None) -> bool:

@@ -70,6 +70,16 @@ def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
     )
 
 
+def is_awaited(project: Project, node: t.Node, again: LoopNode) -> bool:
+    """Whether a loop ends once it has what is assigned: ``while batch is None: batch = next(iter(loader))``."""
+    statement = project.statement_of(node)
+    match again:
+        case t.While(test=t.Compare(left=t.Name(id=name), ops=("is",), comparators=(t.Constant(kind="none"),))):
+            return isinstance(statement, t.Assign) and name in map(dotted, statement.targets)
+        case _:
+            return False
+
+
 def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function or of what the
     loop goes over."""

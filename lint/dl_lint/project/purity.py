@@ -57,8 +57,13 @@ def is_number(source: t.Expr) -> bool:
             source = source.func.value
         elif called(source) in ("tensor", "as_tensor") and source.args:
             source = source.args[0]
+        elif called(source) in ("zeros", "ones"):
+            return all(isinstance(one, t.Constant) and one.value == 1 for one in source.args)
         else:
-            return False
-    if isinstance(source, t.Sequence) and len(source.items) == 1:
-        source = source.items[0]
-    return isinstance(source, t.Constant)
+            listed = called(source) in ("Tensor", "FloatTensor")
+            return listed and all(isinstance(one, t.Sequence) and _is_of_one(one) for one in source.args)
+    return isinstance(source, t.Constant) or (isinstance(source, t.Sequence) and _is_of_one(source))
+
+
+def _is_of_one(sequence: t.Sequence) -> bool:
+    return len(sequence.items) == 1 and isinstance(sequence.items[0], t.Constant)

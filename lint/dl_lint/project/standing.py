@@ -43,8 +43,18 @@ _BLOCKS = ("body", "orelse", "handlers", "cases", "final")
 _TESTING = frozenset({"pytest", "unittest"})
 
 
-def weighed(project: Project, finding: Finding, code: str) -> Finding:
-    """A finding of the rule ``code``, as advice where its place says so."""
+_RAISING = frozenset({"DL202", "DL203", "DL211"})
+"""Rules of what raises an exception at once."""
+
+_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex")
+"""Methods of pytest and unittest whose block is to raise one."""
+
+
+def weighed(project: Project, finding: Finding, code: str) -> Finding | None:
+    """A finding of the rule ``code``, as advice where its place says so; None where the exception that it speaks of is
+    what a test expects."""
+    if code in _RAISING and _is_expected(project, finding.place):
+        return None
     if finding.advice or not _is_minor(project, finding.place, code):
         return finding
     return replace(finding, advice=True)
@@ -72,6 +82,13 @@ def _is_minor(project: Project, place: Place, code: str) -> bool:
     if not _DEBUGGING.isdisjoint(words(around.name)):
         return True
     return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
+
+
+def _is_expected(project: Project, place: Place) -> bool:
+    """Whether a test expects an exception at ``place``: ``with pytest.raises(ValueError):``."""
+    calls = (call for call in project.method_calls(*_EXPECTING) if project.path(call) == place.path)
+    around = (above for call in calls for above in project.ancestors(call) if isinstance(above, t.With))
+    return any(_holds(one.body, place.span[0]) for one in around)
 
 
 def _is_switched_off(project: Project, file: FileIndex, line: int) -> bool:

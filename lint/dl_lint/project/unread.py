@@ -37,9 +37,9 @@ def assigned_again(project: Project, value: t.Node) -> t.Stmt | None:
 
 
 def assigned(project: Project, copy: t.Call) -> str | None:
-    """The name that a copy is given, if it is given one."""
+    """The name that a copy is given, if it is given one, or the first of several."""
     match project.statement_of(copy):
-        case t.Assign(targets=(t.Name(id=name),), value=value) if value is copy:
+        case t.Assign(targets=(t.Name(id=name), *_), value=value) if value is copy:
             return name
         case _:
             return None

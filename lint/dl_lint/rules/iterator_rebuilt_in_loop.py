@@ -131,7 +131,10 @@ def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
         if any(loop.function is function for loop in project.loader_loops()):
             return None
         loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    return None if loop is None or loop in epochs or cadence.is_left_out(project, call, loop) else loop
+    left_out = loop is not None and (
+        cadence.is_awaited(project, call, loop) or cadence.is_left_out(project, call, loop)
+    )
+    return None if loop in epochs or left_out else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

@@ -726,3 +726,16 @@ class OfScenes(Dataset):
     @functools.lru_cache(maxsize=None)  # expect advice
     def pose(self, scene_id, frame):
         return np.load(f"{scene_id}/{frame}.npy")
+
+
+class Reordered(Dataset):
+    """Entries that are put in another order, or cut, stay as many."""
+
+    def __init__(self, rows):
+        self.rows = {name: np.array(row) for name, row in rows}
+        self.names = sorted(self.rows)
+
+    def __getitem__(self, index):
+        name = self.names[index]
+        self.rows[name] = self.rows[name][np.random.permutation(len(self.rows[name]))]
+        return self.rows[name]

@@ -350,3 +350,16 @@ def summed_over_all_processes(model, optimizer, dataset):
         flag = torch.tensor([0]).cuda()  # expect advice
         torch.distributed.all_reduce(flag)
         model(images, flag).backward()
+
+
+def one_zero_instead(model, dataset, device, scored):
+    for images in DataLoader(dataset, num_workers=4):
+        if scored:
+            loss = model.score(images)
+        else:
+            loss = torch.zeros(1, requires_grad=True).float().to(device)  # expect advice
+        extra = further = torch.FloatTensor([0]).cuda()  # expect advice
+        if scored:
+            extra = model.extra(images)
+        many = torch.zeros(5).to(device)  # expect
+        (loss + extra + further + many.sum()).backward()
