@@ -100,6 +100,9 @@ def _moves_pageable(project: Project, node: t.Node) -> bool:
 
 
 def _is_of_batch(project: Project, copy: t.Node) -> bool:
+    """Whether a copy is of a part of the batch, or of a list that picks from the device's: ``joints[:, PICKED]``."""
+    if isinstance(copy, t.Subscript):
+        return True
     moved = copy.func.value if isinstance(copy, t.Call) and isinstance(copy.func, t.Attribute) else None
     if isinstance(moved, t.Call) and called(moved) in tensors.FROM_DATA:
         return False  # of numbers, such as the length of the batch

@@ -1357,3 +1357,25 @@ def learn_by_hand(model, dataset):
     batches = iter(DataLoader(dataset, num_workers=4, pin_memory=True))
     for _ in range(len(dataset)):
         model(next(batches).to(device)).backward()  # expect
+
+
+PICKED = [0, 1, 2, 5]
+
+
+def after_a_list_has_picked(model, dataset):
+    for images, joints, pose in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.cuda()
+        joints = joints.cuda()
+        joints = joints[:, PICKED]
+        joints[:, :3] = joints[:, :3] - joints[:, None, 0]
+        pose = pose.cuda()  # expect advice
+        model(images, joints, pose).backward()
+
+
+def after_a_slice(model, dataset):
+    for images, joints, pose in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.cuda()  # expect
+        joints = joints.cuda()  # expect
+        joints = joints[:, 0:3]
+        pose = pose.cuda()  # expect
+        model(images, joints, pose).backward()
