@@ -25,6 +25,9 @@ _WHOLE = re.compile(r"(?:^|[_.-])(?:env|environment|constraints)\.(?:txt|ya?ml)$
 
 ENDINGS = (".txt", ".md", ".rst", ".yml", ".yaml")
 
+LICENCES = ("license", "licence", "copying")
+"""Beginnings of the names of files that say under what terms a folder may be copied."""
+
 MANUALS = ("docs", "doc", "readme")
 """Folders of pages, of which any may say it."""
 
@@ -55,6 +58,11 @@ class Around:
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder of what may tell something, in order."""
         return tuple(name for name in self._listed(folder) if may_tell(name))
+
+    def licence(self, folder: str) -> str:
+        """Under what terms a folder may be copied: the words of its first such file; empty if it has none."""
+        found = (name for name in self._listed(folder) if is_licence(name))
+        return next((" ".join(self.text(os.path.join(folder, name)).split()) for name in found), "")
 
     def _listed(self, folder: str) -> tuple[str, ...]:
         if folder not in self._names:
@@ -92,10 +100,11 @@ def _names(folder: str) -> tuple[str, ...]:
     """Those of a manual with its pages, and with its folders, each with its slash."""
     try:
         if not in_manual(folder):
-            return tuple(sorted(name for name in os.listdir(folder) if may_tell(name)))
+            return tuple(sorted(name for name in os.listdir(folder) if may_tell(name) or is_licence(name)))
         with os.scandir(folder) as entries:
             found = [f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in entries]
-        return tuple(sorted(name for name in found if name.endswith("/") or may_tell(name) or is_page(name)))
+        kept = (name for name in found if name.endswith("/") or may_tell(name) or is_licence(name) or is_page(name))
+        return tuple(sorted(kept))
     except OSError:
         return ()
 
@@ -103,6 +112,10 @@ def _names(folder: str) -> tuple[str, ...]:
 def in_manual(folder: str) -> bool:
     """Whether a folder is one of pages, or no deeper in one than they are read."""
     return not {part.lower() for part in folder.rstrip("/").split("/")[-DEEPEST:]}.isdisjoint(MANUALS)
+
+
+def is_licence(name: str) -> bool:
+    return name.lower().startswith(LICENCES)
 
 
 def is_page(name: str) -> bool:

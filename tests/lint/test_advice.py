@@ -367,6 +367,25 @@ def test_loaders_that_one_name_gets_in_two_branches_are_in_the_same_doubt(projec
 
 
 @pytest.mark.parametrize(
+    ("files", "places"),
+    [
+        ({"LICENSE": "Ann's terms", "engine/kit/LICENSE": "Bob's", "engine/kit/setup.py": "setup()"}, []),
+        ({"LICENSE.txt": "Ann's terms", "engine/kit/COPYING": "Bob's", "engine/kit/setup.py": "setup()"}, []),
+        ({"LICENSE": "Ann's  terms", "engine/kit/LICENSE": "Ann's terms\n", "engine/kit/setup.py": "setup()"}, [1]),
+        ({"LICENSE": "Ann's terms", "engine/kit/LICENSE": "Bob's"}, [1]),
+        ({"LICENSE": "Ann's terms", "engine/kit/setup.py": "setup()"}, [1]),
+        ({"engine/kit/LICENSE": "Bob's", "engine/kit/setup.py": "setup()"}, [1]),
+        ({"LICENSE": "Ann's terms", "setup.py": "setup()", "engine/LICENSE": "Bob's"}, [1]),
+    ],
+    ids=str,
+)
+def test_a_package_under_other_terms_gets_no_more(project: Project, files: dict[str, str], places: list[int]) -> None:
+    project.write({"engine/kit/kit/data.py": DATA, **files})
+    assert len(project.lint_json().places) == len(places)
+    assert len(project.lint_json("--pedantic").places) == 2
+
+
+@pytest.mark.parametrize(
     ("around", "found"),
     [
         ("with pytest.raises(ValueError):", []),

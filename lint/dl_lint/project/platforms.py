@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.facts import tree as t
     from dl_lint.project.declarations import Version
     from dl_lint.project.model import Project
+    from dl_lint.project.scopes import FileIndex
 
 FIRST_FORKSERVER = (3, 14)
 """The Python that first starts workers by forkserver on Linux."""
@@ -104,8 +105,13 @@ def _told_python(project: Project, near: t.Node) -> Version | None:
 
 def folders(project: Project, near: t.Node) -> Iterator[str]:
     """The folder of the code of ``near``, then those around it, up to the root of the project."""
+    yield from above(project, project.site(near).scope.file)
+
+
+def above(project: Project, file: FileIndex) -> Iterator[str]:
+    """The same of a file."""
     files = project.evaluator.files
-    folder = os.path.dirname(files.keys[project.site(near).scope.file])
+    folder = os.path.dirname(files.keys[file])
     yield folder
     while folder != files.root and folder.startswith(files.root.rstrip("/") + "/"):
         folder = os.path.dirname(folder)

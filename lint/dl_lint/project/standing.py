@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import broken, unused
+from dl_lint.project import broken, platforms, unused
 from dl_lint.project.repetition import words
 from dl_lint.project.truth import truth
 
@@ -61,15 +62,17 @@ def weighed(project: Project, finding: Finding, code: str) -> Finding | None:
 
 
 def _is_minor(project: Project, place: Place, code: str) -> bool:
-    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code, in code that an error or a test
-    keeps from running, in a function that nothing calls, only as a last resort or in search of a fault; in a test,
-    which takes a batch or two, but for a loader that cannot be made; and in code of the past."""
+    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code or package, in code that an error
+    or a test keeps from running, in a function that nothing calls, only as a last resort or in search of a fault; in a
+    test, which takes a batch or two, but for a loader that cannot be made; and in code of the past."""
     folders = place.path.split("/")[:-1]
     if any(_COPIED.fullmatch(one) or _PAST.fullmatch(one) for one in folders):
         return True
     file = next((one for one in project.files if one.path == place.path), None)
     if file is None:
         return False
+    if _is_carried(project, file):
+        return True
     if code not in _AT_ONCE and _tests(file):
         return True
     around = _around(file, place.span[0])
@@ -82,6 +85,20 @@ def _is_minor(project: Project, place: Place, code: str) -> bool:
     if not _DEBUGGING.isdisjoint(words(around.name)):
         return True
     return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
+
+
+def _is_carried(project: Project, file: FileIndex) -> bool:
+    """Whether a file is of a package that others keep: a folder around it has a ``setup.py`` and a licence of its own,
+    other than that of the project."""
+    around, once = project.evaluator.files.around, project.evaluator.once
+    carried: list[str] = []
+    for folder in platforms.above(project, file):
+        licence = once(("licence", folder), partial(around.licence, folder))
+        if licence and any(one != licence for one in carried):
+            return True
+        if licence and "setup.py" in around.names(folder):
+            carried.append(licence)
+    return False
 
 
 def _is_expected(project: Project, place: Place) -> bool:
