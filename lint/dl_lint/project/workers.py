@@ -137,11 +137,19 @@ def idle(project: Project, cls: Class) -> bool:
     file = cls.scope.file
     if file.path.endswith(".ipynb") and all(project.site(one.call).scope.file is not file for one in project.loaders()):
         return True
-    node = cls.scope.node
-    if node is not None and unused.has_scripts(project, file) and not project.mentions(node, "DataLoader"):
+    if unused.has_scripts(project, file) and not _speaks_of_loaders(project, cls):
         return True
     loaders = users(project, cls) or _unasked(project, cls)
     return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
+
+
+def _speaks_of_loaders(project: Project, cls: Class) -> bool:
+    """Whether a ``DataLoader`` is named anywhere: in the sub-project of ``cls``, or in any file that is linted."""
+    files = project.evaluator.files
+    node = cls.scope.node
+    return (node is None or project.mentions(node, "DataLoader")) or project.evaluator.once(
+        "speaks of loaders", lambda: any("DataLoader" in files.text(one) for one in project.files)
+    )
 
 
 def by_request(project: Project, cls: Class) -> bool:
