@@ -766,6 +766,29 @@ def test_rows_that_no_newer_torch_views_as_one_tell_that_the_code_is_old(
     assert ("is for torch 1.6 and older, which has no persistent workers" in record["message"]) is told
 
 
+ABSTRACT = "from torch._six import container_abcs, string_classes\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"models/attention.py": ABSTRACT}, True),
+        ({"models/attention.py": ABSTRACT.replace("container_abcs, ", "")}, False),
+        ({"models/attention.py": f"try:\n    {ABSTRACT}except ImportError:\n    container_abcs = None\n"}, False),
+        ({"models/attention.py": ABSTRACT, "requirements.txt": "torch>=1.8\n"}, False),
+        ({"models/attention.py": ABSTRACT, "more.py": "import torch\n\ntorch.inference_mode()\n"}, False),
+    ],
+    ids=str,
+)
+def test_what_torch_had_until_1_8_tells_that_the_code_is_old(
+    project: Project, files: dict[str, str], told: bool
+) -> None:
+    project.write({"train.py": TRAIN, **files})
+    [record] = project.lint_json("--pedantic", "--select", "DL204").records
+    assert record["severity"] == ("advice" if told else "slow")
+    assert ("(models/attention.py:1) is for torch 1.8 and older" in record["message"]) is told
+
+
 def test_a_torch_that_has_non_blocking_is_no_reason_to_do_without(project: Project) -> None:
     code = AGED.format(shown="print(loss.data[0])") + "\n\ndef place(model, device):\n    return model.to(device)\n"
     project.write({"train.py": code})

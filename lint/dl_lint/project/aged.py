@@ -43,6 +43,13 @@ _SEVERAL = re.compile(rb"\btopk ?= ?\(1, ?[2-9]|\baccuracy\w*\([^()\n]*, ?\(1, ?
 """More than the first row asked for, which alone can be viewed in any torch."""
 
 
+LAST_ABC = (1, 8)
+"""The last torch with ``torch._six.container_abcs``."""
+
+_ABC = re.compile(rb"^from torch\._six import [^\n]*\bcontainer_abcs\b", re.MULTILINE)
+"""As a file imports it that cannot do without: at its margin, in no ``try``."""
+
+
 def ceiling(project: Project, file: FileIndex) -> tuple[Version, t.Attribute] | None:
     """The newest torch that a file runs with and what says so; None where nothing does."""
     return project.evaluator.once(("aged", file), lambda: _ceiling(project, file))
@@ -73,8 +80,20 @@ def flattened(project: Project, folder: str) -> str | None:
     return project.evaluator.once(("flattened", folder), lambda: _flattened(files, folder))
 
 
+def abstract(project: Project, folder: str) -> str | None:
+    """What code in a folder, or below it, imports that torch 1.8 was the last to have, and where."""
+    files = project.evaluator.files
+    return project.evaluator.once(
+        ("abstract", folder), lambda: next(_matches(files, _below(files, folder), _ABC), None)
+    )
+
+
+def _below(files: Files, folder: str) -> dict[str, bytes]:
+    return {path: data for path, data in files.around.code.items() if path.startswith(folder.rstrip("/") + "/")}
+
+
 def _flattened(files: Files, folder: str) -> str | None:
-    below = {path: data for path, data in files.around.code.items() if path.startswith(folder.rstrip("/") + "/")}
+    below = _below(files, folder)
     if any(_SEVERAL.search(data) for data in below.values()):
         return next(_matches(files, below, _FLAT), None)
     return None

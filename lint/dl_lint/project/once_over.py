@@ -1,9 +1,10 @@
-"""Loops over a loader that learn nothing and that no training runs again: a test at the end, a prediction."""
+"""What runs seldom beside a training: a test at the end, a prediction, a validation every n steps."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.project import cadence
 from dl_lint.project.repetition import learns, words
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ _LOOKING = frozenset(
 """Words in the names of functions that only look at what has been learnt."""
 
 
+def is_seldom(project: Project, node: t.Node) -> bool:
+    """Whether ``node`` runs once for each batch, outside training, or in a validation that comes every n steps."""
+    return is_outside_training(project, node) or _is_now_and_then(project, node)
+
+
 def is_outside_training(project: Project, node: t.Node) -> bool:
     """Whether ``node`` runs for each batch of a loader, also one that ``next`` takes, and none of the loops around it
     is known to learn, in itself or in a function that it calls: what it costs, it costs once.
@@ -30,6 +36,12 @@ def is_outside_training(project: Project, node: t.Node) -> bool:
     return (
         bool(over) and not any(learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
     )
+
+
+def _is_now_and_then(project: Project, node: t.Node) -> bool:
+    """Whether most batches of a training pass ``node`` by: it stands in a validation that comes every n steps."""
+    batches = {one.node for one in project.loader_loops()}
+    return any(loop in batches and cadence.is_left_out(project, node, loop) for loop in project.repeating(node))
 
 
 def _is_run(project: Project, loop: LoopNode) -> bool:

@@ -69,6 +69,10 @@ def target(project: Project, near: t.Node) -> Target:
         flattened = aged.flattened(project, folder)
         if flattened is not None:
             return Target(None, aged.LAST_FLAT, f"{flattened} is for torch 1.6 and older")
+    if old is None and found is UNKNOWN and needs.needed(project, files.root, aged.LAST_ABC) == aged.LAST_ABC:
+        abstract = aged.abstract(project, files.root)
+        if abstract is not None:
+            return Target(None, aged.LAST_ABC, f"{abstract} is for torch 1.8 and older", aged.LAST)
     if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
         return found
     newest, node = old

@@ -21,7 +21,8 @@ copies that nothing reads or that are only brought back to the host, what some c
 class without `pin_memory`, which the loader does not pin, or whose own `to` takes no `non_blocking`, and loops that
 always end with the first batch. Right behind a pageable copy of another part of the batch it is **advice**, as it is
 between two readings of a clock, or under a `with`, that measure the copy, where one sample is copied and read back, in
-a loop that learns nothing and that no training runs again (a test at the end, a prediction), where some branch has made
+a loop that learns nothing and that no training runs again (a test at the end, a prediction), every n steps of a
+training only, where some branch has made
 new memory of the batch, and where the loader is known to have no workers (not by an option that is 0 unless the user
 sets it): then DL210 comes first. It is advice, too, where the project is for a torch before 0.4, which has no
 `non_blocking`: so its files say, or a loss is indexed (`loss.data[0]`) and nothing newer is used.
@@ -66,7 +67,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, piecemeal, unpacking
-from dl_lint.project.once_over import is_outside_training
+from dl_lint.project.once_over import is_seldom
 from dl_lint.project.timing import is_clocked
 from dl_lint.project.values import Batch, Loader, Tensor, alternatives
 from dl_lint.project.waiting import delays
@@ -101,7 +102,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
                 alone or old or casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call)
             )
             or is_clocked(project, transfer.call)
-            or is_outside_training(project, transfer.call)
+            or is_seldom(project, transfer.call)
             or piecemeal.is_read_back(project, transfer),
         )
 

@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import conditions, copied, read_back, unread
-from dl_lint.project.once_over import is_outside_training
+from dl_lint.project.once_over import is_seldom
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_number, is_pure
 from dl_lint.project.syntax import called, dotted
@@ -98,7 +98,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             (Related(place, "the loop over batches"),),
             advice=again is not None
             or read_back.is_beside_the_point(project, source, loop)
-            or is_outside_training(project, copy)
+            or is_seldom(project, copy)
             or (is_number(source) and (stands_in or project.site(copy).block in summing)),
         )
 

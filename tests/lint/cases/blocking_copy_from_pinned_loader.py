@@ -1379,3 +1379,23 @@ def after_a_slice(model, dataset):
         joints = joints[:, 0:3]
         pose = pose.cuda()  # expect
         model(images, joints, pose).backward()
+
+
+def validated_every_n_steps(model, dataset, held_out, every):
+    held_out = DataLoader(held_out, num_workers=1, pin_memory=True)
+    for step, images in enumerate(DataLoader(dataset, num_workers=4, pin_memory=True)):
+        model(images.to(device)).backward()  # expect
+        if step % every == 0:
+            for seen in held_out:
+                model(seen.to(device))  # expect advice
+
+
+def validated_every_n_epochs(model, dataset, held_out, every):
+    held_out = DataLoader(held_out, num_workers=1, pin_memory=True)
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for epoch in range(10):
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+        if epoch % every == 0:
+            for seen in held_out:
+                model(seen.to(device))  # expect
