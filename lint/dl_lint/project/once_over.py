@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.project import cadence
-from dl_lint.project.repetition import learns, words
+from dl_lint.project.repetition import learns, steps, words
 
 if TYPE_CHECKING:
     from dl_lint.facts import tree as t
@@ -34,8 +34,18 @@ def is_outside_training(project: Project, node: t.Node) -> bool:
     batches = project.evaluator.once("loops over loaders", lambda: {one.node for one in project.loader_loops()})
     over = [loop for loop in around if loop in batches] or list(around)
     return (
-        bool(over) and not any(learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
+        bool(over) and not any(_learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
     )
+
+
+def _learns(project: Project, loop: LoopNode) -> bool:
+    """Whether a loop learns; one that is named for looking on, and takes no step, goes back for other ends: it attacks
+    a model, say."""
+    return learns(project, loop) and (steps(project, loop) or not _looks_on(project, loop))
+
+
+def _looks_on(project: Project, loop: LoopNode) -> bool:
+    return not _LOOKING.isdisjoint(words(project.function_of(loop).name))
 
 
 def _is_now_and_then(project: Project, node: t.Node) -> bool:
@@ -47,6 +57,6 @@ def _is_now_and_then(project: Project, node: t.Node) -> bool:
 def _is_run(project: Project, loop: LoopNode) -> bool:
     """Whether it is known what runs a loop, or its function is named for what runs once."""
     function = project.function_of(loop)
-    if function.kind == "module" or not _LOOKING.isdisjoint(words(function.name)):
+    if function.kind == "module" or _looks_on(project, loop):
         return True
     return any(True for _ in project.callers(function))

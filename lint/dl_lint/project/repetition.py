@@ -89,17 +89,33 @@ def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
         return True
     if not _LEARNING.isdisjoint(words(project.function_of(loop).name)):
         return True
+    inside, entered = _within(project, loop)
+    return any(map(_teaches, inside)) or any(called(call) == "backward" for call in entered)
+
+
+def steps(project: Project, loop: LoopNode) -> bool:
+    """Whether a loop, or a function that it calls, takes a step with what it learnt, or may by a name; an attack on a
+    model goes back through it without."""
+    inside, entered = _within(project, loop)
+    return any(_is_named_for_learning(call) for call in inside) or any(
+        called(call) in ("step", "optimize_parameters") for call in (*inside, *entered)
+    )
+
+
+def _within(project: Project, loop: LoopNode) -> tuple[list[t.Call], list[t.Call]]:
+    """The calls inside a loop, and those of the functions that they enter."""
     inside = [call for call in project.site(loop).scope.calls if loop in project.loops_around(call)]
     entered = project.reachable(*(scope for call in inside for scope in project.entered(call)))
-    return any(map(_teaches, inside)) or any(called(call) == "backward" for scope in entered for call in scope.calls)
+    return inside, [call for scope in entered for call in scope.calls]
 
 
 def _teaches(call: t.Call) -> bool:
     """Whether a call learns, by its name: ``loss.backward()``, ``trainer.train_step(batch)``; not ``model.train()``."""
-    name = called(call) or ""
-    if name in ("backward", "manual_backward", "optimize_parameters"):
-        return True
-    parts = words(name)
+    return called(call) in ("backward", "manual_backward", "optimize_parameters") or _is_named_for_learning(call)
+
+
+def _is_named_for_learning(call: t.Call) -> bool:
+    parts = words(called(call) or "")
     named = parts[:1] and parts[0] in _LEARNING and _OF_DATA.isdisjoint(parts)
     return bool(named) and (bool(call.args) or isinstance(call.func, t.Name))
 

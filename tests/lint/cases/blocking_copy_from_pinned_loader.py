@@ -1399,3 +1399,21 @@ def validated_every_n_epochs(model, dataset, held_out, every):
         if epoch % every == 0:
             for seen in held_out:
                 model(seen.to(device))  # expect
+
+
+def test_under_attack(model, dataset, loss):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect advice
+        model(attacked(model, images, loss))
+
+
+def attacked(model, images, loss):
+    images.requires_grad_()
+    loss(model(images)).backward()
+    return images + images.grad.sign()
+
+
+def test_time_adaptation(model, dataset, optimizer):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(images.to(device)).backward()  # expect
+        optimizer.step()
