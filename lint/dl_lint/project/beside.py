@@ -8,6 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import casts, objects, tensors
 from dl_lint.project.blocking import MOVES, blocks
 from dl_lint.project.host_reads import READING
+from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import called, children, dotted
 from dl_lint.project.values import External, Made, alternatives
 from dl_lint.project.views import VIEWS
@@ -35,6 +36,8 @@ _COMPUTED = VIEWS | tensors.COPIES | casts.METHODS | {"type", "type_as"}
 
 _MADE = tensors.LEGACY | tensors.FROM_DATA | {"zeros", "ones", "full", "empty", "arange"}
 """Functions that make a tensor of numbers at hand."""
+
+_DEVICES = frozenset({"cuda", "gpu"})
 
 _TRANSFORMS = "torchvision.transforms."
 
@@ -146,6 +149,10 @@ def following(project: Project, stmt: t.Node | None) -> Iterator[t.Stmt]:
 
 
 def _synchronises(stmt: t.Stmt) -> bool:
+    """Whether a statement waits for the device, if there is one: ``if torch.cuda.is_available(): synchronize()``."""
+    if isinstance(stmt, t.If) and not stmt.orelse:
+        asked = {word for name in names_in(stmt.test) for part in name.split(".") for word in words(part)}
+        return not _DEVICES.isdisjoint(asked) and any(map(_synchronises, stmt.body[:1]))
     func = stmt.value.func if isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Call) else None
     return isinstance(func, t.Attribute) and func.attr == "synchronize"
 

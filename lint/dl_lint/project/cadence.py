@@ -70,6 +70,12 @@ def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
     )
 
 
+def is_once(project: Project, node: t.Node, again: LoopNode) -> bool:
+    """Whether ``node`` runs in one pass of ``again`` or a few that a test names, such as the last."""
+    ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
+    return bool(ways) and all(any(_is_at_one(project, test, outcome) for test, outcome in one) for one in ways)
+
+
 def is_awaited(project: Project, node: t.Node, again: LoopNode) -> bool:
     """Whether a loop ends once it has what is assigned: ``while batch is None: batch = next(iter(loader))``."""
     statement = project.statement_of(node)
@@ -90,7 +96,8 @@ def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
 
 
 def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
-    """Whether a test holds at one count of a loop: ``step == 100``, ``step in (100, 200)``, ``not step``."""
+    """Whether a test holds at one count of a loop: ``step == 100``, ``step in (100, 200)``, ``not step``, or in its
+    last passes: ``epochs - epoch <= 1``."""
     match test:
         case t.UnaryOp(op="not", operand=inner):
             return _is_at_one(project, inner, not outcome)
@@ -100,6 +107,10 @@ def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
         case t.Compare(ops=("==" | "in" | "!=" | "not in" as op,), left=left, comparators=(right,)):
             sides = (left,) if op.endswith("in") else (left, right)
             return outcome is (op in ("==", "in")) and any(is_counter(project, one) for one in sides)
+        case t.Compare(
+            ops=("<=" | "<",), left=t.BinOp(op="-", right=counted), comparators=(t.Constant(value=0 | 1 | 2),)
+        ):
+            return outcome and is_counter(project, counted)
         case t.Name() | t.Attribute():
             return not outcome and is_counter(project, test)
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.project import cadence
-from dl_lint.project.repetition import learns, steps, words
+from dl_lint.project.repetition import attacks, learns, words
 
 if TYPE_CHECKING:
     from dl_lint.facts import tree as t
@@ -39,9 +39,8 @@ def is_outside_training(project: Project, node: t.Node) -> bool:
 
 
 def _learns(project: Project, loop: LoopNode) -> bool:
-    """Whether a loop learns; one that is named for looking on, and takes no step, goes back for other ends: it attacks
-    a model, say."""
-    return learns(project, loop) and (steps(project, loop) or not _looks_on(project, loop))
+    """Whether a loop learns; not one named for looking on that goes back through a model to attack it."""
+    return learns(project, loop) and not (_looks_on(project, loop) and attacks(project, loop))
 
 
 def _looks_on(project: Project, loop: LoopNode) -> bool:
@@ -49,9 +48,13 @@ def _looks_on(project: Project, loop: LoopNode) -> bool:
 
 
 def _is_now_and_then(project: Project, node: t.Node) -> bool:
-    """Whether most batches of a training pass ``node`` by: it stands in a validation that comes every n steps."""
+    """Whether most batches of a training pass ``node`` by: it stands in a validation that comes every n steps, or in
+    the last epoch."""
     batches = {one.node for one in project.loader_loops()}
-    return any(loop in batches and cadence.is_left_out(project, node, loop) for loop in project.repeating(node))
+    return any(
+        cadence.is_left_out(project, node, loop) if loop in batches else cadence.is_once(project, node, loop)
+        for loop in project.repeating(node)
+    )
 
 
 def _is_run(project: Project, loop: LoopNode) -> bool:

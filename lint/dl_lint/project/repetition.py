@@ -57,6 +57,11 @@ TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "tim
 
 _LEARNING = frozenset({"train", "training", "fit", "learn", "finetune", "pretrain", "optimize"})
 
+_ATTACKS = frozenset(
+    {"adv", "adversarial", "attack", "attacked", "blackbox", "fgsm", "pgd", "perturb", "perturbation", "whitebox"}
+)
+"""Words in the names of functions that look for samples which a model gets wrong."""
+
 _OF_DATA = frozenset({"data", "dataset", "loader", "dataloader", "set", "split", "test", "transform", "transforms"})
 """Words in the names of functions that prepare what is learnt from."""
 
@@ -93,13 +98,13 @@ def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
     return any(map(_teaches, inside)) or any(called(call) == "backward" for call in entered)
 
 
-def steps(project: Project, loop: LoopNode) -> bool:
-    """Whether a loop, or a function that it calls, takes a step with what it learnt, or may by a name; an attack on a
-    model goes back through it without."""
+def attacks(project: Project, loop: LoopNode) -> bool:
+    """Whether a loop attacks a model, by the name of a function that it calls, and goes back through it for that only:
+    neither it nor a function that it calls takes a step."""
     inside, entered = _within(project, loop)
-    return any(_is_named_for_learning(call) for call in inside) or any(
-        called(call) in ("step", "optimize_parameters") for call in (*inside, *entered)
-    )
+    calls = (*inside, *entered)
+    named = any(not _ATTACKS.isdisjoint(words(called(call) or "")) for call in calls)
+    return named and not any(called(call) == "step" or _is_named_for_learning(call) for call in calls)
 
 
 def _within(project: Project, loop: LoopNode) -> tuple[list[t.Call], list[t.Call]]:

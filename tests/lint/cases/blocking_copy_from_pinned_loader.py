@@ -1417,3 +1417,32 @@ def test_time_adaptation(model, dataset, optimizer):
     for images in DataLoader(dataset, num_workers=4, pin_memory=True):
         model(images.to(device)).backward()  # expect
         optimizer.step()
+
+
+def validated_in_the_last_epoch(model, dataset, held_out, epochs):
+    held_out = DataLoader(held_out, num_workers=1, pin_memory=True)
+    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    for epoch in range(epochs):
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+        if epochs - epoch <= 1:
+            for seen in held_out:
+                model(seen.to(device))  # expect advice
+
+
+def before_a_synchronise_where_there_is_a_gpu(model, dataset):
+    for images, targets in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        model(images).backward()
+        targets = targets.to(device)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        model.step(targets)
+
+
+def before_a_synchronise_that_is_asked_for(model, dataset, args):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = images.to(device)  # expect
+        if args.profile:
+            torch.cuda.synchronize()
+        model(images).backward()
