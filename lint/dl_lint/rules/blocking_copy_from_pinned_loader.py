@@ -65,11 +65,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, piecemeal, unpacking
+from dl_lint.project import beside, casts, collated, copied, edits, guarding, objects, piecemeal, pinned, unpacking
 from dl_lint.project.once_over import is_seldom
 from dl_lint.project.timing import is_clocked
-from dl_lint.project.values import Batch, Loader, Tensor, alternatives
+from dl_lint.project.values import Batch, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -78,33 +77,51 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project
     from dl_lint.project.transfers import Transfer
+    from dl_lint.project.values import Loader
 
 
 @rule("DL102", severity="slow")
 def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
+    beside_each_other: dict[tuple[object, ...], tuple[Loader, list[Transfer]]] = {}
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not False:
             continue
-        loader = _pinned(project, transfer)
+        loader = pinned.source(project, transfer)
         if loader is None or _is_excused(project, transfer) or not delays(project, transfer):
             continue
-        pinning = project.place(_pinning(project, loader))
-        alone, old = project.workers(loader) == "none", guarding.told_old_torch(project, transfer)
-        write = f"write `.{transfer.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
-        yield Finding(
-            project.place(transfer.call),
-            f"{transfer.told} comes from a loader that pins its batches ({project.told(pinning)}), but the "
-            f"host waits here until the device holds it{old}",
-            f"give the loader workers first (DL210), then {write}" if alone else write,
-            (Related(pinning, "the loader pins its batches here"),),
-            None if old else _fix(project, transfer),
-            advice=bool(
-                alone or old or casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call)
-            )
-            or is_clocked(project, transfer.call)
-            or is_seldom(project, transfer.call)
-            or piecemeal.is_read_back(project, transfer),
-        )
+        line = (project.statement_of(transfer.call), transfer.call.at[0], transfer.method)
+        of = (loader.call, project.workers(loader) == "none", _is_mild(project, transfer))
+        beside_each_other.setdefault((*line, *of), (loader, []))[1].append(transfer)
+    for loader, copies in beside_each_other.values():
+        yield _finding(project, loader, copies)
+
+
+def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Finding:
+    first, names = copies[0], list(dict.fromkeys(one.told for one in copies))
+    several = len(names) > 1
+    pinning = project.place(pinned.said(project, loader))
+    alone, old = project.workers(loader) == "none", guarding.told_old_torch(project, first)
+    write = f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on"
+    told = f"{', '.join(names[:-1])} and {names[-1]}" if several else names[0]
+    return Finding(
+        project.place(first.call),
+        f"{told} {'come' if several else 'comes'} from a loader that pins its batches "
+        f"({project.told(pinning)}), but the host waits here until the device holds {'each' if several else 'it'}{old}",
+        f"give the loader workers first (DL210), then {write}" if alone else write,
+        (Related(pinning, "the loader pins its batches here"),),
+        None if old else _fix(project, copies),
+        advice=alone or bool(old) or _is_mild(project, first),
+    )
+
+
+def _is_mild(project: Project, transfer: Transfer) -> bool:
+    """Whether little is to be gained, or perhaps nothing."""
+    return (
+        bool(casts.may_be_new(transfer.receiver) or beside.follows_wait(project, transfer.call))
+        or is_clocked(project, transfer.call)
+        or is_seldom(project, transfer.call)
+        or piecemeal.is_read_back(project, transfer)
+    )
 
 
 def _is_excused(project: Project, transfer: Transfer) -> bool:
@@ -123,28 +140,8 @@ def _is_excused(project: Project, transfer: Transfer) -> bool:
     )
 
 
-def _pinned(project: Project, transfer: Transfer) -> Loader | None:
-    """A loader that pins and whose batch may be what is copied, one with workers if any; None where one that does not
-    pin may have it too, or where some caller has it on the device already."""
-    found = alternatives(transfer.receiver)
-    loaders = [one.loader for one in found if isinstance(one, Batch)]
-    moved = any(isinstance(one, Tensor) and one.placement == "device" for one in found)
-    if moved or any(project.pins(loader) == "no" for loader in loaders):
-        return None
-    pinning = [one for one in loaders if not one.prepared and project.pins(one) == "yes"]
-    return min(pinning, key=lambda one: project.workers(one) == "none", default=None)
-
-
-def _pinning(project: Project, loader: Loader) -> t.Node:
-    """Where it says so: the keyword, or the call that is handed it in a dict or through a subclass."""
-    keyword = next((one for one in loader.call.keywords if one.name == "pin_memory"), None)
-    if keyword is not None:
-        return keyword
-    said = project.argument(loader, "pin_memory").node
-    return said if isinstance(said, t.Keyword) and said.name is not None else loader.call
-
-
-def _fix(project: Project, transfer: Transfer) -> Fix | None:
-    edit = edits.added(project, transfer.call, "non_blocking=True")
-    whole = any(isinstance(one, Batch) and one.whole for one in alternatives(transfer.receiver))
-    return Fix("do not wait for the copy", (edit,), safe=transfer.method != "to" or not whole) if edit else None
+def _fix(project: Project, copies: list[Transfer]) -> Fix | None:
+    added = [edit for one in copies if (edit := edits.added(project, one.call, "non_blocking=True")) is not None]
+    whole = any(isinstance(one, Batch) and one.whole for copy in copies for one in alternatives(copy.receiver))
+    safe = copies[0].method != "to" or not whole
+    return Fix("do not wait for the copy", tuple(added), safe=safe) if len(added) == len(copies) else None
