@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import handed, prefilled, reach, workers
+from dl_lint.project import bounds, handed, prefilled, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
@@ -38,9 +38,6 @@ LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "y
 """What returns a Python container, as a rule a dict of samples."""
 
 MEMOS = frozenset({"functools.lru_cache", "functools.cache"})
-
-FEW = 1000
-"""Entries of a cache that counts as bounded: at 150 kB, a decoded photo of 224 pixels square, they take 150 MB."""
 
 _PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
 """What a worker rightly makes once for itself."""
@@ -80,6 +77,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                         if _grows(project, function, change, cls) and not prefilled.is_full(project, cls, function):
                             off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
                             off = off or (change.value is not None and is_number(project, change.value))
+                            off = off or bounds.is_small(project, function, change)
                             unread = not _is_read(project, cls, name.partition(".")[2])
                             origin = _origin(project, owner, name)
                             shared = is_shared(_key(change))
@@ -98,6 +96,8 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
         return False
     holder = _holder(change)
     if holder is None or _emptied(project, change.name, function, cls) or _is_register(project, function, change):
+        return False
+    if bounds.limit(project, change.node, holder) == "low":
         return False
     key = _key(change)
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
@@ -380,4 +380,4 @@ def _is_unbounded(project: Project, decorator: t.Expr) -> bool:
 
 
 def _is_many(size: object) -> bool:
-    return isinstance(size, int) and size > FEW
+    return isinstance(size, int) and size > bounds.FEW

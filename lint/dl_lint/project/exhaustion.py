@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import asked, cadence, persistence, rounds, steps
+from dl_lint.project import asked, cadence, hooks, persistence, rounds, steps
 from dl_lint.project.loops import begins
 from dl_lint.project.repetition import learns, names_in, words
 from dl_lint.project.roles import is_without_gradients
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 def doubt(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> str:
     """Why ``again`` may end before it has gone over ``loader`` twice, as the end of a sentence; empty if nothing says
-    so: it counts steps, or ``loop`` takes single batches of an iterator that is made anew only where it ended, or an
-    option asks for one pass, or may ask for few, or each pass is for one of a few models."""
+    so: a script of Fabric has a loop of its own, it counts steps, or ``loop`` takes single batches of an iterator that
+    is made anew only where it ended, or an option asks for one pass, or may ask for few, or each pass is for one of a
+    few models."""
+    asked_for = hooks.taken_by_hand(project, again) if isinstance(again, t.FunctionDef) else None
+    if asked_for is not None:
+        return f" (or a loop for which {project.told(project.place(asked_for))} asks for it)"
     if steps.are_counted(project, loader, again, loop):
         return _STEPS
     if loop is not None and _is_renewed_at_its_end(project, loader, again, loop):

@@ -65,19 +65,28 @@ def target(project: Project, near: t.Node) -> Target:
         remnant = aged.remnant(project, near)
         if remnant is not None:
             return Target(None, aged.BEFORE, f"{remnant} is for torch 0.3 and older")
-    if old is None and found is UNKNOWN and needs.needed(project, folder, aged.LAST_FLAT) == aged.LAST_FLAT:
-        flattened = aged.flattened(project, folder)
-        if flattened is not None:
-            return Target(None, aged.LAST_FLAT, f"{flattened} is for torch 1.6 and older")
-    if old is None and found is UNKNOWN and needs.needed(project, files.root, aged.LAST_ABC) == aged.LAST_ABC:
-        abstract = aged.abstract(project, files.root)
-        if abstract is not None:
-            return Target(None, aged.LAST_ABC, f"{abstract} is for torch 1.8 and older", aged.LAST)
+    if old is None and found is UNKNOWN:
+        refused: Target | None = project.evaluator.once(
+            ("refused by newer", folder), lambda: _refused_by_newer(project, files, folder)
+        )
+        if refused is not None:
+            return refused
     if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
         return found
     newest, node = old
     told = f"`{dotted(node)}[0]` ({project.told(project.place(node))}) is for torch 0.4 and older"
     return Target(None, newest, told)
+
+
+def _refused_by_newer(project: Project, files: Files, folder: str) -> Target | None:
+    """What code says that newer torches refuse, where nothing else speaks of a torch."""
+    flattened = aged.flattened(project, folder)
+    if flattened is not None and needs.needed(project, folder, aged.LAST_FLAT) == aged.LAST_FLAT:
+        return Target(None, aged.LAST_FLAT, f"{flattened} is for torch 1.6 and older")
+    abstract = aged.abstract(project, files.root)
+    if abstract is not None and needs.needed(project, files.root, aged.LAST_ABC) == aged.LAST_ABC:
+        return Target(None, aged.LAST_ABC, f"{abstract} is for torch 1.8 and older", aged.LAST)
+    return None
 
 
 def _inferred(project: Project, files: Files, folder: str) -> Target:

@@ -298,3 +298,26 @@ def until_there_is_one(model, dataset):
         except RuntimeError:
             print("again")
     model(batch)
+
+
+def looked_at_once_an_epoch(model, dataset, held_out, device):
+    loader = DataLoader(dataset, num_workers=4)
+    held_out = DataLoader(held_out, num_workers=4)
+    for _ in range(100):
+        learn_from_all(model, loader)
+        batch = next(iter(held_out))
+        model.show(batch)
+
+
+def learn_from_all(model, loader):
+    for batch in loader:
+        model(batch).backward()
+
+
+def stepping_and_validated_now_and_then(model, dataset, held_out):
+    loader = DataLoader(dataset, num_workers=4)
+    held_out = DataLoader(held_out, num_workers=4)
+    for step in range(100_000):
+        model(next(iter(loader))).backward()  # expect
+        if step % 1000 == 0:
+            learn_from_all(model, held_out)
