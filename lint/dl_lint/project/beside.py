@@ -25,7 +25,21 @@ SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim"
 """Attributes and methods of a tensor that are known without its values."""
 
 _CHEAP = frozenset(
-    {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "fill_", "zero_", "numpy"}
+    {
+        "size",
+        "dim",
+        "numel",
+        "len",
+        "zero_grad",
+        "index",
+        "append",
+        "time",
+        "perf_counter",
+        "record",
+        "fill_",
+        "zero_",
+        "numpy",
+    }
 )
 """Calls that are done before a copy has got anywhere; ``numpy`` is one of tensors of the host only."""
 
@@ -76,7 +90,8 @@ def _is_read_in(project: Project, copy: t.Call) -> bool:
 
 
 def follows_wait(project: Project, call: t.Call) -> bool:
-    """Whether the host has just waited for another part of the batch: ``a, b = cat(a).to(d), b.to(d)``.
+    """Whether the host has just waited for the device, or for another part of the batch: ``a, b = cat(a).to(d),
+    b.to(d)``.
 
     The device has nothing to do by then, so that what is to be gained is the time of this copy alone.
     """
@@ -84,9 +99,11 @@ def follows_wait(project: Project, call: t.Call) -> bool:
     if any(blocks(project, other) for other in simple(stmt) if other.at < call.at):
         return True
     for before in _preceding(project, stmt):
-        if any(_moves_pageable(project, other) for other in simple(before)):
+        if _synchronises(before) or any(_moves_pageable(project, other) for other in simple(before)):
             return True
-        if not is_cheap(project, before):
+        if not is_cheap(project, before) and not (
+            isinstance(before, t.Assert) and _costs_little(project, before.test, frozenset())
+        ):
             return False
     return False
 

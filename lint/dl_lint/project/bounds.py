@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
+from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Const, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Change, Scope
+    from dl_lint.project.values import Class
 
 FEW = 1000
 """Entries of a cache that counts as bounded: at 150 kB, a decoded photo of 224 pixels square, they take 150 MB."""
@@ -29,6 +31,15 @@ def limit(project: Project, node: t.Node, holder: t.Expr) -> Literal["low", "som
             case _:
                 continue
     return None
+
+
+ADDING = frozenset({"add", "insert", "register"})
+"""First words of the names of methods through which something learns what comes."""
+
+
+def is_vocabulary(function: Scope, owner: Class, cls: Class) -> bool:
+    """Whether an object that a dataset of ``cls`` holds takes up what is new to it: ``dictionary.add_symbol(word)``."""
+    return owner != cls and not ADDING.isdisjoint(words(function.name)[:1])
 
 
 def is_small(project: Project, function: Scope, change: Change) -> bool:

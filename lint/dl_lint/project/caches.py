@@ -70,6 +70,8 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
     """Everything that grows with the samples fetched from an object of ``cls``."""
     for function, owner in workers.methods(project, cls):
         yield from _memoised(project, function)
+        if bounds.is_vocabulary(function, owner, cls):
+            continue
         for scope in reach.with_inner(function):
             for name, changes in scope.changes.items():
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:

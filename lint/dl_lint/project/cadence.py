@@ -76,6 +76,15 @@ def is_once(project: Project, node: t.Node, again: LoopNode) -> bool:
     return bool(ways) and all(any(_is_at_one(project, test, outcome) for test, outcome in one) for one in ways)
 
 
+def is_over_epochs(project: Project, loop: LoopNode) -> bool:
+    """Whether each pass of a loop, or most, calls something that goes over a whole loader."""
+    return any(
+        loop in project.repeating(one.node) and not is_left_out(project, one.node, loop)
+        for one in project.loader_loops()
+        if one.node is not loop
+    )
+
+
 def is_awaited(project: Project, node: t.Node, again: LoopNode) -> bool:
     """Whether a loop ends once it has what is assigned: ``while batch is None: batch = next(iter(loader))``."""
     statement = project.statement_of(node)

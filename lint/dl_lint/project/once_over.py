@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.facts import tree as t
 from dl_lint.project import cadence
 from dl_lint.project.repetition import attacks, learns, words
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
     from dl_lint.project.context import LoopNode
     from dl_lint.project.model import Project
+    from dl_lint.project.values import Loader
 
 _LOOKING = frozenset(
     {"eval", "evaluate", "evaluation", "extract", "extraction", "extractor", "infer", "inference", "predict",
@@ -36,6 +37,12 @@ def is_outside_training(project: Project, node: t.Node) -> bool:
     return (
         bool(over) and not any(_learns(project, loop) for loop in around) and all(_is_run(project, one) for one in over)
     )
+
+
+def is_only_looked_at(project: Project, loader: Loader) -> bool:
+    """Whether all known loops over a loader are outside training."""
+    loops = [one.node for one in project.loader_loops() if any(made.call is loader.call for made in one.loaders)]
+    return bool(loops) and all(isinstance(one, t.For) and is_outside_training(project, one.body[0]) for one in loops)
 
 
 def _learns(project: Project, loop: LoopNode) -> bool:

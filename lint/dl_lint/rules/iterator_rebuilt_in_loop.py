@@ -134,16 +134,7 @@ def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
     left_out = loop is not None and (
         cadence.is_awaited(project, call, loop) or cadence.is_left_out(project, call, loop)
     )
-    return None if loop is None or loop in epochs or left_out or _goes_over_a_loader(project, loop) else loop
-
-
-def _goes_over_a_loader(project: Project, loop: LoopNode) -> bool:
-    """Whether each pass of a loop, or most, calls something that goes over a whole loader: it is one over epochs."""
-    return any(
-        loop in project.repeating(one.node) and not cadence.is_left_out(project, one.node, loop)
-        for one in project.loader_loops()
-        if one.node is not loop
-    )
+    return None if loop is None or loop in epochs or left_out or cadence.is_over_epochs(project, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

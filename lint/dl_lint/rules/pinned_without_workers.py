@@ -48,7 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.once_over import is_seldom
+from dl_lint.project.once_over import is_only_looked_at, is_seldom
 from dl_lint.project.syntax import are_alike
 from dl_lint.rule import Finding, Related, rule
 
@@ -80,7 +80,9 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             f"takes it before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
-            advice=copy.asynchronous is not False or is_seldom(project, copy.call),
+            advice=copy.asynchronous is not False
+            or is_seldom(project, copy.call)
+            or is_only_looked_at(project, loader),
         )
 
 

@@ -1446,3 +1446,11 @@ def before_a_synchronise_that_is_asked_for(model, dataset, args):
         if args.profile:
             torch.cuda.synchronize()
         model(images).backward()
+
+
+def after_a_synchronise(model, dataset, began):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        torch.cuda.synchronize()
+        began.record()
+        assert images.shape[0] > 0
+        model(images.to(device)).backward()  # expect advice

@@ -757,3 +757,24 @@ class Reliable(Dataset):
         self.all.append(index)  # expect advice
         self.images.append(image)  # expect
         return image + self.few[-1] + self.many[-1] + self.images[0], self.all
+
+
+class Vocabulary:
+    def __init__(self):
+        self.numbers, self.words = {}, []
+
+    def add_word(self, word):
+        if word not in self.numbers:
+            self.numbers[word] = len(self.words)
+            self.words.append(word)
+        return self.numbers[word]
+
+
+class Texts(Dataset):
+    """What is new is added to the vocabulary, of which there is only so much."""
+
+    def __init__(self, texts):
+        self.texts, self.vocabulary = texts, Vocabulary()
+
+    def __getitem__(self, index):
+        return [self.vocabulary.add_word(word) for word in self.texts[index].split()]

@@ -167,3 +167,17 @@ def only_with_workers(model, dataset, device, config):
 def visualize(model, dataset, device):
     for images in DataLoader(dataset, pin_memory=True):  # expect advice
         model(images.to(device))
+
+
+def predict_all(model, dataset, device):
+    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+        model(moved(images, device))
+
+
+def learn_from_all(model, dataset, device):
+    for images in DataLoader(dataset, pin_memory=True):  # expect
+        model(moved(images, device)).backward()
+
+
+def moved(images, device):
+    return images.to(device)
