@@ -10,7 +10,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import attributes, names
 from dl_lint.project.context import goes_on_early
 from dl_lint.project.names import BUILTINS
-from dl_lint.project.syntax import within
+from dl_lint.project.syntax import spans
 from dl_lint.project.values import Class, External, Module
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _is_certain(block: Block | None, line: int) -> bool:
         owner = block.owner
         if block.kind not in ("for", "while") or not isinstance(owner, t.For | t.While):
             return False
-        if not owner.body[0].at[0] <= line <= max(one.at[2] for one in within(owner.body[-1])) or goes_on_early(owner):
+        if not spans(owner.body, line) or goes_on_early(owner):
             return False
         block = block.parent
     return block is not None

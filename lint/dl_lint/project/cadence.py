@@ -206,8 +206,13 @@ def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:
 def _counts(project: Project, expr: t.Node, *, chosen: bool = False) -> bool:
     """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, or if ``chosen``,
     is an option."""
-    if not isinstance(expr, t.BinOp) or expr.op != "%":
-        return False
+    match expr:
+        case t.BinOp(op="+" | "-", left=t.Name(), right=t.BinOp(op="%", left=t.Constant())):
+            return True  # ``i + 1 % n``, for want of parentheses
+        case t.BinOp(op="%"):
+            pass
+        case _:
+            return False
     parts = {word for name in names_in(expr.left) for word in words(name)}
     return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right), chosen=chosen)
 

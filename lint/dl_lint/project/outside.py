@@ -11,6 +11,7 @@ from dl_lint.project.frameworks import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLER
 from dl_lint.project.values import (
     NOTHING,
     UNKNOWN,
+    Batch,
     Collection,
     Const,
     CpuCount,
@@ -24,6 +25,7 @@ from dl_lint.project.values import (
     Partial,
     Sampler,
     Table,
+    Tensor,
     Value,
     WhenAccelerated,
     Wrapped,
@@ -170,6 +172,14 @@ def _copy(ev: Evaluator, expr: t.Call) -> Value:
     return _first(ev, expr)
 
 
+def _deepcopy(ev: Evaluator, expr: t.Call) -> Value:
+    """The same again; tensors of a batch come to be in new memory, which nobody has pinned."""
+    found = alternatives(_first(ev, expr))
+    return union(
+        Tensor(one, "pageable", expr) if isinstance(one, Batch) and not one.loader.prepared else one for one in found
+    )
+
+
 def _getattr(ev: Evaluator, expr: t.Call) -> Value:
     name = ev.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN
     if not isinstance(name, Const) or not isinstance(name.value, str):
@@ -219,7 +229,7 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, t.Call], Value]] = {
     "builtins.map": _mapped,
     "functools.partial": _partial,
     "copy.copy": _copy,
-    "copy.deepcopy": _copy,
+    "copy.deepcopy": _deepcopy,
     "torch.autograd.Variable": _variable,
     "sys.exit": _stop,
     "builtins.exit": _stop,

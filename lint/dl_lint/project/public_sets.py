@@ -58,7 +58,7 @@ _LARGE = re.compile(
     rf"(?P<name>{'|'.join(LARGE)})"
     r"(?!\.\w|\d{0,4}[ _./-]?(?:api|class|collate|eval|format|id|json|labels?|lt(?![a-z])|mean|mini|norm|pretrain|"
     r"sketch|std|statistic|style|tools|test|transform|url|val|weights|100\b|[aro]\b)|[ -]?(?:derived|based|mix)|"
-    r"(?<=imagenet)[ _-]?v2)",
+    r"(?<=imagenet)(?:[ _-]?v2|[ _-](?:64[ _-])?c(?![a-z]))|[\w./-]*/(?:val|valid|validation|test)\b)",
     re.IGNORECASE | re.ASCII,
 )
 _JOINED = re.compile(

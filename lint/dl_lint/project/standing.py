@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import broken, platforms, unused
 from dl_lint.project.repetition import words
+from dl_lint.project.syntax import spans
 from dl_lint.project.truth import truth
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ _DEBUGGING = frozenset({"debug", "debugging", "deterministic"})
 _AT_ONCE = frozenset({"DL202", "DL203"})
 """Rules of faults for which a loader cannot be made. Others are in tests on purpose, come with many batches or on
 another system, or tell of themselves."""
-
-_BLOCKS = ("body", "orelse", "handlers", "cases", "final")
-"""What statements have of others."""
 
 _TESTING = frozenset({"pytest", "unittest"})
 
@@ -105,7 +103,7 @@ def _is_expected(project: Project, place: Place) -> bool:
     """Whether a test expects an exception at ``place``: ``with pytest.raises(ValueError):``."""
     calls = (call for call in project.method_calls(*_EXPECTING) if project.path(call) == place.path)
     around = (above for call in calls for above in project.ancestors(call) if isinstance(above, t.With))
-    return any(_holds(one.body, place.span[0]) for one in around)
+    return any(spans(one.body, place.span[0]) for one in around)
 
 
 def _is_switched_off(project: Project, file: FileIndex, line: int) -> bool:
@@ -113,18 +111,9 @@ def _is_switched_off(project: Project, file: FileIndex, line: int) -> bool:
     for owner in file.arms:
         if isinstance(owner, t.If) and owner.at[0] <= line:
             for body, outcome in ((owner.body, True), (owner.orelse, False)):
-                if _holds(body, line) and truth(project.evaluator, owner.test) is (not outcome):
+                if spans(body, line) and truth(project.evaluator, owner.test) is (not outcome):
                     return True
     return False
-
-
-def _holds(body: tuple[t.Stmt, ...], line: int) -> bool:
-    return bool(body) and body[0].at[0] <= line <= _last_line(body[-1])
-
-
-def _last_line(node: t.Node) -> int:
-    within = (getattr(node, name, ()) for name in _BLOCKS)
-    return max((node.at[2], *(_last_line(one[-1]) for one in within if one)))
 
 
 def _tests(file: FileIndex) -> bool:

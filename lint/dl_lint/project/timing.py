@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach
 from dl_lint.project.beside import is_cheap
+from dl_lint.project.repetition import words
 from dl_lint.project.syntax import called, children
 from dl_lint.project.values import External, Function, Instance, alternatives
 
@@ -24,6 +25,10 @@ WAITING = frozenset({"synchronize", "item", "tolist", "cpu", "numpy", "float", "
 
 _LONG = frozenset({"generate", "chat", "beam_search", "sliding_window_inference"})
 """Calls that run a model many times: for each token of a text, for each window of a volume."""
+
+_TEXTS = frozenset({"answers", "completions", "responses", "rollouts", "sequences", "text", "texts", "tokens",
+                    "trajectories", "trajectory"})  # fmt: skip
+"""What a language model writes, as in ``generate_trajectory``."""
 
 _PEAKS = ("reset_peak_memory_stats", "reset_max_memory_allocated", "max_memory_allocated", "max_memory_reserved")
 
@@ -55,12 +60,23 @@ def measures_memory(project: Project, call: t.Call) -> bool:
     return any((called(one) or "").endswith(_PEAKS) for one in project.site(call).scope.calls)
 
 
-def takes_long(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether each pass of a loop runs the model again and again: it writes a text, or slides over a volume."""
+def takes_long(project: Project, loop: LoopNode | t.FunctionDef, call: t.Call) -> bool:
+    """Whether each pass of a loop runs the model again and again: it writes a text, or slides over a volume, also in
+    the function of ``call`` that it comes to."""
+    function = project.function_of(call)
+    is_elsewhere = isinstance(loop, t.FunctionDef) or project.function_of(loop) is not function
+    if is_elsewhere and any(_is_long(one) for one in function.calls):
+        return True
     if isinstance(loop, t.FunctionDef):
         return False
     calls = project.site(loop).scope.calls
-    return any(called(call) in _LONG and loop in project.loops_around(call) for call in calls)
+    return any(_is_long(call) and loop in project.loops_around(call) for call in calls)
+
+
+def _is_long(call: t.Call) -> bool:
+    name = called(call) or ""
+    verb, *what = words(name) or [""]
+    return name in _LONG or (verb == "generate" and not _TEXTS.isdisjoint(what))
 
 
 def is_clocked(project: Project, copy: t.Call) -> bool:

@@ -90,7 +90,7 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             advice=(
                 _is_after_del(project, call) and (is_validation(project, found.loop) or not learns(project, found.loop))
             )
-            or timing.takes_long(project, found.loop)
+            or timing.takes_long(project, found.loop, call)
             or timing.measures_memory(project, call)
             or counts_only(project, found.loop)
             or _has_reason(project, call),

@@ -1,5 +1,6 @@
 import argparse
 import contextlib
+import copy
 import time
 
 import torch
@@ -1454,3 +1455,16 @@ def after_a_synchronise(model, dataset, began):
         began.record()
         assert images.shape[0] > 0
         model(images.to(device)).backward()  # expect advice
+
+
+def a_copy_that_is_not_pinned(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        second = copy.deepcopy(batch)
+        model(second["image"].to(device), copy.deepcopy(batch["mask"]).to(device)).backward()
+        first, last = list(copy.deepcopy(batch))
+        model(first.to(device), last.to(device)).backward()
+
+
+def a_copy_that_is(model, dataset):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        model(copy.copy(batch)["image"].to(device)).backward()  # expect

@@ -431,3 +431,19 @@ def watches_memory(model, dataset):
         model(images)
         peaks.append(torch.cuda.max_memory_allocated())
     return peaks
+
+
+def answers(model, loader):
+    for step, batch in enumerate(loader):
+        score(model, batch, step).backward()
+
+
+def score(model, batch, step):
+    with torch.no_grad():
+        texts = model.generate(batch["input_ids"])
+        torch.cuda.empty_cache()  # expect advice
+    return model(texts, step)
+
+
+def answer_all(model, dataset):
+    answers(model, DataLoader(dataset, num_workers=4))

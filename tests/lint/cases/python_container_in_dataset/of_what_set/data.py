@@ -190,3 +190,27 @@ class CocoBoxes(AnyBoxes):
 
 class UrbanBoxes(AnyBoxes):
     pass
+
+
+class HeldBack(Dataset):
+    def __init__(self, root="imagenet/val"):
+        self.paths = list(os.listdir(root))  # expect advice
+
+    def __getitem__(self, index):
+        return self.paths[index]
+
+
+class Distorted(Dataset):
+    def __init__(self, root="data/imagenet_64_c"):
+        self.paths = list(os.listdir(root))  # expect advice
+
+    def __getitem__(self, index):
+        return self.paths[index]
+
+
+class LearntFrom(Dataset):
+    def __init__(self, root="imagenet/train"):
+        self.paths = list(os.listdir(root))  # expect
+
+    def __getitem__(self, index):
+        return self.paths[index]

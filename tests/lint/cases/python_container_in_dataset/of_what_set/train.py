@@ -33,3 +33,5 @@ def loaders(root, effects, workers):
     yield DataLoader(data.ImageNetOrPairs(root, args.kind), num_workers=workers)
     yield DataLoader(data.Conversations(root), num_workers=workers)
     yield DataLoader(data.ImageNetV2(root), num_workers=workers)
+    for one in (data.HeldBack(), data.Distorted(), data.LearntFrom()):
+        yield DataLoader(one, num_workers=workers)
