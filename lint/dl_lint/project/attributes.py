@@ -18,6 +18,7 @@ from dl_lint.project.values import (
     Batch,
     Bound,
     Class,
+    Const,
     Derived,
     External,
     Frame,
@@ -172,6 +173,8 @@ def of_instance(ev: Evaluator, base: Instance, name: str) -> Value:
     elif base.call is None:
         built = ev.solver.solve(("built below", base.cls, name), lambda: redefined.below(ev, base.cls, name))
         inside = inside if isinstance(built, Nothing) else union((inside, built))
+        if any(isinstance(one, Const) for one in alternatives(inside)) and overrides.may_be_given_below(ev, base.cls):
+            inside = union((inside, UNKNOWN))
     if isinstance(inside, Nothing):
         return UNKNOWN
     return union(_seen_from(ev, base, one) for one in alternatives(inside))
@@ -227,8 +230,11 @@ def _is_abstract(value: Value) -> bool:
     node = value.scope.node if isinstance(value, Function) else None
     if not isinstance(node, t.FunctionDef):
         return False
+    raises = isinstance(node.body[-1], t.Raise)
     return all(
-        isinstance(stmt, t.Raise | t.Jump) or (isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Constant))
+        isinstance(stmt, t.Raise | t.Jump)
+        or (isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Constant))
+        or (isinstance(stmt, t.Assign) and raises)  # the message
         for stmt in node.body
     )
 

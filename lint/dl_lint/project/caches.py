@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import bounds, handed, prefilled, reach, workers
+from dl_lint.project import bounds, handed, prefilled, reach, texts, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
@@ -306,12 +306,15 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
             or project.in_handler(node)
             or _is_constant(project, entry.index)
             or _is_small(function, target, added)
+            or handed.entry_of(added, function.params[0].name) is not None  # which is kept as it is
         ):
             continue
         name = dotted(entry.value) or ""
         stays = any(_holds_entries(one) for one in alternatives(project.value(entry.value)))
         if stays and not _emptied(project, name, function, cls):
-            yield Growth(node, f"`{name}`", advice=handed.is_off(project, node))
+            off = handed.is_off(project, node) or texts.is_text(function, added)
+            shared = not isinstance(node, t.Call) and is_shared(_aliased(function, entry.index))  # a list grows anyway
+            yield Growth(node, f"`{name}`", advice=off, shared=shared)
 
 
 def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:

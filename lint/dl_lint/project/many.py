@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import containers, public_sets, told_sizes, workers
-from dl_lint.project.values import NONE, Absent, Const, Made, Option, alternatives
+from dl_lint.project.values import Absent, Const, Made, Option, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -36,11 +36,12 @@ def are_batches(project: Project, loader: Loader) -> bool:
 
 
 def _in_batch(project: Project, loader: Loader) -> int | None:
-    """The fewest samples that a batch is said to have, by default of its option; None where that is not known."""
+    """The fewest samples that a batch is said to have, by default of its option; None where that is not known, as of a
+    data set that makes batches itself."""
     if project.argument(loader, "batch_sampler").given:
         return None
     said = alternatives(project.argument(loader, "batch_size").value)
     defaults = [one.default if isinstance(one, Option) else one for one in said]
     known = [one.value for one in defaults if isinstance(one, Const) and isinstance(one.value, int)]
-    alone = any(isinstance(one, Absent) or one == NONE for one in defaults)
+    alone = any(isinstance(one, Absent) for one in defaults)
     return 1 if alone else min(known, default=None)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 _LOOKING = frozenset(
-    {"eval", "evaluate", "evaluation", "extract", "extraction", "extractor", "infer", "inference", "predict",
-     "prediction", "predictions", "predictor", "submission", "test", "testing", "tester", "visualize", "visualise"}
+    {"accuracy", "eval", "evaluate", "evaluation", "extract", "extraction", "extractor", "fid", "infer", "inference",
+     "metric", "metrics", "predict", "prediction", "predictions", "predictor", "recall", "submission", "test",
+     "testing", "tester", "visualize", "visualise"}
 )  # fmt: skip
 """Words in the names of functions that only look at what has been learnt."""
 

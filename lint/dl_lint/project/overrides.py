@@ -32,12 +32,23 @@ def given(ev: Evaluator, base: Instance, name: str) -> Value | None:
     return UNKNOWN if has_default else None
 
 
+def may_be_given_below(ev: Evaluator, cls: Class) -> bool:
+    """Whether a subclass sets attributes by names that nobody knows: ``for k in cfg: self.__dict__[k] = cfg[k]``."""
+    return ev.once(
+        ("set by name below", cls), lambda: any("anything" in _of(ev, one) for one in ev.callers.subclasses(cls))
+    )
+
+
 def _source(ev: Evaluator, cls: Class) -> Source:
     found: set[Source] = set()
     for one in attributes.lineage(ev, cls):
         if isinstance(one, Class):
-            found |= ev.read_off(("set by name in", one), functools.partial(_of_body, one))
+            found |= _of(ev, one)
     return "anything" if "anything" in found else "keywords" if "keywords" in found else "none"
+
+
+def _of(ev: Evaluator, cls: Class) -> frozenset[Source]:
+    return ev.read_off(("set by name in", cls), functools.partial(_of_body, cls))
 
 
 def _of_body(cls: Class) -> frozenset[Source]:
@@ -53,8 +64,12 @@ def _of_method(method: Scope) -> Source:
 
 
 def _sets(method: Scope) -> Iterator[str | None]:
-    """What ``setattr(self, name, …)`` with a variable name, and ``self.__dict__.update(…)``, take their names from."""
+    """What ``setattr(self, name, …)`` with a variable name, ``self.__dict__[name] = …`` and ``self.__dict__.update(…)``
+    take their names from."""
     owner = method.params[0].name if method.params else ""
+    for change in method.changes.get(f"{owner}.__dict__", ()):
+        if change.kind == "item" and isinstance(change.key, t.Name):
+            yield _items_of(method, change.key.id)
     for call in method.calls:
         match call.func:
             case t.Name(id="setattr"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import altering, attributes, caches, iterators, scripts, workers
+from dl_lint.project import altering, attributes, caches, iterators, reach, scripts, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Const, Function, Option, alternatives
@@ -36,7 +36,12 @@ def starts_workers_again(project: Project, loader: Loader) -> bool:
         return False
     if any(altering.takes_away(project, one) for one in workers.given(project, loader)):
         return False
-    return not (_left_to_callers(project, loader) or _wraps_itself(project, loader) or _runs_out(project, loader))
+    return not (
+        _left_to_callers(project, loader)
+        or _wraps_itself(project, loader)
+        or _runs_out(project, loader)
+        or _tells_epochs(project, loader)
+    )
 
 
 def are_soon_there(project: Project, loader: Loader) -> bool:
@@ -123,6 +128,31 @@ def _runs_out(project: Project, loader: Loader) -> bool:
                 endless = iterators.is_renewed(call, fetching) or iterators.is_guarded(project, call, fetching)
                 if kept is not None and "." in kept and not endless:
                     return True
+    return False
+
+
+_EPOCHS = frozenset({"current_epoch", "global_step"})
+"""Attributes of Lightning's modules and trainers that the main process counts up."""
+
+
+def _tells_epochs(project: Project, loader: Loader) -> bool:
+    """Whether fetching a sample asks which epoch this is, of which workers that stay would not learn."""
+    fetching = (one for given in workers.given(project, loader) for one in project.fetching(given.cls))
+    return any(
+        _asks_epoch(project, read)
+        for function in dict.fromkeys(fetching)
+        for scope in reach.with_inner(function)
+        for reads in scope.loads.values()
+        for read in reads
+    )
+
+
+def _asks_epoch(project: Project, read: t.Node) -> bool:
+    above = project.parent(read)
+    while isinstance(above, t.Attribute):
+        if above.attr in _EPOCHS:
+            return True
+        above = project.parent(above)
     return False
 
 

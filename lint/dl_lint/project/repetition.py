@@ -49,6 +49,9 @@ FEW = frozenset(
 )  # fmt: skip
 """Words for what a program has a handful of, or goes over once."""
 
+WEIGHTS = frozenset({"param", "params", "parameter", "parameters", "weight", "weights"})
+"""Words for what models consist of: ``weight_iterator.batches()`` are batches of those."""
+
 LOADERS = frozenset({"loader", "loaders", "dataloader", "dataloaders"})
 """Words for the variable of a loop over loaders, each of which has many batches."""
 
@@ -161,7 +164,8 @@ def _named(project: Project, loop: LoopNode) -> Repetition:
     if project.batches_in(value) or any(_is_dataset(project, one) for one in alternatives(value)):
         return "step"
     given = [last for name in names_in(loop.target) for last in words(name)[-1:]]
-    if (FEW | LOADERS) & set(given):
+    of_model = {word for name in names_in(loop.iter) for part in name.split(".") for word in words(part)}
+    if (FEW | LOADERS) & set(given) or WEIGHTS & of_model:
         return "few"
     if _is_data(given[:-1]) or _is_data(given[-1:]):
         return "step"

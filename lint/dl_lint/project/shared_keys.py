@@ -22,12 +22,14 @@ _NUMBERS = frozenset({"id", "idx", "index", "key", "name", "no", "num", "number"
 
 
 def is_shared(key: t.Expr | None) -> bool:
-    """Whether a key, or a part of it, is that of a group: ``(scene_id, frame)``, ``row["scene"]``."""
+    """Whether a key, or a part of it, is that of a group: ``(scene_id, frame)``, ``row["scene"]``, ``index // 10``."""
     match key:
         case None:
             return False
         case t.Subscript(index=t.Constant(value=str() as text)):
             return _is_of_group(text)
+        case t.BinOp(op="//"):
+            return True
         case _:
             return any(map(_is_of_group, names_in(key)))
 

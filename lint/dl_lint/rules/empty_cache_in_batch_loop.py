@@ -14,11 +14,12 @@ cached blocks back by itself before it runs out of memory.
 
 Right after a `del` where nothing learns, in a validation, which runs only now and then, say, it is **advice**, and so
 it is where each pass takes seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project
-that builds CUDA code of its own, or uses MinkowskiEngine, which take memory past the allocator, or is for a torch
-before 1.2. It is advice, too, in a loop that only counts (`for step in range(steps)`) and in which nothing learns: a
-step may be anything; and where the peak of memory is measured beside it. Not flagged: calls in an `except`, every n-th
-step, behind a setting, or after a model was deleted; loops that retry, profile, collect how long the device takes for
-each pass, or go over chunks, models or epochs.
+that builds CUDA code of its own, or uses MinkowskiEngine, which take memory past the allocator, where a comment says
+that it is for such (NCCL, another process), or for a torch before 1.2. It is advice, too, in a loop that only counts
+(`for step in range(steps)`) and in which nothing learns: a step may be anything; and where the peak of memory is
+measured beside it. Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted;
+loops that retry, profile, collect how long the device takes for each pass, or go over chunks, weights, models or
+epochs.
 
 ## Example
 
@@ -52,7 +53,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import hooks, needs, timing
+from dl_lint.project import allocators, hooks, timing
 from dl_lint.project.cadence import is_validation
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import counts_only, learns, repetition, usual, words
@@ -93,15 +94,8 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             or timing.takes_long(project, found.loop, call)
             or timing.measures_memory(project, call)
             or counts_only(project, found.loop)
-            or _has_reason(project, call),
+            or allocators.stand_beside(project, call),
         )
-
-
-def _has_reason(project: Project, call: t.Call) -> bool:
-    """Whether the cache may stand in the way of others: of CUDA code of the project or of a package that allocates for
-    itself and asks for this, or of a torch that lets it."""
-    allocates = needs.builds_for_cuda(project) or project.mentions(call, "MinkowskiEngine")
-    return allocates or project.target(call).lacks((1, 2))
 
 
 def _every_batch(project: Project, call: t.Call) -> Pass | None:

@@ -5,9 +5,9 @@ Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `
 itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
 `lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
 file per shard are left alone. What grows only with an option that is not the default, or where a switch such as
-`self.in_memory` says so, by a few numbers for each sample, or under what several samples share, by its name
-(`self.scenes[scene_id]`), is **advice**, and so are data sets whose loaders have workers only where an option asks for
-some.
+`self.in_memory` says so, by a few numbers or a text put together for each sample, or under what several samples share,
+by its name (`self.scenes[scene_id]`) or as `index // 10` tells, is **advice**, and so are data sets whose loaders have
+workers only where an option asks for some.
 
 ## Why is this bad?
 Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in

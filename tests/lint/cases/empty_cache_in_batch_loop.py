@@ -447,3 +447,25 @@ def score(model, batch, step):
 
 def answer_all(model, dataset):
     answers(model, DataLoader(dataset, num_workers=4))
+
+
+def sends_weights(weight_iterator, server):
+    for batches in weight_iterator.groups():
+        server.send(batches)
+        torch.cuda.empty_cache()
+
+
+def makes_room_for_others(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        loss = model(images)
+        # The buffers of reduce_scatter are allocated past the caching allocator.
+        torch.cuda.empty_cache()  # expect advice
+        loss.backward()
+
+
+def makes_room(model, dataset):
+    for images in DataLoader(dataset, num_workers=4):
+        loss = model(images)
+        # free memory
+        torch.cuda.empty_cache()  # expect
+        loss.backward()

@@ -778,3 +778,50 @@ class Texts(Dataset):
 
     def __getitem__(self, index):
         return [self.vocabulary.add_word(word) for word in self.texts[index].split()]
+
+
+class Prompts(Dataset):
+    """A text that is put together anew for each sample, and stays in the record by the way."""
+
+    def __init__(self, path, template, names):
+        with open(path) as file:
+            self.rows = json.load(file)
+        self.template = template
+        self.names = names
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        text = self.template
+        for name in self.names:
+            text = text.replace(name, row[name])
+        row["text"] = text  # expect advice
+        row["prompt"] = f"{text}:"  # expect advice
+        row["pixels"] = load_pixels(text)  # expect
+        return row
+
+
+class Steps(Dataset):
+    """Each graph has many samples, and keeps what others of the data set's lists hold anyway."""
+
+    def __init__(self, graphs, positions, steps):
+        self.graphs = [dict(graph) for graph in graphs]
+        self.positions = [np.load(path) for path in positions]
+        self.steps = steps
+
+    def __len__(self):
+        return len(self.graphs) * self.steps
+
+    def __getitem__(self, index):
+        which = index // self.steps
+        graph = self.graphs[which]
+        graph["position"] = self.positions[which]
+        graph["pixels"] = load_pixels(which)  # expect advice
+        return graph
+
+
+def load_more(path, template, names, graphs, positions):
+    yield DataLoader(Prompts(path, template, names), num_workers=4)
+    yield DataLoader(Steps(graphs, positions, 10), num_workers=4)

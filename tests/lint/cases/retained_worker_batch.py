@@ -264,3 +264,10 @@ def as_many_as_are_told(dataset, args):
     for batch in DataLoader(range(100_000), batch_size=64, num_workers=4):
         kept.append(batch.cpu())  # expect
     return torch.cat(kept)
+
+
+def of_a_set_that_makes_batches(rows, size):
+    metadata = []
+    for labels in DataLoader(rows.batched(size), batch_size=None, num_workers=4):
+        metadata.append(labels.detach())  # expect advice
+    return torch.cat(metadata)

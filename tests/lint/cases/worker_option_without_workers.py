@@ -175,3 +175,32 @@ def other(dataset):
 
 def not_a_loader(dataset, Pool):
     return Pool(dataset, persistent_workers=True)
+
+
+class Settings:
+    def __init__(self):
+        self.workers = 0
+
+    def loader(self, dataset):
+        return DataLoader(dataset, num_workers=self.workers, persistent_workers=True)
+
+
+class FileSettings(Settings):
+    def __init__(self, values):
+        super().__init__()
+        for key in values:
+            self.__dict__[key] = values[key]
+
+
+class OwnSettings:
+    def __init__(self):
+        self.workers = 0
+
+    def loader(self, dataset):
+        return DataLoader(dataset, num_workers=self.workers, persistent_workers=True)  # expect
+
+
+class NamedSettings(OwnSettings):
+    def __init__(self, values):
+        super().__init__()
+        self.__dict__["path"] = values
