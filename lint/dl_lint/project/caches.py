@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import bounds, handed, prefilled, reach, texts, workers
+from dl_lint.project import bounds, handed, lazily, prefilled, reach, texts, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
@@ -70,7 +70,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
     """Everything that grows with the samples fetched from an object of ``cls``."""
     for function, owner in workers.methods(project, cls):
         yield from _memoised(project, function)
-        if bounds.is_vocabulary(function, owner, cls):
+        if bounds.is_vocabulary(function, owner, cls) or lazily.is_done_once(project, owner, function):
             continue
         for scope in reach.with_inner(function):
             for name, changes in scope.changes.items():

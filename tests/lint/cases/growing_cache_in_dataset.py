@@ -825,3 +825,58 @@ class Steps(Dataset):
 def load_more(path, template, names, graphs, positions):
     yield DataLoader(Prompts(path, template, names), num_workers=4)
     yield DataLoader(Steps(graphs, positions, 10), num_workers=4)
+
+
+class Lazy(Dataset):
+    """What the first sample loads, no other loads again."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.labels = []
+        self.boxes = []
+        self.masks = []
+        self.seen = []
+        self.is_ready = False
+        self.has_boxes = False
+        self.last = None
+
+    def __len__(self):
+        return len(self.paths)
+
+    def load_labels(self):
+        for path in self.paths:
+            self.labels.append(np.load(path))
+        self.is_ready = True
+
+    def load_boxes(self):
+        if self.has_boxes:
+            return
+        self.read_boxes()
+        self.has_boxes = True
+
+    def read_boxes(self):
+        for path in self.paths:
+            self.boxes.append(np.load(path))
+
+    def load_masks(self, index):
+        self.masks.append(np.load(self.paths[index]))  # expect
+        self.last = index
+
+    def note(self, index):
+        if self.last == index:
+            return
+        self.seen.append(np.load(self.paths[index]))  # expect
+        self.last = index
+
+    def __getitem__(self, index):
+        if not self.is_ready and len(self.labels) == 0:
+            self.load_labels()
+        self.load_boxes()
+        if self.is_ready:
+            self.load_masks(index)
+        self.note(index)
+        return self.labels[index], self.boxes[index]
+
+
+def load_lazily(paths):
+    return DataLoader(Lazy(paths), num_workers=4)
