@@ -176,7 +176,7 @@ def _synchronises(stmt: t.Stmt) -> bool:
 
 def simple(stmt: t.Node | None) -> Iterator[t.Node]:
     """What a simple statement is certain to evaluate, once."""
-    if isinstance(stmt, t.Assign | t.ExprStmt):
+    if isinstance(stmt, t.Assign | t.ExprStmt | t.Return):
         yield from _inside(stmt)
 
 

@@ -9,6 +9,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import bounds, handed, lazily, prefilled, reach, texts, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
+from dl_lint.project.repetition import words
 from dl_lint.project.retention import ADDING
 from dl_lint.project.shared_keys import is_shared, takes_shared
 from dl_lint.project.syntax import are_alike, children, dotted
@@ -44,6 +45,9 @@ _PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.rand
 
 _TOOLS = ("torchaudio.transforms.", "torchvision.transforms.", "torch.nn.")
 """Beginnings of what is made to work on samples, and holds none of them: a resampler for each rate that comes."""
+
+_SIZES = frozenset({"size", "length", "len", "shape", "rate", "dtype"})
+"""Last words of the names of sizes: ``def mask_length(self, size)``."""
 
 _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 
@@ -238,6 +242,8 @@ def _is_of_shape(function: Scope, key: t.Expr) -> bool:
             case t.Call(func=t.Name(id="len"), args=(of,)) if not _is_of_self(function, of):
                 return True
             case t.Call(func=t.Attribute(attr="size" | "dim" | "get_size")):
+                return True
+            case t.Name(id=name) if name != "len" and not _SIZES.isdisjoint(words(name)[-1:]):
                 return True
             case _ if node not in seen:
                 seen.add(node)

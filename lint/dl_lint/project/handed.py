@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import reach
+from dl_lint.project import reach, texts
 from dl_lint.project.repetition import words
 from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import truth_of
@@ -41,7 +41,7 @@ _NUMBERS = frozenset({"int", "float", "len", "bool", "round", "abs"})
 
 def filled(project: Project, scope: Scope, owner: str) -> Iterator[tuple[t.Subscript, bool]]:
     """``decode(…, meta=self.meta[index])``, where the function fills what it is handed, and whether that is no more
-    than a few numbers under fixed keys, or done only where an option is not what it is by default."""
+    than a few numbers under fixed keys or texts, or done only where an option is not what it is by default."""
     for call in scope.calls:
         for argument in (*call.args, *call.keywords):
             given = argument.value if isinstance(argument, t.Keyword) else argument
@@ -96,7 +96,8 @@ def _fillings(project: Project, function: Scope, name: str, entered: t.Call, dep
             if isinstance(change.node, t.AugAssign) or any(at < change.node.at for at in anew):
                 continue  # no entry is added, or not to what was handed over
             if change.kind in GROWING or change.kind == "update":
-                yield _is_number(project, change) or _is_refused(project, change.node, function, entered)
+                small = _is_number(project, change) or (change.kind == "item" and texts.is_text(function, change.value))
+                yield small or _is_refused(project, change.node, function, entered)
         for call in scope.calls if depth else ():
             for argument in (*call.args, *call.keywords):
                 given = argument.value if isinstance(argument, t.Keyword) else argument

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,12 @@ FEW = frozenset(
      "vocabulary", "transform", "transforms", "split", "splits", "idx2", "id2", "to", "speakers", "languages"}
 )  # fmt: skip
 """Words of the names of tables that a sample's class or the like is looked up in, which are short."""
+
+
+_OF_WORDS = re.compile(
+    r"(?:word|token|char|ans|answer|class|label|cat|category|phone)s?_?(?:2|to)_?(?:idx|index|id|ix|i)"
+)
+"""What numbers the words of a vocabulary, or classes: ``word2idx``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +199,10 @@ def leads_to_file(project: Project, read: Indexed) -> bool:
     return False
 
 
-def names_few(attribute: str) -> bool:
-    """Whether an attribute is called a short table."""
-    return not FEW.isdisjoint(words(attribute))
+def is_short(read: Indexed) -> bool:
+    """Whether an attribute is called a short table, or a word of a vocabulary is looked up in it:
+    ``self.tokens[self.word2idx(answer)]``."""
+    index = read.node.index if isinstance(read.node, t.Subscript) else None
+    asked = index.func if isinstance(index, t.Call) else index.value if isinstance(index, t.Subscript) else None
+    name = (dotted(asked) or "").rpartition(".")[2]
+    return not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name) is not None

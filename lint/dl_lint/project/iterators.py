@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside, reach
 from dl_lint.project.syntax import are_alike, dotted
-from dl_lint.project.values import External, Function, Generated, Instance, Made, Wrapped, alternatives
+from dl_lint.project.values import UNKNOWN, External, Function, Generated, Instance, Made, Wrapped, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +54,39 @@ def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
         return False
     if _is_fresh(project, source, function) and not any(project.loops_around(source)):
         return False
-    return not any(_is_endless(project, one) for one in alternatives(project.value(source)))
+    found = alternatives(project.value(source))
+    return not any(_is_endless(project, one) for one in found)
 
 
-def is_renewed(call: t.Call, functions: tuple[Scope, ...]) -> bool:
-    """Whether one of ``functions`` makes an iterator that an object keeps anew: ``self.lines = open(self.path)``."""
+def is_renewed(project: Project, call: t.Call, functions: tuple[Scope, ...]) -> bool:
+    """Whether one of ``functions`` makes an iterator that an object keeps anew: ``self.lines = open(self.path)``, or
+    a call is the second try, once the first came to the end of an iterator: ``except StopIteration: self.begin()``."""
     kept = dotted(call.args[0]) if call.args else None
-    return kept is not None and "." in kept and any(kept in one.bindings for one in functions)
+    anew = kept is not None and "." in kept and any(kept in one.bindings for one in functions)
+    return anew or _is_second_try(project, call)
+
+
+def _is_second_try(project: Project, call: t.Call) -> bool:
+    source = _source(project, call)
+    for above in project.ancestors(call):
+        if isinstance(above, t.FunctionDef | t.Lambda) or source is None:
+            return False
+        tried = project.parent(above)
+        if isinstance(tried, t.Try) and isinstance(above, t.Handler) and _catches(above):
+            inside = {found for stmt in tried.body for one in beside.simple(stmt) if (found := _advanced(project, one))}
+            begun = project.statement_of(call) not in above.body[:1]
+            return begun and any(are_alike(one, source) for one in inside)
+    return False
+
+
+def _advanced(project: Project, node: t.Node) -> t.Expr | None:
+    return _source(project, node) if isinstance(node, t.Call) else None
+
+
+def is_unknown(project: Project, call: t.Call) -> bool:
+    """Whether an iterator may come from anywhere, as what an object that is handed over has made: it may never end."""
+    source = _source(project, call)
+    return source is not None and UNKNOWN in alternatives(project.value(source))
 
 
 def is_search(call: t.Call) -> bool:

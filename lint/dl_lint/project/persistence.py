@@ -125,7 +125,7 @@ def _runs_out(project: Project, loader: Loader) -> bool:
         for function in fetching:
             for call in iterators.ending(project, function):
                 kept = dotted(call.args[0]) if call.args else None
-                endless = iterators.is_renewed(call, fetching) or iterators.is_guarded(project, call, fetching)
+                endless = iterators.is_renewed(project, call, fetching) or iterators.is_guarded(project, call, fetching)
                 if kept is not None and "." in kept and not endless:
                     return True
     return False

@@ -45,9 +45,14 @@ def _is_for_evaluation(project: Project, cls: Class) -> bool:
     """Whether every place that makes an object says so, or, where one does not say, the name of the class."""
     said = [purpose.said_around(project, call) if call is not None else "unknown" for call in makers(project, cls)]
     if not said or "unknown" in said:
-        named = {*words(cls.scope.name)}
-        return bool(EVALUATING & named) and not purpose.TRAINING & named and {"training", "both"}.isdisjoint(said)
+        return is_named_for_evaluation(cls) and {"training", "both"}.isdisjoint(said)
     return all(one == "evaluation" for one in said)
+
+
+def is_named_for_evaluation(cls: Class) -> bool:
+    """Whether the name of a class says so, and does not speak of training as well: ``ValidationCrops``."""
+    named = {*words(cls.scope.name)}
+    return bool(EVALUATING & named) and not purpose.TRAINING & named
 
 
 def _takes_evaluation_only(cls: Class) -> bool:

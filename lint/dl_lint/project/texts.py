@@ -9,8 +9,8 @@ from dl_lint.facts import tree as t
 if TYPE_CHECKING:
     from dl_lint.project.scopes import Scope
 
-_MAKING = frozenset({"format", "join", "replace", "strip", "lstrip", "rstrip", "lower", "upper", "title"})
-"""Methods of texts that return texts."""
+_MAKING = frozenset({"format", "join", "replace", "strip", "lstrip", "rstrip", "lower", "upper", "title", "split"})
+"""Methods of texts that return texts, or a list of them."""
 
 
 def is_text(function: Scope, expr: t.Expr | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach
 from dl_lint.project.beside import is_cheap
-from dl_lint.project.repetition import words
+from dl_lint.project.repetition import attacks, learns, words
 from dl_lint.project.syntax import called, children
 from dl_lint.project.values import External, Function, Instance, alternatives
 
@@ -23,8 +23,16 @@ CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "time.ti
 WAITING = frozenset({"synchronize", "item", "tolist", "cpu", "numpy", "float", "backward"})
 """Calls that wait for the device, and the one after which a step of training waits anyway."""
 
-_LONG = frozenset({"generate", "chat", "beam_search", "sliding_window_inference"})
-"""Calls that run a model many times: for each token of a text, for each window of a volume."""
+_LONG = frozenset({"generate", "chat", "beam_search"})
+_PIECEMEAL = frozenset({"inferer", "sliding"})
+"""Calls that run a model many times: for each token of a text; and words in the names of those that do so for each
+window of a volume."""
+
+_STEPS = frozenset({"inference", "sampling", "denoising", "ddim", "diffusion", "attack", "langevin"})
+"""Words before ``steps`` in the names of arguments that say how often a model runs: ``sample(inference_steps=20)``."""
+
+_WRITING = frozenset({"dump", "imwrite", "imsave", "save_image", "savez", "savez_compressed", "to_csv", "savefig"})
+"""Calls that write a file."""
 
 _TEXTS = frozenset({"answers", "completions", "responses", "rollouts", "sequences", "text", "texts", "tokens",
                     "trajectories", "trajectory"})  # fmt: skip
@@ -61,22 +69,37 @@ def measures_memory(project: Project, call: t.Call) -> bool:
 
 
 def takes_long(project: Project, loop: LoopNode | t.FunctionDef, call: t.Call) -> bool:
-    """Whether each pass of a loop runs the model again and again: it writes a text, or slides over a volume, also in
-    the function of ``call`` that it comes to."""
+    """Whether each pass of a loop runs the model again and again: it writes a text, slides over a volume or takes away
+    noise, also in the function of ``call`` that it comes to; or, where nothing learns, looks for what the model gets
+    wrong, or writes a file."""
     function = project.function_of(call)
     is_elsewhere = isinstance(loop, t.FunctionDef) or project.function_of(loop) is not function
     if is_elsewhere and any(_is_long(one) for one in function.calls):
         return True
     if isinstance(loop, t.FunctionDef):
         return False
-    calls = project.site(loop).scope.calls
-    return any(_is_long(call) and loop in project.loops_around(call) for call in calls)
+    inside = [one for one in project.site(loop).scope.calls if loop in project.loops_around(one)]
+    if any(map(_is_long, inside)):
+        return True
+    is_for_itself = any(called(one) in _WRITING for one in inside) or attacks(project, loop)
+    return is_for_itself and not learns(project, loop)
 
 
 def _is_long(call: t.Call) -> bool:
     name = called(call) or ""
     verb, *what = words(name) or [""]
-    return name in _LONG or (verb == "generate" and not _TEXTS.isdisjoint(what))
+    if (
+        name in _LONG
+        or (verb == "generate" and not _TEXTS.isdisjoint(what))
+        or not _PIECEMEAL.isdisjoint((verb, *what))
+    ):
+        return True
+    return any(_says_steps(one.name) for one in call.keywords if one.name is not None)
+
+
+def _says_steps(name: str) -> bool:
+    *before, last = words(name) or [""]
+    return last == "steps" and not _STEPS.isdisjoint(before)
 
 
 def is_clocked(project: Project, copy: t.Call) -> bool:

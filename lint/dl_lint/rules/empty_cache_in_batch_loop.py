@@ -13,13 +13,13 @@ runs took 1.3 to 1.4 times as long with it in every step. It does not make room 
 cached blocks back by itself before it runs out of memory.
 
 Right after a `del` where nothing learns, in a validation, which runs only now and then, say, it is **advice**, and so
-it is where each pass takes seconds anyway, as it writes a text or goes over a volume piece by piece, and in a project
-that builds CUDA code of its own, or uses MinkowskiEngine, which take memory past the allocator, where a comment says
-that it is for such (NCCL, another process), or for a torch before 1.2. It is advice, too, in a loop that only counts
-(`for step in range(steps)`) and in which nothing learns: a step may be anything; and where the peak of memory is
-measured beside it. Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted;
-loops that retry, profile, collect how long the device takes for each pass, or go over chunks, weights, models or
-epochs.
+it is where each pass takes seconds anyway, as it writes a text, goes over a volume piece by piece or takes away noise
+step by step, where nothing learns and each pass writes a file or attacks the model, and in a project that builds CUDA
+code of its own, or uses MinkowskiEngine, which take memory past the allocator, where a comment says that it is for such
+(NCCL, another process), or for a torch before 1.2. It is advice, too, in a loop that only counts (`for step in
+range(steps)`) and in which nothing learns: a step may be anything; and where the peak of memory is measured beside it.
+Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry,
+profile, collect how long the device takes for each pass, or go over chunks, weights, models or epochs.
 
 ## Example
 

@@ -15,6 +15,8 @@ dataset also makes spawned workers die. The global `random`, `numpy.random` and 
 torch seeds them in each worker, differently by worker and epoch. Linters that ask for `default_rng` in place of
 `numpy.random` (ruff's NPY002) lead here.
 
+In a class that is for evaluation by its name it is **advice**: there the same numbers in each epoch are wanted.
+
 ## Example
 
 ```python
@@ -52,7 +54,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, handed, workers
+from dl_lint.project import alternatives, attributes, handed, roles, workers
 from dl_lint.project.context import blocks
 from dl_lint.project.passes import jumps
 from dl_lint.project.reach import with_inner
@@ -88,7 +90,7 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
                 "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
                 "the generator in the worker, from `torch.initial_seed()`",
                 (Related(place, "drawn from here, in every worker"),),
-                advice=handed.is_off(project, made.call),
+                advice=handed.is_off(project, made.call) or roles.is_named_for_evaluation(dataset.cls),
             )
 
 
@@ -100,7 +102,9 @@ def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Nod
         owner = read.function.parent
         if not _draws(project, read.node) or owner is None or owner.kind != "class":
             continue
-        for one in (dataset.cls, *held, Class(owner)):
+        for one in dict.fromkeys((dataset.cls, *held, Class(owner))):
+            if Class(owner) not in attributes.lineage(project.evaluator, one):
+                continue  # `self` is another object there
             for kept in project.kept(one):
                 if kept.attribute == read.attribute and kept.binding is not None and kept.method.name == "__init__":
                     for made in _generators(project.bound_value(kept.binding)):

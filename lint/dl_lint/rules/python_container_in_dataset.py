@@ -114,7 +114,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             continue
         reads: dict[str, list[Indexed]] = {}
         for read in indexing.indexed(project, project.fetching(cls)):
-            if read.direct or not indexing.names_few(read.attribute):
+            if read.direct or not indexing.is_short(read):
                 reads.setdefault(read.attribute, []).append(read)
         containers = records.of_python_objects(project, cls, reads)
         sizes = {one.attribute: heft.size(project, cls, one.attribute, one.filled, one.reads) for one in containers}

@@ -4,8 +4,9 @@
 Finds `next(iterator)` without a default in what `__getitem__` of a map-style dataset or a collate function runs, where
 no `try` catches `StopIteration`. A search, `next(… for … if …)`, which ends only where nothing fits, is **advice**.
 Endless iterators, also those of classes whose `__next__` neither raises it nor advances another iterator, or begins
-that anew at its end, those that something makes anew between samples, and the first item of something made on the spot,
-are left alone. Of two calls in a row for one iterator, the first is named.
+that anew at its end, those that something makes anew between samples or after the first try, those of which nothing is
+known, and the first item of something made on the spot, are left alone. Of two calls in a row for one iterator, the
+first is named.
 
 ## Why is this bad?
 The loader takes a `StopIteration` out of the dataset for its own end. The epoch stops early, without an error: of 8
@@ -72,7 +73,11 @@ def stop_iteration_in_getitem(project: Project) -> Iterator[Finding]:
             open_ones = [
                 call
                 for call in iterators.ending(project, function)
-                if not (iterators.is_guarded(project, call, functions) or iterators.is_renewed(call, functions))
+                if not (
+                    iterators.is_unknown(project, call)
+                    or iterators.is_guarded(project, call, functions)
+                    or iterators.is_renewed(project, call, functions)
+                )
             ]
             for call in iterators.first(project, open_ones):
                 if call in seen:

@@ -469,3 +469,32 @@ def makes_room(model, dataset):
         # free memory
         torch.cuda.empty_cache()  # expect
         loss.backward()
+
+
+# --- advice: each pass takes long anyway ----------------------------------------------------
+
+
+def docks(model, dataset, steps):
+    for graph in DataLoader(dataset, num_workers=4):
+        torch.cuda.empty_cache()  # expect advice
+        model.sample(graph, inference_steps=steps)
+
+
+def slides_twice(model, dataset):
+    for volume in DataLoader(dataset, num_workers=4):
+        torch.cuda.empty_cache()  # expect advice
+        double_sliding_window_inference(volume, (96, 96, 96), model)
+
+
+def writes_masks(model, dataset):
+    for image, path in DataLoader(dataset, num_workers=4):
+        cv2.imwrite(path, model(image).cpu().numpy())
+        torch.cuda.empty_cache()  # expect advice
+
+
+def learns_and_writes(model, dataset, optimizer):
+    for image, path in DataLoader(dataset, num_workers=4):
+        model(image).sum().backward()
+        optimizer.step()
+        cv2.imwrite(path, image.numpy())
+        torch.cuda.empty_cache()  # expect

@@ -381,3 +381,44 @@ class SeededAsItIs(Dataset):
 
 def seeded(config, rows):
     return SeededIfAsked(rows, **config["data"]), SeededAsItIs(rows, seed=0)
+
+
+class ValidationCrops(Dataset):
+    """The same numbers in each epoch make validations alike."""
+
+    def __init__(self, rows, seed):
+        self.rows = rows
+        self.draws = np.random.RandomState(seed)  # expect advice
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.randint(10)
+
+
+class RefusesWorkers(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.draws = np.random.default_rng(0)
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.random()
+
+
+class CountsWorkers(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.draws = np.random.default_rng(0)  # expect
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.random()
+
+
+def refuses_workers(args, rows):
+    if args.same:
+        assert args.dataloader_num_workers == 0, "no workers with this"
+        rows = RefusesWorkers(rows)
+    return rows
+
+
+def counts_workers(args, rows):
+    assert args.dataloader_num_workers == 4
+    return CountsWorkers(rows)

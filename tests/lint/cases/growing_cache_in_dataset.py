@@ -880,3 +880,64 @@ class Lazy(Dataset):
 
 def load_lazily(paths):
     return DataLoader(Lazy(paths), num_workers=4)
+
+
+class Masks(Dataset):
+    """Few sizes come up, whoever measures them."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.by_size = {}
+        self.by_path = {}
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        image = np.load(self.paths[index])
+        return self.mask(image.shape[0]), self.read(self.paths[index])
+
+    def mask(self, size):
+        if size not in self.by_size:
+            self.by_size[size] = np.zeros(size)
+        return self.by_size[size]
+
+    def read(self, path):
+        if path not in self.by_path:
+            self.by_path[path] = np.load(path)  # expect
+        return self.by_path[path]
+
+
+def cut(row):
+    if "words" not in row:
+        row["words"] = row["text"].split(" ")
+    return row["words"]
+
+
+def decode(row):
+    row["image"] = np.load(row["path"])
+    return row["image"]
+
+
+class Sentences(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = [json.loads(line) for line in file]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return cut(self.rows[index])  # expect advice
+
+
+class Pictures(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = [json.loads(line) for line in file]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return decode(self.rows[index])  # expect

@@ -1409,3 +1409,22 @@ def some_of(count, all_of_them):
 
 def features_of(root, features):
     return ImagenetFeatures(features, ImageFolder(root).targets)
+
+
+class Answers(Dataset):
+    """The answers of a vocabulary are few."""
+
+    def __init__(self, path, answers, word2idx):
+        with open(path) as file:
+            self.rows = np.array([line.split() for line in file])
+        self.word2idx = word2idx
+        self.pieces = []
+        for answer in open(answers):
+            self.pieces.append(answer.split())
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        answer = self.rows[index][1]
+        return self.pieces[self.word2idx[answer]]

@@ -427,3 +427,48 @@ class FromTheStart(Dataset):
             self.lines = open(self.path)
         self.seen += 1
         return next(self.lines)
+
+
+class Queue(Dataset):
+    """What has come to its end is begun anew, wherever that is done."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.begin()
+
+    def begin(self):
+        self.kept = iter(self.rows)
+
+    @property
+    def left(self):
+        return self.kept
+
+    def __getitem__(self, index):
+        try:
+            return next(self.left)
+        except StopIteration:
+            self.begin()
+            return next(self.left)
+
+
+class QueueThatOnlyLogs(Dataset):
+    def __init__(self, rows):
+        self.left = iter(rows)
+
+    def __getitem__(self, index):
+        try:
+            return next(self.left)
+        except StopIteration:
+            return next(self.left)  # expect
+
+
+class FromManySources(Dataset):
+    """What a sampler that is handed over gives is not known: as a rule it never ends."""
+
+    def __init__(self, sources):
+        self.drawn = []
+        for source in sources:
+            self.drawn.append(source.sampler.sample(source.records))
+
+    def __getitem__(self, index):
+        return next(self.drawn[index % len(self.drawn)])
