@@ -174,6 +174,18 @@ def _synchronises(stmt: t.Stmt) -> bool:
     return isinstance(func, t.Attribute) and func.attr == "synchronize"
 
 
+def before(project: Project, node: t.Node) -> Iterator[t.Stmt]:
+    """The statements of the blocks around a node, down to it, within its function."""
+    stmt: t.Node | None = project.statement_of(node)
+    while isinstance(stmt, t.Stmt) and not isinstance(stmt, t.FunctionDef | t.ClassDef):
+        above = project.parent(stmt)
+        for part in ("body", "orelse", "final"):
+            block = getattr(above, part, ())
+            if isinstance(block, tuple) and stmt in block:
+                yield from block[: block.index(stmt)]
+        stmt = above
+
+
 def simple(stmt: t.Node | None) -> Iterator[t.Node]:
     """What a simple statement is certain to evaluate, once."""
     if isinstance(stmt, t.Assign | t.ExprStmt | t.Return):

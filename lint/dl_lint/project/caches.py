@@ -9,10 +9,9 @@ from dl_lint.facts import tree as t
 from dl_lint.project import bounds, handed, lazily, prefilled, reach, texts, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
-from dl_lint.project.repetition import words
 from dl_lint.project.retention import ADDING
-from dl_lint.project.shared_keys import is_shared, takes_shared
-from dl_lint.project.syntax import are_alike, children, dotted
+from dl_lint.project.shared_keys import aliased, is_of_shape, is_shared, takes_shared
+from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -45,9 +44,6 @@ _PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.rand
 
 _TOOLS = ("torchaudio.transforms.", "torchvision.transforms.", "torch.nn.")
 """Beginnings of what is made to work on samples, and holds none of them: a resampler for each rate that comes."""
-
-_SIZES = frozenset({"size", "length", "len", "shape", "rate", "dtype"})
-"""Last words of the names of sizes: ``def mask_length(self, size)``."""
 
 _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 
@@ -108,7 +104,7 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     key = _key(change)
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
-    if (key is not None and _is_of_shape(function, key)) or _fetches_another(function, change.node, project):
+    if (key is not None and is_of_shape(function, key)) or _fetches_another(function, change.node, project):
         return False
     if change.kind == "item" and (_is_own(project, change.value) or _is_of_its_own(change)):
         return False
@@ -134,8 +130,14 @@ def _is_read(project: Project, cls: Class, attribute: str) -> bool:
 
 
 def _is_register(project: Project, function: Scope, change: Change) -> bool:
-    """Whether a list or set takes each thing once, ``if kind not in kinds: kinds.append(kind)``, other than indices."""
+    """Whether a list or set takes each thing once, ``if kind not in kinds: kinds.append(kind)``, other than indices, or
+    a dict takes it as its own value."""
     added = dotted(change.value)
+    match change.node:
+        case t.Call(func=t.Attribute(attr="setdefault"), args=(t.Name(id=key), t.Name(id=kept))) if key == kept:
+            return True
+        case _:
+            pass
     if added is None or (function.name == "__getitem__" and added in [param.name for param in function.params]):
         return False
     return any(
@@ -230,35 +232,6 @@ def _is_constant(project: Project, key: t.Expr) -> bool:
     return all(isinstance(one, Const) for one in alternatives(project.value(key)))
 
 
-def _is_of_shape(function: Scope, key: t.Expr) -> bool:
-    """Whether entries are kept by size or type, of which samples have few: ``grids[image.shape]``."""
-    waiting: list[t.Node] = [_aliased(function, key)]
-    seen: set[t.Node] = set()
-    while waiting:
-        node = waiting.pop()
-        match node:
-            case t.Attribute(attr="shape" | "size" | "dtype" | "device" | "ndim"):
-                return True
-            case t.Call(func=t.Name(id="len"), args=(of,)) if not _is_of_self(function, of):
-                return True
-            case t.Call(func=t.Attribute(attr="size" | "dim" | "get_size")):
-                return True
-            case t.Name(id=name) if name != "len" and not _SIZES.isdisjoint(words(name)[-1:]):
-                return True
-            case _ if node not in seen:
-                seen.add(node)
-                waiting.extend(_aliased(function, one) if isinstance(one, t.Expr) else one for one in children(node))
-            case _:
-                continue
-    return False
-
-
-def _is_of_self(function: Scope, expr: t.Expr) -> bool:
-    """Whether something is the dataset or kept by it, so that its length is none of a sample: ``len(self.rows)``."""
-    owner = (dotted(expr) or "").partition(".")[0]
-    return function.is_method and bool(function.params) and owner == function.params[0].name
-
-
 def _is_worker(project: Project, key: t.Expr) -> bool:
     """Whether a key says which worker this is."""
     for one in alternatives(project.value(key)):
@@ -306,7 +279,7 @@ def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
 def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
     for node, target, added in _additions(scope):
-        entry = handed.entry_of(_aliased(function, target), function.params[0].name)
+        entry = handed.entry_of(aliased(function, target), function.params[0].name)
         if (
             entry is None
             or project.in_handler(node)
@@ -319,7 +292,7 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
         stays = any(_holds_entries(one) for one in alternatives(project.value(entry.value)))
         if stays and not _emptied(project, name, function, cls):
             off = handed.is_off(project, node) or texts.is_text(function, added)
-            shared = not isinstance(node, t.Call) and is_shared(_aliased(function, entry.index))  # a list grows anyway
+            shared = not isinstance(node, t.Call) and is_shared(aliased(function, entry.index))  # a list grows anyway
             yield Growth(node, f"`{name}`", advice=off, shared=shared)
 
 
@@ -333,14 +306,6 @@ def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
     for call in scope.calls:
         if isinstance(call.func, t.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:
             yield call, call.func.value, call.args[0]
-
-
-def _aliased(function: Scope, target: t.Expr) -> t.Expr:
-    """What a name was bound to, if that was once."""
-    bindings = function.bindings.get(target.id, ()) if isinstance(target, t.Name) else ()
-    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
-        return bindings[0].value or target
-    return target
 
 
 def _is_small(function: Scope, target: t.Expr, added: t.Expr) -> bool:

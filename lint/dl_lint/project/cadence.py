@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
+from dl_lint.project import workers
 from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Const, Option
+from dl_lint.project.values import Const, Instance, Option, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,3 +223,19 @@ def _is_one(value: Value, *, chosen: bool) -> bool:
     if isinstance(value, Option):
         return not (chosen and value.source == "command line") and _is_one(value.default, chosen=chosen)
     return isinstance(value, Const) and value.value == 1
+
+
+_FEEDING = frozenset({"set", "feed", "put", "push", "write"})
+"""First words of the names of methods that hand something to a dataset."""
+
+
+def is_fed(project: Project, loader: Loader, call: t.Call) -> bool:
+    """Whether the function of ``call`` hands something to the dataset of a loader, which gives it back as the next
+    batch: ``stream.set_signal(signal)``."""
+    datasets = {one.call for one in workers.given(project, loader)}
+    for one in project.function_of(call).calls:
+        if isinstance(one.func, t.Attribute) and not _FEEDING.isdisjoint(words(one.func.attr)[:1]) and one.args:
+            fed = alternatives(project.value(one.func.value))
+            if any(isinstance(value, Instance) and value.call in datasets for value in fed):
+                return True
+    return False

@@ -8,7 +8,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import altering, attributes, caches, iterators, reach, scripts, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Const, Function, Option, alternatives
+from dl_lint.project.values import ABSENT, Const, Function, Option, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.declarations import Version
@@ -51,7 +51,9 @@ def are_soon_there(project: Project, loader: Loader) -> bool:
         return False
     said = alternatives(project.argument(loader, "num_workers").value)
     numbers = [one.default if isinstance(one, Option) else one for one in said]
-    return all(isinstance(one, Const) and (not one.value or one.value in range(FEW + 1)) for one in numbers)
+    return all(
+        one == ABSENT or (isinstance(one, Const) and (not one.value or one.value in range(FEW + 1))) for one in numbers
+    )
 
 
 def keyword(project: Project, loader: Loader) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, choosing, forbidden, reach, unused
+from dl_lint.project import attributes, choosing, forbidden, narrowed, reach, unused
 from dl_lint.project.frameworks import MAP_DATASETS, composes
 from dl_lint.project.values import (
     UNKNOWN,
@@ -51,7 +51,7 @@ _NESTED = 4
 
 def given(project: Project, loader: Loader) -> Iterator[Instance]:
     """The datasets of project classes that a loader is given, also inside Subset, ConcatDataset and random_split."""
-    yield from _datasets(project, project.argument(loader, "dataset").value, _NESTED)
+    yield from _datasets(project, narrowed.argument(project, project.argument(loader, "dataset")), _NESTED)
 
 
 def _datasets(project: Project, value: Value, depth: int) -> Iterator[Instance]:

@@ -11,8 +11,8 @@ each, takes one batch and throws the rest away. That was measured to cost 53 tim
 one iterator (fork; with spawn and forkserver the workers import torch again too). Without `shuffle=True` it is also
 the same first batch every time.
 
-Not flagged: one batch before a loop, at the start of an epoch or every n steps, and iterators of lists, dicts or
-parameters.
+Not flagged: one batch before a loop, at the start of an epoch or every n steps, what the dataset is handed before each
+batch (`stream.set_signal(signal)`), and iterators of lists, dicts or parameters.
 
 ## Example
 
@@ -71,6 +71,8 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
         loaders, certain = project.iterated_loaders(call.args[0])
         loop = _step_loop(project, call)
         if loop is None or not loaders or not certain or any(_built_in(project, one, loop) for one in loaders):
+            continue
+        if any(cadence.is_fed(project, one, call) for one in loaders):
             continue
         made = project.place(loaders[0].call)
         yield Finding(

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, machines, pickling, scripts, unnamed, unused, viewing, workers
+from dl_lint.project import alternatives, machines, narrowed, pickling, scripts, unnamed, unused, viewing, workers
 from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
@@ -97,7 +97,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:
-    value = project.argument(loader, part).value
+    value = narrowed.argument(project, project.argument(loader, part))
     yield from pickling.obstacles(project, value, workers.handed(project, loader, part))
 
 

@@ -3,7 +3,7 @@ import itertools
 
 import torch
 from torch.utils import data as torchdata
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 from tqdm import tqdm
 
 
@@ -321,3 +321,31 @@ def stepping_and_validated_now_and_then(model, dataset, held_out):
         model(next(iter(loader))).backward()  # expect
         if step % 1000 == 0:
             learn_from_all(model, held_out)
+
+
+class Stream(IterableDataset):
+    def __init__(self):
+        self.signal = None
+
+    def set_signal(self, signal):
+        self.signal = signal
+
+    def __iter__(self):
+        yield self.signal
+
+
+def handed_over_first(model, microphone):
+    stream = Stream()
+    loader = DataLoader(stream, batch_size=1)
+    for signal in microphone:
+        stream.set_signal(signal)
+        model(next(iter(loader)))
+
+
+def handed_to_another(model, images, dataset):
+    stream = Stream()
+    loader = DataLoader(dataset, batch_size=1)
+    for image in images:
+        stream.set_signal(image)
+        batch = next(iter(loader))  # expect
+        model(batch, image)

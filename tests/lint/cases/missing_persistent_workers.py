@@ -1651,3 +1651,19 @@ def train_task(model, task: Task, epochs):
     for epoch in range(epochs):
         for batch in loader:
             model(batch)
+
+
+def one_worker_where_there_is_a_gpu(model, dataset, use_cuda):
+    options = {"num_workers": 1, "pin_memory": True} if use_cuda else {}
+    loader = DataLoader(dataset, **options)  # expect advice
+    for epoch in range(10):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def many_workers_where_there_is_a_gpu(model, dataset, use_cuda):
+    options = {"num_workers": 8, "pin_memory": True} if use_cuda else {}
+    loader = DataLoader(dataset, **options)  # expect
+    for epoch in range(10):
+        for batch in loader:
+            model(batch, epoch)
