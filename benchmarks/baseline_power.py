@@ -24,8 +24,8 @@ from timed_loaders import KINDS, busy_loops, make
 
 from pytest_dataloader import baselines
 from pytest_dataloader.checks import Setting, baseline
-from pytest_dataloader.probe.host.kernels import KERNELS
-from pytest_dataloader.probe.host.quiet import Quietness
+from pytest_dataloader.probe.host.calibration import KERNELS
+from pytest_dataloader.probe.host.interference import Quietness
 from pytest_dataloader.probe.timing.cost import Cost
 
 COSTS = (1.0, 1.2, 1.5)

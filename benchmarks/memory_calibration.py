@@ -49,7 +49,7 @@ def judge_all(run: int, only: str, withhold: str) -> None:
 
     from pytest_dataloader.checks import Setting, memory
     from pytest_dataloader.probe.memory import pagemap, smaps
-    from pytest_dataloader.probe.memory.copying import Sources
+    from pytest_dataloader.probe.memory.copy_on_access import Sources
 
     pages = None if withhold in ("pagemap", "smaps_rollup", "all") else pagemap.exclusive_pages
     readings = {"": smaps.READERS, "pagemap": smaps.READERS, "smaps_rollup": (smaps.read_uss,), "all": ()}[withhold]

@@ -1,10 +1,10 @@
-"""What the clocks of the stages check cost: CPU time of a stamped loader over that of a bare one.
+"""What the clocks of the stages check cost: CPU time of an instrumented loader over that of a bare one.
 
     python benchmarks/stages_overhead.py --seconds 4 --generations 6
 
 Two live loaders are pulled from in turn, in random order, and in portions of 2 ms, as the check does; the CPU time of
 the main process and of each loader's own workers is read from their CPU clocks. The control has two bare loaders.
-"Bare" is torch's own iterator in an empty loop; "stamped" is everything that the check does while it pulls.
+"Bare" is torch's own iterator in an empty loop; "instrumented" is everything that the check does while it pulls.
 
 CPython 3.11 and 3.12 keep attributes in the object until something asks for its ``__dict__``, as copying, pickling and
 every check do; from then on each access takes some nanoseconds more. Both loaders of a pair have been asked, or they
@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import borrow_as
-from pytest_dataloader.probe.timing.stamped import Stamped
+from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,8 +95,8 @@ def never_asked(loader: DataLoader[Any], batches: Any = None) -> Iterator[Arm]:
 
 
 @contextlib.contextmanager
-def stamped(loader: DataLoader[Any]) -> Iterator[Arm]:
-    with borrow_as(Stamped, loader) as borrowed:
+def instrumented(loader: DataLoader[Any]) -> Iterator[Arm]:
+    with borrow_as(InstrumentedLoader, loader) as borrowed:
         borrowed.begin_epoch()
         yield Arm(borrowed.pull, lambda: borrowed.workers)
 
@@ -128,7 +128,11 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(1)
     order = random.Random(0)
-    pairs = {"stamped / bare": (stamped, bare), "bare / bare": (bare, bare), "bare / never asked": (bare, never_asked)}
+    pairs = {
+        "instrumented / bare": (instrumented, bare),
+        "bare / bare": (bare, bare),
+        "bare / never asked": (bare, never_asked),
+    }
     print(f"{'item':>7}  workers  {'  '.join(f'{name:>24}' for name in pairs)}  (median, least to most)")
     for cost_us, workers in itertools.product(asked.items, asked.workers):
 

@@ -160,7 +160,7 @@ def call(function: Any, seen: str) -> Any:
 
     Raises BadTarget.
     """
-    from pytest_dataloader.probe.samples.ranks import rank_arguments
+    from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
     from pytest_dataloader.ranks import place_in
 
     place = place_in(os.environ)

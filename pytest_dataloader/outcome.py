@@ -14,7 +14,7 @@ from pytest_dataloader import checks, loaders
 from pytest_dataloader.bench import BENCH, UNMEASURED
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
-from pytest_dataloader.probe.loader.exercise import exercise
+from pytest_dataloader.probe.loader.smoke_run import exercise
 from pytest_dataloader.progress import ProgressLine, progress_line
 from pytest_dataloader.record import PROPERTY, Record, figures, plain
 from pytest_dataloader.verdict import Verdict

@@ -67,8 +67,8 @@ class Job:
 
         from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # not in its __all__
 
-        patience = timedelta(seconds=_CONNECT_SECONDS)
-        store = TCPStore(place.host, place.port, is_master=False, timeout=patience, wait_for_workers=False)
+        timeout = timedelta(seconds=_CONNECT_SECONDS)
+        store = TCPStore(place.host, place.port, is_master=False, timeout=timeout, wait_for_workers=False)
         return cls(place, PrefixStore(f"{_PREFIX}/{place.run}", store), seconds)
 
     def gather(self, about: str, nodeid: str, said: str) -> tuple[dict[int, str], dict[int, str]]:

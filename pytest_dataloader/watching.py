@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.probe.host import census
-from pytest_dataloader.probe.loader import reach
+from pytest_dataloader.probe.host import process_tree
+from pytest_dataloader.probe.loader import reachability
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.creations import keep_creations
-from pytest_dataloader.probe.resources.holders import holders, kept_storages
 from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch
+from pytest_dataloader.probe.resources.referrers import holders, kept_storages
+from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
 
-    from pytest_dataloader.probe.host.census import Kin
+    from pytest_dataloader.probe.host.process_tree import ProcessInfo
     from pytest_dataloader.probe.resources.leftovers import Kind
 
 
@@ -49,9 +49,12 @@ class _Pedigree:
         self.young = weakref.WeakSet()
         if not self._ends and "torch.utils.data" in sys.modules:
             from pytest_dataloader.probe.internals import torch_private
-            from pytest_dataloader.probe.loader import births
+            from pytest_dataloader.probe.loader import construction
 
-            self._ends = [births.loader_born(self._loader), torch_private.iterator_born(self._iterator)]
+            self._ends = [
+                construction.on_loader_construction(self._loader),
+                torch_private.on_iterator_construction(self._iterator),
+            ]
 
     def end(self) -> None:
         while self._ends:
@@ -80,7 +83,7 @@ class SuiteWatch:
         self._kinds = kinds
         self._stack = contextlib.ExitStack()
         self._watch = Watch(
-            self._stack.enter_context(census.keep_roster()), self._stack.enter_context(keep_creations())
+            self._stack.enter_context(process_tree.keep_roster()), self._stack.enter_context(keep_segment_registry())
         )
         self._pedigree = _Pedigree()
         self._owners: dict[Any, _Owner] = {}
@@ -160,7 +163,7 @@ class SuiteWatch:
             left = Leftovers(left.workers, left.names, tuple(each for each in left.targets if each not in left.batches))
         return self._told("left behind", left)
 
-    def _is_excused(self, kin: Kin, known: dict[int, bool]) -> bool:
+    def _is_excused(self, kin: ProcessInfo, known: dict[int, bool]) -> bool:
         """Whether a worker belongs to a loader that is older than the test, or that a fixture keeps."""
         if kin.pid not in known:
             from pytest_dataloader.probe.internals import torch_private
@@ -170,14 +173,14 @@ class SuiteWatch:
                 if kin.pid in {worker.pid for worker in torch_private.worker_processes(iterator)}:
                     values = [owner.value for owner in self._owners.values()]
                     known[kin.pid] = self._pedigree.is_kept_by_an_older_loader(iterator) or bool(
-                        reach.reached(values, [iterator])
+                        reachability.reached(values, [iterator])
                     )
         return known[kin.pid]
 
     def _storages_of_fixtures(self) -> int:
         """Tensors of batches that fixtures which outlive the test keep."""
         kept = [thing for _, thing in kept_storages()]
-        return len(reach.reached([owner.value for owner in self._owners.values()], kept))
+        return len(reachability.reached([owner.value for owner in self._owners.values()], kept))
 
     def _of_fixture(self, owner: _Owner, arguments: dict[str, Any]) -> str:
         """What a fixture has left behind that was torn down just now."""

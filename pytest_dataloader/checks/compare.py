@@ -21,7 +21,7 @@ NEEDS_BENCH = True
 TOLERANCE = 0.15
 _LOOK_NS = 250_000_000
 """Between two looks at whether the answer is certain."""
-_PATIENCE = 6.0
+_TIMEOUT_SECONDS = 6.0
 """Where the budget gave too few pairs, up to this many times the budget is spent."""
 
 
@@ -65,7 +65,7 @@ def measure(loader: Any, reference: Any, *, setting: Setting, tolerance: float |
             now = clocks.wall_ns()
             spent = (now - started) / 1e9 / setting.seconds
             setting.progress("comparing", spent)
-            if spent >= (1.0 if len(seen) >= pairs.LEAST_PAIRS else _PATIENCE):
+            if spent >= (1.0 if len(seen) >= pairs.LEAST_PAIRS else _TIMEOUT_SECONDS):
                 break
             if now - look >= _LOOK_NS and len(seen) >= pairs.LEAST_PAIRS:
                 look = now

@@ -10,7 +10,7 @@ from pytest_dataloader.probe.host import descriptors
 from pytest_dataloader.probe.resources import leaks, relief
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def measure(loader: Any, *, setting: Setting) -> Fds:
     if not asked.shortage_of_descriptors:
         setting.progress("counting descriptors through short epochs", 0.3)
         seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
-        seen = exercise_rounds(loader, seconds=seconds)
+        seen = run_short_epochs(loader, seconds=seconds)
     return _evidence(loader, asked, seen)
 
 

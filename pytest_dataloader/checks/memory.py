@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.capacity import available_bytes
 from pytest_dataloader.probe.memory import remedies
-from pytest_dataloader.probe.memory.copying import Sources
+from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source, diagnose
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Point, Watched, WorkerGrowth, watch
 from pytest_dataloader.probe.memory.growth import MATTERS, Attribute, Kind

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.workers.pickles import find_culprit, weigh
-from pytest_dataloader.probe.workers.starts import Start, try_methods
+from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
+from pytest_dataloader.probe.workers.startup import Start, try_methods
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader import rereading
+from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import shuffles
 from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
-from pytest_dataloader.probe.samples.ranks import Simulation, rank_arguments
+from pytest_dataloader.probe.samples.rank_simulation import Simulation, rank_arguments
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     started = time.monotonic()
     iterable = torch_private.reads_by_iteration(loader)
     workers = min(_WORKERS, loader.num_workers)
-    natural = rereading.natural(loader)
+    natural = repeated_reads.natural(loader)
 
     def plan(copy: Any) -> list[Any]:
-        return rereading.plan(copy, max(1, workers))
+        return repeated_reads.plan(copy, max(1, workers))
 
     with traced(loader, generators=True, displaced_from=natural, plan=plan, workers=workers) as run:
         for number in range(_EPOCHS):
@@ -75,7 +75,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     setting.tell(json.dumps(draws.begun_from()))
     ranks, of_ranks = _ranks(loader, setting) if draws.drawn else (1, ())
     return Randomness(
-        faults=draws.faults(shuffles=shuffles(loader), functions=rereading.functions(loader)) + of_ranks,
+        faults=draws.faults(shuffles=shuffles(loader), functions=repeated_reads.functions(loader)) + of_ranks,
         drawn=draws.drawn,
         varies=None if iterable else draws.varies,
         workers=workers,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued
-from pytest_dataloader.probe.samples.ranks import rank_arguments
+from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
 from pytest_dataloader.probe.samples.resumption import Overhead, resume, run_through, snapshot_overhead, stable_parts
 from pytest_dataloader.verdict import Advice, Verdict
 

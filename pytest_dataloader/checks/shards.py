@@ -11,7 +11,7 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.overlap import Overlap, overlap, verdict_of
 from pytest_dataloader.probe.samples.partition import World, partition
-from pytest_dataloader.probe.samples.ranks import VIEW_SECONDS, How, Simulation, View, simulate
+from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, How, Simulation, View, simulate
 from pytest_dataloader.probe.samples.share import Share, share_of
 from pytest_dataloader.probe.samples.worlds import verdict_of_worlds
 

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH
 from pytest_dataloader.probe.resources import leaks, relief
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, exercise_rounds
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def measure(loader: Any, *, setting: Setting) -> Shm:
     if not (asked.shortage_of_memory or asked.shortage_of_descriptors):
         setting.progress("looking at shared memory through short epochs", 0.3)
         seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
-        seen = exercise_rounds(loader, seconds=seconds, leave_early=True)
+        seen = run_short_epochs(loader, seconds=seconds, leave_early=True)
     return _evidence(loader, asked, seen)
 
 

@@ -9,8 +9,10 @@ from pytest_dataloader.claim import Claim, conclude, figure, missed_even, percen
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing import bottleneck
-from pytest_dataloader.probe.timing.gauge import Gauge
-from pytest_dataloader.probe.timing.looking import (
+from pytest_dataloader.probe.timing.aggregation import aggregate
+from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
+from pytest_dataloader.probe.timing.rate_meter import RateMeter
+from pytest_dataloader.probe.timing.sequential import (
     CLEAR_WINDOWS,
     FAIL_SHARE,
     HOPELESS,
@@ -18,9 +20,7 @@ from pytest_dataloader.probe.timing.looking import (
     MARGIN_WITH_WORKERS,
     look,
 )
-from pytest_dataloader.probe.timing.looking import WAIT_SECONDS as _WAIT_SECONDS
-from pytest_dataloader.probe.timing.stamped import Stamped
-from pytest_dataloader.probe.timing.tally import tally
+from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -43,20 +43,20 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
         raise BadLimit("max_stall needs step_ms, the time of one training step in milliseconds")
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
     limits = {"step_ms": step_ms, "max_stall": max_stall}
-    with borrow_as(functools.partial(Stamped, step_ms=step_ms), loader) as stamped:
-        gauge = Gauge(stamped, setting.seconds)
+    with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
+        meter = RateMeter(instrumented, setting.seconds)
 
         def seen() -> Stages:
-            return tally(stamped, gauge, tolerated=max_stall)
+            return aggregate(instrumented, meter, tolerated=max_stall)
 
         through = look(
-            gauge,
+            meter,
             setting,
             wait=wait,
             clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
-        return seen() if through else tally(stamped, gauge, tolerated=max_stall, hung_seconds=wait)
+        return seen() if through else aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait)
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:

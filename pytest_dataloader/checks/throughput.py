@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.claim import conclude, figure, missed_even, percent
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.timing.gauge import Gauge
-from pytest_dataloader.probe.timing.looking import (
+from pytest_dataloader.probe.timing.pace import Throughput, claims_of, step_of, throughput
+from pytest_dataloader.probe.timing.rate_meter import RateMeter
+from pytest_dataloader.probe.timing.sequential import (
     CLEAR_WINDOWS,
     FAIL_SHARE,
     HOPELESS,
@@ -15,8 +16,7 @@ from pytest_dataloader.probe.timing.looking import (
     MARGIN_WITH_WORKERS,
     look,
 )
-from pytest_dataloader.probe.timing.looking import WAIT_SECONDS as _WAIT_SECONDS
-from pytest_dataloader.probe.timing.pace import Throughput, claims_of, step_of, throughput
+from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
@@ -54,18 +54,18 @@ def measure(
         "max_cpu_ms_per_sample": max_cpu_ms_per_sample,
     }
     with borrow(loader) as borrowed:
-        gauge = Gauge(borrowed, setting.seconds)
+        meter = RateMeter(borrowed, setting.seconds)
         wait = max(_WAIT_SECONDS, 12 * setting.seconds)
         through = look(
-            gauge,
+            meter,
             setting,
             wait=wait,
-            clear=lambda spent: _clear(throughput(gauge), spent, limits),
-            narrow=lambda: _fails_narrowly(throughput(gauge), limits),
+            clear=lambda spent: _clear(throughput(meter), spent, limits),
+            narrow=lambda: _fails_narrowly(throughput(meter), limits),
         )
         if not through:
-            return throughput(gauge, hung_seconds=wait)
-        return step_of(throughput(gauge), step_ms, min_samples_per_second, min_batches_per_second)
+            return throughput(meter, hung_seconds=wait)
+        return step_of(throughput(meter), step_ms, min_samples_per_second, min_batches_per_second)
 
 
 def _fails_narrowly(seen: Throughput, limits: Mapping[str, float | None]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.workers import obituary
-from pytest_dataloader.probe.workers.lives import Epoch, attend
+from pytest_dataloader.probe.workers.lifecycle import Epoch, observe_lifecycle
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     begun, method = time.monotonic(), start_method_of(loader)
     setting.progress("watching workers live", 0.2)
     quick = min(_QUICK_SECONDS, setting.seconds)
-    seen = attend(loader, method=method, seconds=setting.seconds if setting.bench else quick, epochs=2)
+    seen = observe_lifecycle(loader, method=method, seconds=setting.seconds if setting.bench else quick, epochs=2)
     first, second = (*seen.epochs, None, None)[:2]
     found = seen.fault
     return Workers(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from pytest_dataloader.probe.workers import vigil
+from pytest_dataloader.probe.workers import watchdog
 from pytest_dataloader.probe.workers.fault import Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def test_every_kind_is_explained() -> None:
 
 
 def test_the_times_are_those_of_the_watch() -> None:
-    assert f"after {vigil.DEADLOCK_SECONDS:.0f} seconds, if each" in TEXT
-    assert vigil.LONG_SLEEP_SECONDS == 5 * 60
-    assert f"after {vigil.QUIET_SECONDS:.0f} seconds ({vigil.FIRST_QUIET_SECONDS:.0f} before the first batch" in TEXT
-    assert f"still at work after {vigil.PATIENCE_SECONDS:.0f} seconds" in TEXT
+    assert f"after {watchdog.DEADLOCK_SECONDS:.0f} seconds, if each" in TEXT
+    assert watchdog.LONG_SLEEP_SECONDS == 5 * 60
+    assert (
+        f"after {watchdog.QUIET_SECONDS:.0f} seconds ({watchdog.FIRST_QUIET_SECONDS:.0f} before the first batch" in TEXT
+    )
+    assert f"still at work after {watchdog.TIMEOUT_SECONDS:.0f} seconds" in TEXT

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.host.forked import Child
-from pytest_dataloader.probe.host.kernels import compute
+from pytest_dataloader.probe.host.calibration import compute
+from pytest_dataloader.probe.host.child_process import Child
 
 _V1 = Path("/sys/fs/cgroup/memory")
 _SHARED = Path("/dev/shm")

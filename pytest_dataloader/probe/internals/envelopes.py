@@ -109,7 +109,7 @@ class Journal:
     pinned: dict[tuple[int, ...], Moment] = field(default_factory=dict)
     """By epoch and number."""
     sized: list[int] = field(default_factory=lambda: [0, 0])
-    """How many samples the stamped indices ask for, and in how many batches."""
+    """How many samples the timed indices ask for, and in how many batches."""
     opened: Passage | None = None
     """Without workers: the batch under way."""
     thread: int = field(default_factory=threading.get_ident)
@@ -197,7 +197,7 @@ def _open_index(index: Any, *ticket: int) -> Any:
 
 
 class StampedCollate:
-    """A collate function as workers get it: it puts the batch of a stamped index into an envelope."""
+    """A collate function as workers get it: it puts the batch of a timed index into an envelope."""
 
     def __init__(self, collate: Callable[[Any], Any]) -> None:
         self.collate = collate

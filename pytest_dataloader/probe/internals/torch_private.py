@@ -133,7 +133,7 @@ def _telling(original: Callable[[Any], Any], seen: Callable[[Any], None]) -> Cal
     return told
 
 
-def iterator_born(born: Callable[[Any, Any], None]) -> Callable[[], None]:
+def on_iterator_construction(born: Callable[[Any, Any], None]) -> Callable[[], None]:
     """Have ``born`` called with every iterator that is made from now on, and its loader; returns what ends that."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 

@@ -31,7 +31,7 @@ def stamp(iterator: Any, journal: Journal) -> None:
 
 
 def arm(iterator: Any, armed: bool) -> None:
-    """Have the batches that are asked for from now on stamped, or not; disarmed, an iterator is torch's own again."""
+    """Have the batches that are asked for from now on timed, or not; disarmed, an iterator is torch's own again."""
     if armed:
         # Not a class of our own: to set __class__ makes every later access to the iterator's attributes slower.
         iterator._next_index = functools.partial(_next_index, weakref.ref(iterator))
@@ -44,7 +44,7 @@ def arm(iterator: Any, armed: bool) -> None:
 
 
 def _next_index(iterator: Any) -> Any:
-    """What every iterator draws its indices with, stamped; the iterator comes as a weak reference."""
+    """What every iterator draws its indices with, timed; the iterator comes as a weak reference."""
     drawing = iterator()
     began = envelopes.starting()
     index = type(drawing)._next_index(drawing)
@@ -68,7 +68,7 @@ def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
 
 
 def stamp_pinning(iterator: Any) -> None:
-    """Have batches stamped once they are pinned, when the pinning thread puts them into its queue."""
+    """Have batches timed once they are pinned, when the pinning thread puts them into its queue."""
     if not hasattr(iterator, "_pin_memory_thread"):
         return
     data_queue = weakref.ref(iterator._data_queue)

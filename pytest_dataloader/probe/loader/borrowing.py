@@ -12,8 +12,8 @@ from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
-from pytest_dataloader.probe.loader.patience import Hang
-from pytest_dataloader.probe.loader.untouched import put_back
+from pytest_dataloader.probe.loader.state_restoration import preserve_state
+from pytest_dataloader.probe.loader.timeout import Hang
 
 if TYPE_CHECKING:
     from collections import deque
@@ -248,7 +248,7 @@ def borrow_as(kind: Callable[[Any], _B], loader: Any) -> Iterator[_B]:
                 f"the loader's {name} is a {type(sampler).__name__}, which can be iterated only once: "
                 "measuring would use it up; pass a list or a Sampler"
             )
-    with put_back(loader):
+    with preserve_state(loader):
         borrowed = kind(loader)
         try:
             yield borrowed

@@ -6,7 +6,7 @@ import itertools
 import time
 from typing import Any
 
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import Plan, draw, flat_indices, length_of
 
@@ -26,7 +26,7 @@ def plan_reading(loader: Any) -> Plan:
     if allowed is not None and len(allowed):
         chosen = tuple(int(allowed[at]) for at in draw(len(allowed), INDICES))
         return Plan(chosen, size or max(chosen) + 1, shuffled=_shuffles(sampler))
-    batches = forked.ask(lambda: _first_batches(torch_private.index_sampler(loader)), 4 * _SCOUT_SECONDS)
+    batches = child_process.ask(lambda: _first_batches(torch_private.index_sampler(loader)), 4 * _SCOUT_SECONDS)
     if batches:
         indices = flat_indices(batches)
         return Plan(indices, size or max(indices, default=-1) + 1, tuple(batches), shuffled=_is_shuffled(indices))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.loader.positions import length_of
-from pytest_dataloader.probe.loader.retaining import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.loader.settings import start_method_of
-from pytest_dataloader.probe.memory.copying import Comparison, Sources, compare
+from pytest_dataloader.probe.memory.copy_on_access import Comparison, Sources, compare
 from pytest_dataloader.probe.memory.growth import (
     MATTERS,
     UNATTRIBUTED,
@@ -22,7 +22,7 @@ from pytest_dataloader.probe.memory.growth import (
     attributes_of,
     warm_up_bytes,
 )
-from pytest_dataloader.probe.memory.reading import SECOND
+from pytest_dataloader.probe.memory.sample_reader import SECOND
 from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
 
 Source = Literal["pagemap", "smaps_rollup", "uss", "none"]

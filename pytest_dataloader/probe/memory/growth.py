@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host.allocator import BLOCK
-from pytest_dataloader.probe.memory.copying import MIB, NOTHING, WORTH_LOOKING, Comparison, Scattered, Share
+from pytest_dataloader.probe.memory.copy_on_access import MIB, NOTHING, WORTH_LOOKING, Comparison, Scattered, Share
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.reading import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
+from pytest_dataloader.probe.memory.sample_reader import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -25,8 +25,8 @@ from pytest_dataloader.probe.loader.referents import (
     referents,
     user_globals,
 )
+from pytest_dataloader.probe.memory.external_references import count_in_full
 from pytest_dataloader.probe.memory.footprint import PAGE, exposed_bytes, held_bytes, is_immortal
-from pytest_dataloader.probe.memory.outsiders import count_in_full
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -50,7 +50,7 @@ def why_not(reader: Callable[[int, Iterable[int]], Pages] = exclusive_pages) -> 
         return f"pagemap is Linux's, and this is {sys.platform}"
     if mmap.PAGESIZE != PAGE:
         return f"pages here are {mmap.PAGESIZE} bytes; pagemap is read for pages of {PAGE}"
-    from pytest_dataloader.probe.host.forked import Child
+    from pytest_dataloader.probe.host.child_process import Child
 
     memory = mmap.mmap(-1, 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory[0] = memory[PAGE] = 1

@@ -8,15 +8,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host.forked import Child
-from pytest_dataloader.probe.memory.copying import MIB, Sources
+from pytest_dataloader.probe.host.child_process import Child
+from pytest_dataloader.probe.memory.copy_on_access import MIB, Sources
 from pytest_dataloader.probe.memory.footprint import PAGE
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.diagnosis import Diagnosis
 
 _RECORDS = 4096
-_PATIENCE = 2.0
+_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def try_replacement(loader: Any, found: Diagnosis, sources: Sources) -> Replacem
     except Exception:  # records that cannot be pickled have no such replacement
         return None
     with Child.fork(packed.read_all) as reader:
-        answer = reader.hear(_PATIENCE)
+        answer = reader.hear(_TIMEOUT_SECONDS)
         if answer is None:
             return None
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.memory.copying import MIB, Comparison
+from pytest_dataloader.probe.memory.copy_on_access import MIB, Comparison
 from pytest_dataloader.probe.memory.footprint import PAGE
 from pytest_dataloader.probe.memory.growth import Attribute, private_gained, shared_lost
-from pytest_dataloader.probe.memory.reading import AGAIN, SECOND, WARM
+from pytest_dataloader.probe.memory.sample_reader import AGAIN, SECOND, WARM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import census, descriptors
+from pytest_dataloader.probe.host import descriptors, process_tree
 from pytest_dataloader.probe.host.descriptors import TORCH, kind
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.creations import keep_creations
 from pytest_dataloader.probe.resources.deliveries import Deliveries, awaiting_their_turn, keep_deliveries
-from pytest_dataloader.probe.resources.holders import holders, mapped_ranges
 from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
+from pytest_dataloader.probe.resources.referrers import holders, mapped_ranges
+from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ def watched_block(looked_for: Kind, keep: int = KEPT) -> Iterator[Block]:
     Workers that run, and the pipes that lead to them, belong to a loader that is still in use.
     """
     block = Block()
-    with census.keep_roster() as roster, keep_creations() as creations, keep_deliveries() as deliveries:
-        watch = Watch(roster, creations)
+    with process_tree.keep_roster() as roster, keep_segment_registry() as registry, keep_deliveries() as deliveries:
+        watch = Watch(roster, registry)
         before = watch.now()
         yield block
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dataloader.probe.resources.forecast import Shape
-    from pytest_dataloader.probe.resources.holders import Holder
     from pytest_dataloader.probe.resources.leaks import Leak
+    from pytest_dataloader.probe.resources.referrers import Referrer
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Exercised:
     """
 
     leaks: tuple[Leak, ...]
-    kept_by: tuple[Holder, ...]
+    kept_by: tuple[Referrer, ...]
     unclear: tuple[str, ...]
     shortage: str
     exhausted: str

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dataloader.probe.host import census, descriptors, segments
+from pytest_dataloader.probe.host import descriptors, process_tree, segments
 from pytest_dataloader.probe.host.descriptors import TORCH, kind
 from pytest_dataloader.probe.resources.relief import removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_dataloader.probe.host.census import Kin, Roster
+    from pytest_dataloader.probe.host.process_tree import ProcessInfo, Roster
     from pytest_dataloader.probe.host.segments import Segment
-    from pytest_dataloader.probe.resources.creations import Creations
+    from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry
 
 Kind = Literal["workers", "shm", "fds"]
 KINDS: tuple[Kind, ...] = ("workers", "shm", "fds")
@@ -48,7 +48,7 @@ class Snapshot:
 class Leftovers:
     """What was not there before."""
 
-    workers: tuple[Kin, ...] = ()
+    workers: tuple[ProcessInfo, ...] = ()
     names: tuple[Segment, ...] = ()
     targets: tuple[tuple[int, str], ...] = ()
 
@@ -90,11 +90,11 @@ class Leftovers:
 
 
 class Watch:
-    """Compares moments. ``roster`` and ``creations`` have been kept since before the first of them."""
+    """Compares moments. ``roster`` and ``registry`` have been kept since before the first of them."""
 
-    def __init__(self, roster: Roster, creations: Creations) -> None:
+    def __init__(self, roster: Roster, registry: SegmentRegistry) -> None:
         self._roster = roster
-        self._creations = creations
+        self._creations = registry
 
     def now(self) -> Snapshot:
         """What is there now: 0.3 to 0.5 ms with a hundred descriptors."""
@@ -143,7 +143,7 @@ class Watch:
     def _new(self, before: Snapshot) -> Leftovers:
         targets = descriptors.links()
         fresh = {number: target for number, target in targets.items() if before.targets.get(number) != target}
-        alive = census.descendants() if fresh else ()
+        alive = process_tree.descendants() if fresh else ()
         led = descriptors.shared_with(fresh, [descriptors.links(kin.pid).values() for kin in alive]) if alive else ()
         workers = [kin for kin in self._workers() if (kin.pid, kin.started) not in before.workers]
         running = {kin.pid for kin in self._roster.alive}
@@ -160,8 +160,10 @@ class Watch:
             tuple((number, target) for number, target in sorted(fresh.items()) if number not in led),
         )
 
-    def _workers(self) -> list[Kin]:
-        found = {kin.pid: kin for kin in (*self._roster.alive, *census.descendants()) if kin.is_worker and kin.runs}
+    def _workers(self) -> list[ProcessInfo]:
+        found = {
+            kin.pid: kin for kin in (*self._roster.alive, *process_tree.descendants()) if kin.is_worker and kin.runs
+        }
         return list(found.values())
 
     def _names(self) -> set[Segment]:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host.forked import Child
+from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.referents import is_object_array
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BATCHES = 3
 """Batches weighed: a first one alone may be unlike the others."""
 SECONDS = 2.0
-_PATIENCE = 10.0
+_TIMEOUT_SECONDS = 10.0
 _PAGE = 4096
 """Shared memory is given out in pages."""
 _SEED = 20261122
@@ -58,7 +58,7 @@ def first_batches(loader: Any) -> Payload:
     if not hasattr(os, "fork"):
         return UNKNOWN
     with Child.fork(lambda child: _weigh_as_worker(loader, child)) as child:
-        answer = child.hear(_PATIENCE)
+        answer = child.hear(_TIMEOUT_SECONDS)
     return UNKNOWN if answer is None else Payload(*pickle.loads(answer))
 
 

@@ -12,23 +12,23 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import census, clocks, descriptors, forked, segments
+from pytest_dataloader.probe.host import child_process, clocks, descriptors, process_tree, segments
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
-from pytest_dataloader.probe.loader.patience import Hang, patience
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.replay import Replay, replay
 from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.resources import leaks
-from pytest_dataloader.probe.resources.collecting import all_objects, small_collections
-from pytest_dataloader.probe.resources.creations import Creations, keep_creations
-from pytest_dataloader.probe.resources.holders import Holder, holders
+from pytest_dataloader.probe.resources.garbage_collection import all_objects, small_collections
+from pytest_dataloader.probe.resources.referrers import Referrer, holders
+from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry, keep_segment_registry
 from pytest_dataloader.probe.resources.shortage import what_ran_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.host.census import Roster
+    from pytest_dataloader.probe.host.process_tree import Roster
     from pytest_dataloader.probe.host.segments import Segment
 
 ROUNDS = (1, 2, 3, 1)
@@ -41,7 +41,7 @@ _MOST_STRETCHED = 8.0
 QUICK_SECONDS = 3.0
 """Rounds of a loader of two forked workers take 0.1 s each; those that are begun after this are left out."""
 _FILL_SECONDS = 0.5
-_PATIENCE_SECONDS = 60.0
+_TIMEOUT_SECONDS = 60.0
 _SHARE_FOR_READING = 0.25
 """Of the time, at most, goes into counting: 0.1 ms for a process of a hundred descriptors."""
 _SETTLES = 10
@@ -89,13 +89,13 @@ class Usage:
     batches_in_round: int = 0
     replayed: bool = False
     handed_over: int = 0
-    kept_by: tuple[Holder, ...] = ()
+    kept_by: tuple[Referrer, ...] = ()
     exhausted: str = ""
     """What ran out, in torch's own words."""
     hung: bool = False
 
 
-def exercise_rounds(loader: Any, *, seconds: float, leave_early: bool = False) -> Usage:
+def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) -> Usage:
     """Run the rounds on a copy of the loader, in a forked child where it has no workers.
 
     ``leave_early``: break out of epochs too, and look what that leaves in /dev/shm.
@@ -103,38 +103,40 @@ def exercise_rounds(loader: Any, *, seconds: float, leave_early: bool = False) -
     Exceptions of the loader come out as they are, but for those that say that descriptors or shared memory ran out.
     """
     if loader.num_workers == 0 and hasattr(os, "fork"):
-        seen = forked.ask(lambda: _in_child(loader, seconds), seconds + _PATIENCE_SECONDS)
+        seen = child_process.ask(lambda: _in_child(loader, seconds), seconds + _TIMEOUT_SECONDS)
         if isinstance(seen, Usage):
             return seen
-    with keep_roster_and_creations() as (roster, creations):
-        return _Run(loader, roster, creations, seconds, leave_early=leave_early).run()
+    with keep_roster_and_creations() as (roster, registry):
+        return _Run(loader, roster, registry, seconds, leave_early=leave_early).run()
 
 
 def _in_child(loader: Any, seconds: float) -> Usage:
     import torch
 
     torch.set_num_threads(1)  # the threads of the parent were not forked
-    with keep_roster_and_creations() as (roster, creations):
-        return _Run(loader, roster, creations, seconds, leave_early=False).run()  # no worker makes batches ahead
+    with keep_roster_and_creations() as (roster, registry):
+        return _Run(loader, roster, registry, seconds, leave_early=False).run()  # no worker makes batches ahead
 
 
 @contextlib.contextmanager
-def keep_roster_and_creations() -> Iterator[tuple[Roster, Creations]]:
-    with census.keep_roster() as roster, keep_creations() as creations:
-        yield roster, creations
+def keep_roster_and_creations() -> Iterator[tuple[Roster, SegmentRegistry]]:
+    with process_tree.keep_roster() as roster, keep_segment_registry() as registry:
+        yield roster, registry
 
 
 class _Run:
-    def __init__(self, loader: Any, roster: Roster, creations: Creations, seconds: float, *, leave_early: bool) -> None:
+    def __init__(
+        self, loader: Any, roster: Roster, registry: SegmentRegistry, seconds: float, *, leave_early: bool
+    ) -> None:
         self.loader = loader
         self.leave_early = leave_early
         self.roster = roster
-        self.creations = creations
+        self.registry = registry
         self.seconds = seconds * _busyness()
         self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
         self.seen = Usage(before=descriptors.count() or 0)
         self.handed_over: set[str] = set()
-        self.at_first = segments.named(None, creations.names)
+        self.at_first = segments.named(None, registry.names)
         self.replay: Replay | None = None
         self.reading_seconds = 0.0
         self.began = time.monotonic()
@@ -148,7 +150,7 @@ class _Run:
         with small_collections(), borrow(self.loader) as borrowed:
             self._prepare(borrowed)
             try:
-                with patience(_PATIENCE_SECONDS) as tick:
+                with time_limit(_TIMEOUT_SECONDS) as tick:
                     self._rounds(borrowed, tick)
             except Hang:
                 self.seen.hung = True
@@ -174,7 +176,7 @@ class _Run:
         self.seen.replayed = self.replay is not None
         if self.loader.num_workers and start_method_of(self.loader) != "fork":
             first = vars(borrowed.loader)["worker_init_fn"]
-            vars(borrowed.loader)["worker_init_fn"] = self.creations.told_to_workers(first)
+            vars(borrowed.loader)["worker_init_fn"] = self.registry.told_to_workers(first)
 
     def _rounds(self, borrowed: Borrowed, tick: Callable[[], None]) -> None:
         for number, times in enumerate(ROUNDS):
@@ -244,7 +246,7 @@ class _Run:
 
     def _note_names(self, batch: Any) -> None:
         """Segments that a batch names belong to whoever takes the batch."""
-        created = self.creations.names
+        created = self.registry.names
         if created:
             self.handed_over |= created & set(_names_in(batch))
             self.seen.handed_over = len(self.handed_over)
@@ -313,9 +315,9 @@ class _Run:
 
     def _ours_now(self) -> set[Segment]:
         """Segments with a name in /dev/shm that this process or one that it started has made and not handed over."""
-        found = segments.named({os.getpid(), *self.roster.pids}, self.creations.names)
+        found = segments.named({os.getpid(), *self.roster.pids}, self.registry.names)
         # Where batches name segments, those of batches that were made and never received cannot be told from a leak.
-        handed = self.creations.names if self.handed_over else self.handed_over
+        handed = self.registry.names if self.handed_over else self.handed_over
         return {segment for segment in found if segment.name not in handed}
 
     def _settle(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dataloader.probe.samples.ranks import View
+    from pytest_dataloader.probe.samples.rank_simulation import View
 
 LISTED = 16
 """Padded indices that evidence lists."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.loader.patience import Hang, patience
-from pytest_dataloader.probe.loader.untouched import random_state
+from pytest_dataloader.probe.loader.state_restoration import random_state
+from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.samples.generators import find
 from pytest_dataloader.probe.samples.journal import Entry, Journal, plain_index
 from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
@@ -124,7 +124,7 @@ class Run:
             self._most = math.inf  # an iterator that is kept for ever may not end
         batches = 0
         try:
-            with patience(_WAIT_SECONDS) as alive:
+            with time_limit(_WAIT_SECONDS) as alive:
                 self.borrowed.begin_epoch()
                 grace = 0.0 if self.borrowed.keeps_iterator else _WAIT_SECONDS
                 while self.borrowed.pull(1)[0] and time.monotonic() < self._deadline + grace:

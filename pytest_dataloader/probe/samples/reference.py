@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.sampling import fetches_batches, what_takes_epochs
-from pytest_dataloader.probe.samples.content import digest
+from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read_alone(loader: Any, indices: Sequence[Any] | None, *, most: int, seconds
         other, _ = _read(loader, indices, 1, 1, few, seconds / 2)
         return Reference(first, again, other, complete)
 
-    return forked.ask(read, 6 * seconds + 1)  # type: ignore[no-any-return]  # what read returns
+    return child_process.ask(read, 6 * seconds + 1)  # type: ignore[no-any-return]  # what read returns
 
 
 def _read(

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.loaders import loader_inside
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
-from pytest_dataloader.probe.samples.content import leaves
+from pytest_dataloader.probe.samples.digests import leaves
 from pytest_dataloader.probe.samples.generators import seed_child
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Batch = dict[str, str]
 """The digests of a batch's parts by their path."""
 
-_PATIENCE = 30.0
+_TIMEOUT_SECONDS = 30.0
 NEVER = 10**9
 
 
@@ -60,7 +60,7 @@ class Resumed:
 
 def run_through(loader: Any, *, seed: int, most: int, seconds: float) -> Uninterrupted:
     """Run two epochs in a forked child, each for ``most`` batches or half of ``seconds``, taking a state after each."""
-    found = forked.ask(functools.partial(_run_through, loader, seed, most, seconds), _PATIENCE)
+    found = child_process.ask(functools.partial(_run_through, loader, seed, most, seconds), _TIMEOUT_SECONDS)
     return found if isinstance(found, Uninterrupted) else Uninterrupted((), (), (), 0.0, "the loader did not answer")
 
 
@@ -69,7 +69,7 @@ def resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, *, most: in
 
     The process is forked from this one, whose loader has not been iterated; ``build`` makes the loader anew.
     """
-    found = forked.ask(functools.partial(_resume, loader, build, stop, most), _PATIENCE)
+    found = child_process.ask(functools.partial(_resume, loader, build, stop, most), _TIMEOUT_SECONDS)
     return found if isinstance(found, Resumed) else Resumed(error="no answer in time")
 
 
@@ -173,7 +173,8 @@ def snapshot_overhead(loader: Any, every: int, *, batches: int, rounds: int = 5)
     ratios = []
     for _ in range(rounds):
         without, having = (
-            forked.ask(functools.partial(_cpu_seconds, loader, steps, batches), _PATIENCE) for steps in (NEVER, every)
+            child_process.ask(functools.partial(_cpu_seconds, loader, steps, batches), _TIMEOUT_SECONDS)
+            for steps in (NEVER, every)
         )
         if not without or not having:
             return None

@@ -9,11 +9,11 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
-from pytest_dataloader.probe.samples.content import digest
+from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.provenance import traced
 
@@ -137,7 +137,7 @@ def _marks(loader: Any) -> tuple[str, ...]:
     def look() -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(_mark(loader.dataset, each * size // few) for each in range(few)) for _ in range(2))
 
-    read = forked.ask(look, _SECONDS) if size else None
+    read = child_process.ask(look, _SECONDS) if size else None
     return read[0] if read is not None and read[0] == read[1] else ()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.samples import generators
-from pytest_dataloader.probe.samples.content import digest
+from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
 
 if TYPE_CHECKING:

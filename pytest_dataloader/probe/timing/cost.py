@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.host.kernels import KERNELS
-from pytest_dataloader.probe.host.quiet import QUIET, Machine, Quietness, read_machine
+from pytest_dataloader.probe.host.calibration import KERNELS
+from pytest_dataloader.probe.host.interference import QUIET, Machine, Quietness, read_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ UNIT_NS = 2_000_000
 """What the loader gives in about this time lies between two runs of the kernels."""
 LEAST_UNITS = 12
 WARM_UP_UNITS = 3
-_PATIENCE = 6.0
+_TIMEOUT_SECONDS = 6.0
 """Where the budget gave too few units, up to this many times the budget is spent."""
 _QUICK = 0.10
 """The cost told is that of the quick units: one in ten is cheaper. Neighbours, garbage collections and page faults only
@@ -83,7 +83,7 @@ class _Costing:
     def _over(self, spent_ns: int) -> bool:
         spent = spent_ns / 1e9 / self.seconds
         self.came(spent)
-        return spent >= (1.0 if len(self.units) >= LEAST_UNITS else _PATIENCE)
+        return spent >= (1.0 if len(self.units) >= LEAST_UNITS else _TIMEOUT_SECONDS)
 
     def _turn(self) -> None:
         delay, cpu, wall = clocks.thread_delay_ns() or 0, _cpu_ns(), clocks.wall_ns()

@@ -1,4 +1,4 @@
-"""The evidence of the throughput check, and how it follows from what a gauge saw."""
+"""The evidence of the throughput check, and how it follows from what a meter saw."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.claim import Claim
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host.clocks import cpus_allowed
-from pytest_dataloader.probe.host.quiet import QUIET, Quietness
+from pytest_dataloader.probe.host.interference import QUIET, Quietness
 from pytest_dataloader.probe.timing.windows import Window, cpu_ms_per_sample, join, quietness, rate
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.counting import CountedBy
-    from pytest_dataloader.probe.timing.gauge import Gauge
+    from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,12 @@ def step_of(
     return replace(seen, step_ms=step_ms or asked)
 
 
-def throughput(gauge: Gauge, *, hung_seconds: float = 0.0) -> Throughput:
-    """What a gauge has seen so far."""
+def throughput(meter: RateMeter, *, hung_seconds: float = 0.0) -> Throughput:
+    """What a meter has seen so far."""
     cpus = cpus_allowed()
-    speed = rate(gauge.windows, workers=gauge.workers, cpus=cpus)
-    cost = cpu_ms_per_sample(gauge.windows)
-    whole = join(gauge.windows)
+    speed = rate(meter.windows, workers=meter.workers, cpus=cpus)
+    cost = cpu_ms_per_sample(meter.windows)
+    whole = join(meter.windows)
     return Throughput(
         samples_per_second=speed.mean,
         interval=(speed.low, speed.high),
@@ -103,23 +103,23 @@ def throughput(gauge: Gauge, *, hung_seconds: float = 0.0) -> Throughput:
         cpu_ms_per_sample=cost.mean,
         cpu_ms_interval=(cost.low, cost.high),
         best_cpu_ms_per_sample=cost.best,
-        seconds_to_first_batch=gauge.seconds_to_first_batch,
-        seconds_to_restart=statistics.median(gauge.restarts) if gauge.restarts else 0.0,
+        seconds_to_first_batch=meter.seconds_to_first_batch,
+        seconds_to_restart=statistics.median(meter.restarts) if meter.restarts else 0.0,
         starting_share=whole.starting_ns / max(1, whole.wall_ns),
-        steady=gauge.steady,
+        steady=meter.steady,
         measured_seconds=whole.wall_ns / 1e9,
-        windows=len(gauge.windows),
-        batches=gauge.batches,
-        samples=gauge.samples,
-        epochs=gauge.epochs,
-        workers=gauge.workers,
+        windows=len(meter.windows),
+        batches=meter.batches,
+        samples=meter.samples,
+        epochs=meter.epochs,
+        workers=meter.workers,
         cpus=cpus,
-        receive_ms_per_batch=_receive_ms(whole, 1e3 / speed.mean if speed.mean else 0.0, gauge.workers),
-        persistent_workers=gauge.borrowed.loader.persistent_workers,
-        counted_by=gauge.borrowed.counted_by,
+        receive_ms_per_batch=_receive_ms(whole, 1e3 / speed.mean if speed.mean else 0.0, meter.workers),
+        persistent_workers=meter.borrowed.loader.persistent_workers,
+        counted_by=meter.borrowed.counted_by,
         hung_seconds=hung_seconds,
         quietness=quietness(
-            gauge.windows, gauge.speeds, workers=gauge.workers, cpus=cpus, delays_known=gauge.delays_known
+            meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known
         ),
     )
 

@@ -14,15 +14,15 @@ from pytest_dataloader.probe.internals.envelopes import CPU, DELAY, PROCESS_CPU,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
     from pytest_dataloader.probe.timing.stages import Stage
-    from pytest_dataloader.probe.timing.stamped import Handout, Start
 
 _WARM_UP = 2
-"""Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/gauge.py)."""
+"""Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/rate_meter.py)."""
 _SETTLED = 12
-"""The first so many all get clocks, later ones now and then (probe/timing/stamped.py), and some loaders settle late:
-samples of 8 MB took 15 ms to make in the third and fourth batch of a worker, 2 ms in later ones. Counted like these,
-the first ones made fetching 1.13 of the truth."""
+"""The first so many all get clocks, later ones now and then (probe/timing/instrumented_run.py), and some loaders
+settle late: samples of 8 MB took 15 ms to make in the third and fourth batch of a worker, 2 ms in later ones. Counted
+like these, the first ones made fetching 1.13 of the truth."""
 _ENOUGH = 0.25
 """Where at least so much of what warm workers' clocks saw came later, the first ones are left out."""
 _HELPERS = 0.5
@@ -31,7 +31,7 @@ _HELPERS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a run gathered: stamped batches, looks at the consumer, starts and ends of epochs."""
+    """What a run gathered: timed batches, looks at the consumer, starts and ends of epochs."""
 
     passages: Sequence[Passage]
     handouts: Sequence[Handout]
@@ -40,7 +40,7 @@ class Seen:
     """By epoch that ended: from asking for one more batch to being told that there is none."""
     workers: int
     consumer_cpu_ns: float
-    """CPU time of the consuming thread per batch; stamped or not."""
+    """CPU time of the consuming thread per batch; timed or not."""
     pins: bool = False
 
 
@@ -80,7 +80,7 @@ class Costs:
 
 
 def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
-    """Mean costs over the stamped batches, or over some of them; the first ones of each worker are left out."""
+    """Mean costs over the timed batches, or over some of them; the first ones of each worker are left out."""
     chosen = warm(seen.passages if passages is None else passages)
     if not chosen:
         return Costs()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.host.quiet import QUIET, Quietness
+from pytest_dataloader.probe.host.interference import QUIET, Quietness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

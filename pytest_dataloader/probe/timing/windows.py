@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.host.quiet import Quietness
+from pytest_dataloader.probe.host.interference import Quietness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
-from pytest_dataloader.probe.loader.patience import Hang, patience
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.timing.gauge import Gauge
+from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.timing.pace import throughput
+from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.prediction import Profile, rate
 
@@ -67,28 +67,28 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
     Raises NotMeasured for a subclass that does not take them or hangs, EmptyLoader for one without a batch.
     """
     with borrow_with(loader, settings) as borrowed:
-        gauge = Gauge(borrowed, seconds)
+        meter = RateMeter(borrowed, seconds)
         try:
-            with patience(max(_WAIT_SECONDS, 4 * seconds)) as alive:
+            with time_limit(max(_WAIT_SECONDS, 4 * seconds)) as alive:
 
                 def told(_what: str, spent: float) -> None:
                     alive()
                     came(spent)
 
-                gauge.came = told
-                gauge.run(lambda _seen: False)
+                meter.came = told
+                meter.run(lambda _seen: False)
         except Hang:
             borrowed.close(kill=True)
             raise NotMeasured(f"with {settings.text} no batch came for {_WAIT_SECONDS:.0f} s") from None
-        if not gauge.batches:
+        if not meter.batches:
             raise EmptyLoader
-        if gauge.workers != settings.num_workers:
+        if meter.workers != settings.num_workers:
             kind = type(loader).__name__
             raise NotMeasured(
-                f"{kind} ran {gauge.workers} workers where {settings.num_workers} were asked for: it takes "
+                f"{kind} ran {meter.workers} workers where {settings.num_workers} were asked for: it takes "
                 "its settings from elsewhere, so no others can be tried"
             )
-        seen, whole, own = throughput(gauge), join(gauge.windows), _unique_bytes(borrowed)
+        seen, whole, own = throughput(meter), join(meter.windows), _unique_bytes(borrowed)
     batches = max(1.0, whole.batches)
     return Trial(
         settings=settings,

@@ -13,8 +13,8 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.baselines import Entry, Place
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.baseline import Baseline, compare, judge, measure
-from pytest_dataloader.probe.host.kernels import KERNELS
-from pytest_dataloader.probe.host.quiet import QUIET
+from pytest_dataloader.probe.host.calibration import KERNELS
+from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
 
 BUSY = dataclasses.replace(QUIET, others_share=0.9)

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.host import census, segments
+from pytest_dataloader.probe.host import process_tree, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def by_file() -> Iterator[None]:
 
 def left_by(check: str, loader: Any) -> set[segments.Segment]:
     """Segments with a name that this process and the workers that it started meanwhile have left in /dev/shm."""
-    with census.keep_roster() as roster:
+    with process_tree.keep_roster() as roster:
         try:
             evidence = checks.measure(check, loader, setting=Setting(seconds=0.5, bench=True), limits={})
         except NotMeasured:

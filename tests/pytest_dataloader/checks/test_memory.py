@@ -20,8 +20,8 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe.memory import copying, pagemap, smaps
-from pytest_dataloader.probe.memory.copying import Sources
+from pytest_dataloader.probe.memory import copy_on_access, pagemap, smaps
+from pytest_dataloader.probe.memory.copy_on_access import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -304,7 +304,7 @@ def test_datasets_that_raise_or_hang_end_the_check_in_time() -> None:
 
 
 def test_a_dataset_that_hangs_ends_the_check_in_time_and_no_process_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying, "FIRST_ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(copy_on_access, "FIRST_ANSWER_SECONDS", 0.5)
     before = {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()}
 
     def hangs(_self: Any, _at: int) -> int:
@@ -492,7 +492,7 @@ def test_pagemap_refused_by_the_kernel_falls_back_with_the_reason() -> None:
 
 
 def test_a_walk_cut_short_is_inconclusive_and_not_clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying, "WALK_SECONDS", -1.0)
+    monkeypatch.setattr(copy_on_access, "WALK_SECONDS", -1.0)
     seen = measured(load(Rows(length, rows=names())))
     assert memory.judge(seen).outcome == "inconclusive"
     assert "not to their end" in memory.judge(seen).reason

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader, Dataset, Subset
 from pytest_dataloader.checks import Setting, read_limits
 from pytest_dataloader.checks.portability import Portability, judge, measure
 from pytest_dataloader.errors import BadLimit
-from pytest_dataloader.probe.workers.pickles import find_culprit, find_generator, weigh
-from pytest_dataloader.probe.workers.starts import Start
+from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh
+from pytest_dataloader.probe.workers.startup import Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable

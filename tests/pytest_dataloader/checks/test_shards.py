@@ -15,7 +15,7 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.shards import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.samples.partition import partition
-from pytest_dataloader.probe.samples.ranks import View
+from pytest_dataloader.probe.samples.rank_simulation import View
 from tests.zoo.shards import CLEAN, FAULTS, UNSHARDED, Case, by_environment, by_global_state, distributed
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.throughput import judge, measure
 from pytest_dataloader.errors import BadTarget, NotMeasured
-from pytest_dataloader.probe.host import quiet
-from pytest_dataloader.probe.host.quiet import QUIET
+from pytest_dataloader.probe.host import interference
+from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.pace import Throughput, step_of
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def test_an_epoch_of_one_batch_gets_an_honest_verdict(workers: int) -> None:
 
 def test_a_failure_must_hold_in_a_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
     for threshold in ("_LOST", "_TAKEN", "_STEAL", "_THROTTLED", "_SLOWDOWN"):
-        monkeypatch.setattr(quiet, threshold, 99.0)  # a machine whose neighbours are not seen
+        monkeypatch.setattr(interference, threshold, 99.0)  # a machine whose neighbours are not seen
     fast = threading.Event()
 
     def progress(what: str, _: float) -> None:

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subs
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.workers import Workers, judge, measure
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.workers.lives import Epoch
+from pytest_dataloader.probe.workers.lifecycle import Epoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ import torch
 from pytest_dataloader.probe.host import descriptors, segments
 from pytest_dataloader.probe.loader.replay import Replay
 from pytest_dataloader.probe.resources import payload
-from pytest_dataloader.probe.resources.creations import keep_creations
 from pytest_dataloader.probe.resources.forecast import Shape
+from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_only_names_with_known_makers_are_ours(segment: shared_memory.SharedMemo
 
 @linux
 def test_what_is_created_is_written_down_here_and_in_forked_processes() -> None:
-    with keep_creations() as creations:
+    with keep_segment_registry() as registry:
         first = shared_memory.SharedMemory(create=True, size=10)
         pid = os.fork()
         if not pid:
@@ -81,7 +81,7 @@ def test_what_is_created_is_written_down_here_and_in_forked_processes() -> None:
         os.waitpid(pid, 0)
         first.close()
         first.unlink()
-        names = creations.names
+        names = registry.names
     assert len(names) == 2
     assert first.name in names
     before = shared_memory.SharedMemory.__init__
@@ -98,12 +98,12 @@ def _create() -> bool:
 @linux
 def test_what_a_spawned_process_creates_is_written_down_too() -> None:
     code = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1]))(0); from multiprocessing import shared_memory as s; m = s.SharedMemory(create=True, size=1); m.close(); m.unlink()"  # noqa: E501  # a script
-    with keep_creations() as creations:
+    with keep_segment_registry() as registry:
         import pickle
 
-        start = pickle.dumps(creations.told_to_workers(None)).hex()
+        start = pickle.dumps(registry.told_to_workers(None)).hex()
         subprocess.run([sys.executable, "-c", code, start], check=True)
-        assert len(creations.names) == 1
+        assert len(registry.names) == 1
 
 
 @linux

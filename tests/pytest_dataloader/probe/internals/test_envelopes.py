@@ -28,7 +28,7 @@ from pytest_dataloader.probe.internals.envelopes import (
     Ticket,
 )
 from pytest_dataloader.probe.loader.borrowing import borrow_as
-from pytest_dataloader.probe.timing.stamped import Stamped
+from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from tests.pytest_dataloader.probe.loader.test_borrowing import KINDS, SLOW_STARTS, STATEFUL, Numbers, end, kinds, seed
 
 if TYPE_CHECKING:
@@ -110,16 +110,16 @@ def keep(batches: Iterator[Any], kept: list[Any]) -> Iterator[Any]:
         yield batch
 
 
-def epochs_stamped(loader: Any, strides: tuple[int, ...] = (1, 2)) -> tuple[list[Any], Stamped]:
-    """Epochs of a stamped loader, the first with clocks on every batch, the other with clocks on every second."""
+def epochs_stamped(loader: Any, strides: tuple[int, ...] = (1, 2)) -> tuple[list[Any], InstrumentedLoader]:
+    """Epochs of an instrumented loader, the first with clocks on every batch, the other with clocks on every second."""
     seen: list[Any] = []
-    with borrow_as(Stamped, loader) as stamped:
+    with borrow_as(InstrumentedLoader, loader) as instrumented:
         for stride in strides:
-            stamped.begin_epoch()
-            stamped._batches = keep(stamped._batches, seen)  # type: ignore[arg-type]  # it is there once begun
-            while stamped.pull(1)[0]:
-                stamped.stride = stride
-    return seen, stamped
+            instrumented.begin_epoch()
+            instrumented._batches = keep(instrumented._batches, seen)  # type: ignore[arg-type]  # it is there once begun
+            while instrumented.pull(1)[0]:
+                instrumented.stride = stride
+    return seen, instrumented
 
 
 @STATEFUL
@@ -135,15 +135,15 @@ def test_the_batches_are_the_same_to_the_bit(make: Any) -> None:
         seed()
     before = {name: id(value) for name, value in vars(loader).items()}
     dataset = {name: id(value) for name, value in vars(loader.dataset).items()}
-    seen, stamped = epochs_stamped(loader)
+    seen, instrumented = epochs_stamped(loader)
     if getattr(loader, "in_order", True):
         assert seen == expected
     else:
         assert sorted(seen) == sorted(expected)
     assert {name: id(value) for name, value in vars(loader).items()} == before
     assert {name: id(value) for name, value in vars(loader.dataset).items()} == dataset
-    assert len(stamped.journal.passages) >= len(expected) / 2
-    assert {type(iterator).__name__ for iterator in stamped._made} <= {"_SingleProcessDataLoaderIter"}
+    assert len(instrumented.journal.passages) >= len(expected) / 2
+    assert {type(iterator).__name__ for iterator in instrumented._made} <= {"_SingleProcessDataLoaderIter"}
     end(loader)
 
 
@@ -153,10 +153,10 @@ def test_workers_that_start_anew_take_clocks_along(make: Any) -> None:
     expected = [plain(batch) for batch in make()]
     seed()
     loader = make()
-    seen, stamped = epochs_stamped(loader, (1,))
+    seen, instrumented = epochs_stamped(loader, (1,))
     assert seen == expected
-    assert {one.worker for one in stamped.journal.passages} == {0}
-    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in stamped.journal.passages)
+    assert {one.worker for one in instrumented.journal.passages} == {0}
+    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in instrumented.journal.passages)
 
 
 class Busy(Dataset[Any]):
@@ -177,13 +177,13 @@ def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cpus)})
     try:
-        with borrow_as(Stamped, DataLoader(Busy(), batch_size=8, num_workers=2)) as stamped:
-            stamped.begin_epoch()
-            while stamped.pull(1)[0]:
+        with borrow_as(InstrumentedLoader, DataLoader(Busy(), batch_size=8, num_workers=2)) as instrumented:
+            instrumented.begin_epoch()
+            while instrumented.pull(1)[0]:
                 pass
     finally:
         os.sched_setaffinity(0, cpus)
-    passages = stamped.journal.passages
+    passages = instrumented.journal.passages
     assert {one.worker for one in passages} == {0, 1}
     assert sum(one.handing_delay for one in passages) > 100_000
     assert all(one.handing_delay <= one.unpacked[WALL] - one.unpacking[WALL] + 1_000_000 for one in passages)
@@ -205,7 +205,7 @@ def test_what_goes_to_a_worker_and_back_is_the_bare_thing() -> None:
     assert seen.in_main_thread
     journal.close()
     again = StampedCollate(list)
-    assert again((1, 2)) == [1, 2], "only the batch of a stamped index is stamped"
+    assert again((1, 2)) == [1, 2], "only the batch of a timed index is timed"
 
 
 def test_a_collate_function_keeps_its_attributes_and_pickles() -> None:
@@ -236,9 +236,9 @@ class Threads(Dataset[Any]):
 
 
 def test_workers_that_are_threads_get_bare_indices() -> None:
-    with borrow_as(Stamped, DataLoader(Threads(), batch_size=2, num_workers=1)) as stamped:
-        stamped.begin_epoch()
-        [iterator] = stamped._made
+    with borrow_as(InstrumentedLoader, DataLoader(Threads(), batch_size=2, num_workers=1)) as instrumented:
+        instrumented.begin_epoch()
+        [iterator] = instrumented._made
         iterator._index_queues[0:0] = [queue.Queue()]
         assert iterator._next_index() == [4, 5]
         del iterator._index_queues[0]
@@ -262,11 +262,11 @@ def test_pinning_is_timed_in_its_own_thread(workers: int, monkeypatch: pytest.Mo
     FakeAccelerator(monkeypatch)
     loader = DataLoader(Numbers(), batch_size=2, num_workers=workers, pin_memory=True)
     expected = [int(number) for batch in loader for number in batch[:, 0]]
-    seen, stamped = epochs_stamped(loader)
+    seen, instrumented = epochs_stamped(loader)
     assert [int(np.frombuffer(batch[3], np.float32)[0]) for batch in seen[:5]] == expected[::2]
-    assert stamped.pins is False, "its iterators are gone"
+    assert instrumented.pins is False, "its iterators are gone"
     if workers:
-        pinned = [one for one in stamped.journal.passages if not one.in_main_thread]
+        pinned = [one for one in instrumented.journal.passages if not one.in_main_thread]
         assert pinned
         assert all(one.unpacked[WALL] < one.pinned[WALL] for one in pinned if one.pinned[WALL])
         assert any(one.pinned[WALL] for one in pinned)
@@ -281,7 +281,7 @@ def test_a_thread_closes_what_it_read_its_delay_from() -> None:
         thread = threading.Thread(target=envelopes.starting)
         thread.start()
         thread.join()
-    with borrow_as(Stamped, DataLoader(Numbers(), batch_size=2)) as stamped:
-        stamped.begin_epoch()
-        stamped.pull(5)
+    with borrow_as(InstrumentedLoader, DataLoader(Numbers(), batch_size=2)) as instrumented:
+        instrumented.begin_epoch()
+        instrumented.pull(5)
     assert descriptors() <= before

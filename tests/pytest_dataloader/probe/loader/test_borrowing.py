@@ -13,7 +13,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
-from pytest_dataloader.probe.loader.patience import Hang, patience
+from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,7 +251,7 @@ class Stuck(Numbers):
 
 def test_a_hanging_worker_is_killed() -> None:
     began = time.monotonic()
-    with pytest.raises(Hang), borrow(DataLoader(Stuck(), num_workers=2)) as borrowed, patience(0.5):
+    with pytest.raises(Hang), borrow(DataLoader(Stuck(), num_workers=2)) as borrowed, time_limit(0.5):
         drain(borrowed)
     assert time.monotonic() - began < 60
 

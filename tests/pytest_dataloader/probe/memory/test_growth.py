@@ -10,10 +10,10 @@ import pytest
 from pytest_dataloader.probe.host.allocator import Allocated
 from pytest_dataloader.probe.loader.positions import Plan
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory.copying import Comparison, Scattered, Share, share_of, wilson_low
+from pytest_dataloader.probe.memory.copy_on_access import Comparison, Scattered, Share, share_of, wilson_low
 from pytest_dataloader.probe.memory.growth import Epoch, accumulation_of, epoch_share, finest_path, is_copied
 from pytest_dataloader.probe.memory.objects import Exposure, Walk
-from pytest_dataloader.probe.memory.reading import Window
+from pytest_dataloader.probe.memory.sample_reader import Window
 
 MIB = 1 << 20
 NAMES = ("warm", "first", "second", "again")

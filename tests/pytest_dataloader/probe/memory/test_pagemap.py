@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host.forked import Child
+from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.pagemap import exclusive_pages, why_not
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Sampler, Subset
 
-from pytest_dataloader.probe.loader.untouched import put_back
+from pytest_dataloader.probe.loader.state_restoration import preserve_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ def test_a_loader_draws_the_same_numbers_as_if_it_had_not_been_iterated(data: Re
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
-    with put_back(loader):
+    with preserve_state(loader):
         first = list(loader)
     second = list(loader)
     assert str(first) == str(second)
@@ -93,7 +93,7 @@ def test_a_loader_draws_the_same_numbers_as_if_it_had_not_been_iterated(data: Re
 
 def test_a_file_that_was_opened_on_the_way_is_closed_and_forgotten(data: Recording) -> None:
     loader = DataLoader(data)
-    with put_back(loader):
+    with preserve_state(loader):
         next(iter(loader))
         opened = data.file
     assert opened.closed
@@ -102,7 +102,7 @@ def test_a_file_that_was_opened_on_the_way_is_closed_and_forgotten(data: Recordi
 
 def test_a_file_that_was_open_before_stays_open(data: Recording) -> None:
     data.file = data.path.open()
-    with put_back(DataLoader(data)):
+    with preserve_state(DataLoader(data)):
         data[0]
     assert not data.file.closed
     data.file.close()
@@ -111,7 +111,7 @@ def test_a_file_that_was_open_before_stays_open(data: Recording) -> None:
 def test_samplers_forget_the_epochs() -> None:
     sampler = Counting()
     loader: DataLoader[Any] = DataLoader(range(6), sampler=sampler)  # type: ignore[arg-type]  # has what it takes
-    with put_back(loader):
+    with preserve_state(loader):
         list(loader)
     assert sampler.epoch == 0
 
@@ -119,7 +119,7 @@ def test_samplers_forget_the_epochs() -> None:
 def test_states_are_put_back_when_the_loader_raises(data: Recording) -> None:
     torch.manual_seed(0)
     before = torch.get_rng_state()
-    with pytest.raises(ZeroDivisionError), put_back(DataLoader(data)):
+    with pytest.raises(ZeroDivisionError), preserve_state(DataLoader(data)):
         _ = 1 / int(torch.rand(3).sum() * 0)
     assert torch.equal(torch.get_rng_state(), before)
 
@@ -140,6 +140,6 @@ def test_a_users_client_is_not_turned_back() -> None:
             return index
 
     data = Remote()
-    with put_back(DataLoader(data, sampler=[0])):
+    with preserve_state(DataLoader(data, sampler=[0])):
         data[0]
     assert data.client.connected

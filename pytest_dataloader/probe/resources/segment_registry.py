@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MARK = "created_without_pytest_dataloader"
 
 
-class Creations:
+class SegmentRegistry:
     """The names of segments created while they were kept, in a file that every process of ours appends to."""
 
     __slots__ = ("_path",)
@@ -36,7 +36,7 @@ class Creations:
         """Have this process, and those forked from it, write down what they create."""
         _uninstall()
         creating = shared_memory.SharedMemory.__init__
-        shared_memory.SharedMemory.__init__ = _noting(creating, self._path)  # type: ignore[method-assign]  # put back by keep_creations
+        shared_memory.SharedMemory.__init__ = _noting(creating, self._path)  # type: ignore[method-assign]  # put back by keep_segment_registry
 
     def told_to_workers(self, first: Callable[[int], None] | None) -> Callable[[int], None]:
         """A ``worker_init_fn`` that installs this in a worker that was not forked, and then calls the ``first`` one."""
@@ -44,8 +44,8 @@ class Creations:
 
 
 class _Start:
-    def __init__(self, creations: Creations, first: Callable[[int], None] | None) -> None:
-        self._creations = creations
+    def __init__(self, registry: SegmentRegistry, first: Callable[[int], None] | None) -> None:
+        self._creations = registry
         self._first = first
 
     def __call__(self, worker: int) -> None:
@@ -55,21 +55,21 @@ class _Start:
 
 
 @contextlib.contextmanager
-def keep_creations() -> Iterator[Creations]:
+def keep_segment_registry() -> Iterator[SegmentRegistry]:
     """Write down, during the block, every segment that this process and processes forked from it create."""
     outer = getattr(shared_memory.SharedMemory.__init__, _MARK, None)
     if outer is not None:  # a block inside a block: one file tells both
-        yield Creations(outer[1])
+        yield SegmentRegistry(outer[1])
         return
     descriptor, name = tempfile.mkstemp(prefix="pytest-dataloader-")
     os.close(descriptor)
-    creations = Creations(Path(name))
-    creations.install()
+    registry = SegmentRegistry(Path(name))
+    registry.install()
     try:
-        yield creations
+        yield registry
     finally:
         _uninstall()
-        creations._path.unlink(missing_ok=True)
+        registry._path.unlink(missing_ok=True)
 
 
 def _uninstall() -> None:

@@ -17,7 +17,7 @@ from pytest_dataloader.probe.loader.positions import Plan, flat_indices
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.host.forked import Child
+    from pytest_dataloader.probe.host.child_process import Child
     from pytest_dataloader.probe.memory.objects import Walk
 
 WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"

@@ -28,12 +28,13 @@ from pytest_dataloader.probe.loader.counting import count
 _STAMPS_NS = 900_000
 _STAMPS_HERE_NS = 230_000
 """CPU time that stamping one batch costs the main process and a worker together; without workers. With 3.3 ms of other
-work between two batches, whose caches are cold then, 1.0 to 1.2 ms (twelve pairs of stamped and bare loaders at each of
-four rates, +- 0.15 ms; reading a thread's times by a bare descriptor has since made it less); in a hot loop 60 us."""
+work between two batches, whose caches are cold then, 1.0 to 1.2 ms (twelve pairs of instrumented and bare loaders at
+each of four rates, +- 0.15 ms; reading a thread's times by a bare descriptor has since made it less); in a hot loop
+60 us."""
 _OVERHEAD = 0.003
-"""Share of a batch's time that stamps may take: of batches of 3 ms one in 100 is stamped, of those of 0.3 s each."""
+"""Share of a batch's time that stamps may take: of batches of 3 ms one in 100 is timed, of those of 0.3 s each."""
 _FIRST = 12
-"""Batches of each worker that are all stamped, so that there are some in a short run."""
+"""Batches of each worker that are all timed, so that there are some in a short run."""
 _TIMED = 16
 """Where batches are pulled one by one, the time of one in so many is taken."""
 _SMOOTHING = 0.2
@@ -73,8 +74,8 @@ class Start:
     """Whether its workers were started for it; without workers, whether it is the first."""
 
 
-class Stamped(Borrowed):
-    """Pulls as ``Borrowed`` does; one batch in ``stride`` is stamped, so that this costs less than 1 % of CPU time."""
+class InstrumentedLoader(Borrowed):
+    """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time."""
 
     def __init__(self, loader: Any, *, in_process: bool = False, step_ms: float | None = None) -> None:
         self.journal = Journal()
@@ -127,7 +128,7 @@ class Stamped(Borrowed):
             return 0
 
     def begin_epoch(self) -> None:
-        """Ask the loader for a new epoch, whose first batches are stamped."""
+        """Ask the loader for a new epoch, whose first batches are timed."""
         self.journal.epoch += 1
         self._at = self._late_ns = self._samples = 0
         self._due.clear()
@@ -199,7 +200,7 @@ class Stamped(Borrowed):
         return got, samples
 
     def _watch(self) -> tuple[int, int]:
-        """Pull one batch and look at the clocks; every ``stride`` batches the one asked for meanwhile is stamped."""
+        """Pull one batch and look at the clocks; every ``stride`` batches the one asked for meanwhile is timed."""
         stamping = self._at % self.stride == 0
         if stamping and self._at:
             self._arm(True)
@@ -246,7 +247,7 @@ class Stamped(Borrowed):
         """Not every batch: those that are watched tell."""
 
     def _learn_size(self, batch: Any) -> int:
-        """How many samples are in a batch, by the rules of ``samples``, the mean of the stamped batches."""
+        """How many samples are in a batch, by the rules of ``samples``, the mean of the timed batches."""
         if torch_private.reads_by_iteration(self.loader) or not self.journal.sized[1]:
             self._sized[0] += count(batch, self.batch_size)
             self._sized[1] += 1

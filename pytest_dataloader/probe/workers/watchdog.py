@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.workers import seats
+from pytest_dataloader.probe.workers import status_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _TICK = 0.1
 _AGAIN_SECONDS = 0.5
 DEADLOCK_SECONDS = 3.0
-"""Healthy workers, looked at 20 times a second, were never seen so even once (benchmarks/worker_patience.py)."""
+"""Healthy workers, looked at 20 times a second, were never seen so even once (benchmarks/worker_timeouts.py)."""
 LONG_SLEEP_SECONDS = 300.0
 """A sleep that has longer to go is no pause between two tries."""
 QUIET_SECONDS, FIRST_QUIET_SECONDS = 60.0, 120.0
 """Waits for something outside (a socket, a pipe, a file lock) end by themselves or never; the longer one holds while
 no batch has come yet."""
-PATIENCE_SECONDS = 180.0
+TIMEOUT_SECONDS = 180.0
 """How long we wait where it cannot be told whether anything will come."""
 TIMES_LONGEST, TIMES_LONGEST_BUSY = 10, 100
 """A wait is compared with the longest so far: ten times is long for a silent worker, a hundred for a busy one."""
@@ -90,7 +90,7 @@ def conclude(silence: Silence, longest: float | None) -> tuple[Literal["hang", "
     enough = FIRST_QUIET_SECONDS if longest is None else max(QUIET_SECONDS, TIMES_LONGEST * longest)
     if silence.quiet and (asleep is None or silence.switches > 2) and seconds >= enough:
         return "hang", f"it waited for {seconds:.0f} s and did nothing else"
-    if seconds < max(PATIENCE_SECONDS, TIMES_LONGEST * (longest or 0.0)):
+    if seconds < max(TIMEOUT_SECONDS, TIMES_LONGEST * (longest or 0.0)):
         return None
     if asleep is not None:
         return "unclear", f"it sleeps, for another {asleep:.0f} s"
@@ -100,10 +100,10 @@ def conclude(silence: Silence, longest: float | None) -> tuple[Literal["hang", "
 
 
 @dataclass(slots=True)
-class Vigil:
+class Watchdog:
     """Watches the workers of ``iterator``; ``waiting()`` surrounds each wait of this process for them."""
 
-    seats: seats.Seats
+    slots: status_slots.StatusSlots
     look: Callable[..., waits.Look] = waits.look
     iterator: Any = None
     delivered: int = 0
@@ -122,7 +122,7 @@ class Vigil:
         """Begin to watch."""
         if self._thread is None:
             self._stop.clear()
-            self._thread = threading.Thread(target=self._watch, name="pytest-dataloader vigil", daemon=True)
+            self._thread = threading.Thread(target=self._watch, name="pytest-dataloader watchdog", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -145,7 +145,7 @@ class Vigil:
     @contextlib.contextmanager
     def interrupting(self) -> Iterator[None]:
         """Let the watch interrupt this thread; where it may not (not the main thread), it kills the workers instead."""
-        number = seats.stack_signal()
+        number = status_slots.stack_signal()
         if number is None or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -169,7 +169,7 @@ class Vigil:
                 self._stop.wait(_AGAIN_SECONDS)
 
     def _wake(self) -> None:
-        number = seats.stack_signal()
+        number = status_slots.stack_signal()
         if number is not None and self._owner == threading.main_thread().ident:
             signal.pthread_kill(self._owner, number)
         elif self.iterator is not None:
@@ -182,7 +182,7 @@ class Vigil:
         iterator = self.iterator
         workers = {} if iterator is None else dict(enumerate(torch_private.worker_processes(iterator)))
         for number, process in workers.items():
-            if self.seats.unsent(number):
+            if self.slots.unsent(number):
                 return Finding("unsent", number, waited_seconds=time.monotonic() - self._since)
             # In this order: a worker that was told to end after this look was alive in it.
             dead = waits.state_of(process.pid or 0) in ("", "Z", "X")
@@ -200,7 +200,7 @@ class Vigil:
         seen = looks[suspect] if suspect in looks else self.look(pid, without=here)
         busy = sum(each.busy_ns for each in looks.values()) or seen.busy_ns
         switches = sum(each.switches for each in looks.values()) or seen.switches
-        signs = (self.delivered, *self._positions(), *(self.seats.state(number) for number in pids))
+        signs = (self.delivered, *self._positions(), *(self.slots.state(number) for number in pids))
         if self._before is None or self._before[0] != signs:
             self._since = now if self._before is not None else self._since
             self._before, self._locked_since, self._asleep_since = (signs, busy, switches), None, None
@@ -233,13 +233,13 @@ class Vigil:
 
     def _positions(self) -> tuple[int, ...]:
         pending = {} if self.iterator is None else torch_private.pending_batches(self.iterator)
-        return tuple(self.seats.position(task) for task in (pending or {self.delivered: 0}))
+        return tuple(self.slots.position(task) for task in (pending or {self.delivered: 0}))
 
     def _stack(self, worker: int | None, pid: int) -> tuple[str, ...]:
         """The stack of the suspect's main thread, which a worker writes on a signal, innermost frame first."""
         if worker is None:
-            return seats.frames_of(self._owner)
-        return ask_for_stack(self.seats, worker, pid)
+            return status_slots.frames_of(self._owner)
+        return ask_for_stack(self.slots, worker, pid)
 
 
 _TO_BE_FINISHED = re.compile(r"(?:^|/)(?:popen_\w+|tempfile)\.py$")
@@ -259,17 +259,17 @@ def is_underway(frame: FrameType | None) -> bool:
     return False
 
 
-def ask_for_stack(places: seats.Seats, worker: int, pid: int, seconds: float = 2.0) -> tuple[str, ...]:
+def ask_for_stack(slots: status_slots.StatusSlots, worker: int, pid: int, seconds: float = 2.0) -> tuple[str, ...]:
     """Have a worker write its stack, innermost frame first; empty where it has not come far enough to listen."""
-    number = seats.stack_signal()
-    if number is None or not places.listens(worker):
+    number = status_slots.stack_signal()
+    if number is None or not slots.listens(worker):
         return ()
     with contextlib.suppress(OSError):
         os.kill(pid, number)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and waits.state_of(pid) not in ("", "Z", "X"):
         time.sleep(0.05)
-        if found := places.stack(worker):
+        if found := slots.stack(worker):
             time.sleep(0.05)  # the last lines
-            return places.stack(worker) or found
-    return places.stack(worker)
+            return slots.stack(worker) or found
+    return slots.stack(worker)

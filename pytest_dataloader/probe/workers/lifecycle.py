@@ -19,10 +19,10 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
-from pytest_dataloader.probe.workers import fault, inquest, seats
+from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
-from pytest_dataloader.probe.workers.issued import Issued, note_issued
-from pytest_dataloader.probe.workers.vigil import GivenUp, Vigil
+from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
+from pytest_dataloader.probe.workers.watchdog import GivenUp, Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ class Epoch:
 
 
 @dataclass(slots=True)
-class Lives:
+class Lifecycle:
     """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory."""
 
     epochs: list[Epoch] = field(default_factory=list)
@@ -76,46 +76,48 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def attend(loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False) -> Lives:
+def observe_lifecycle(loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False) -> Lifecycle:
     """Watch a copy of the loader for up to ``epochs`` epochs and ``seconds``; afterwards nothing of it is left.
 
     ``one_worker`` gives it one worker, started by ``method``, however many it has and however it starts them.
     """
     with _folder() as folder:
-        places = seats.Seats(folder, 1 if one_worker else loader.num_workers)
+        slots = status_slots.StatusSlots(folder, 1 if one_worker else loader.num_workers)
         try:
-            return _Attendance(loader, places, folder, method, one_worker=one_worker).run(seconds, epochs)
+            return _Observation(loader, slots, folder, method, one_worker=one_worker).run(seconds, epochs)
         finally:
-            places.close()
+            slots.close()
 
 
-class _Attendance:
-    def __init__(self, loader: Any, places: seats.Seats, folder: Path, method: str, *, one_worker: bool) -> None:
+class _Observation:
+    def __init__(
+        self, loader: Any, slots: status_slots.StatusSlots, folder: Path, method: str, *, one_worker: bool
+    ) -> None:
         self.method = method
         self.one_worker = one_worker
         self.loader = loader
-        self.places = places
+        self.slots = slots
         self.folder = folder
         self.in_process = loader.num_workers == 0 and not one_worker
         self.forks = method == "fork"
-        self.vigil = Vigil(places)
-        self.issued = Issued()
-        self.lives = Lives()
+        self.watchdog = Watchdog(slots)
+        self.task_log = TaskLog()
+        self.lives = Lifecycle()
         self.processes: dict[int, BaseProcess] = {}
         self.pids: set[int] = set()
         self.children: set[int] = set()
         self.terminated: set[int] = set()
         self.gone: frozenset[int] = frozenset()
 
-    def run(self, seconds: float, epochs: int) -> Lives:
+    def run(self, seconds: float, epochs: int) -> Lifecycle:
         killed = _oom_kills()
         borrowed: Borrowed | None = None
         with contextlib.ExitStack() as stack:
-            stack.enter_context(self.vigil.interrupting())
+            stack.enter_context(self.watchdog.interrupting())
             if self.in_process:
-                stack.enter_context(seats.seated(self.places))
+                stack.enter_context(status_slots.main_process_slot(self.slots))
             try:
-                borrowed = stack.enter_context(borrow_as(functools.partial(_Attended, self), self.loader))
+                borrowed = stack.enter_context(borrow_as(functools.partial(_ObservedLoader, self), self.loader))
                 self._live(borrowed, seconds, epochs)
                 self._end(borrowed)
             except GivenUp:
@@ -135,16 +137,18 @@ class _Attendance:
         if self.one_worker:
             vars(copy).update(num_workers=1, prefetch_factor=copy.prefetch_factor or 2)
             copy.multiprocessing_context = self.method
-        self.issued = note_issued(copy)
+        self.task_log = log_tasks(copy)
         if copy.num_workers:
-            vars(copy)["worker_init_fn"] = seats.Arrival(copy.worker_init_fn, str(self.places.path), str(self.folder))
+            vars(copy)["worker_init_fn"] = status_slots.WorkerInit(
+                copy.worker_init_fn, str(self.slots.path), str(self.folder)
+            )
 
     def making(self, _iterator: Any) -> None:
         """What happens before workers start."""
-        self.vigil.iterator = None
-        self.places.forget_workers()
+        self.watchdog.iterator = None
+        self.slots.forget_workers()
         if self.forks:
-            self.vigil.stop()
+            self.watchdog.stop()
             self.lives.forked_threads = self.lives.forked_threads or _threads()
 
     def made(self, iterator: Any) -> None:
@@ -154,8 +158,8 @@ class _Attendance:
         for process in self.processes.values():
             self.pids.add(process.pid or 0)
             self._note_termination(process)
-        self.vigil.iterator = iterator
-        self.vigil.start()
+        self.watchdog.iterator = iterator
+        self.watchdog.start()
 
     def _note_termination(self, process: BaseProcess) -> None:
         """Torch terminates a worker that does not end in five seconds, which then exits with 0 as if nothing was."""
@@ -180,17 +184,17 @@ class _Attendance:
 
     def _epoch(self, borrowed: Borrowed, seconds: float) -> Epoch:
         known, delay = set(self.pids), clocks.thread_delay_ns() or 0
-        self.issued.enough, self.vigil.delivered = False, 0
-        self.places.forget_positions()
+        self.task_log.enough, self.watchdog.delivered = False, 0
+        self.slots.forget_positions()
         begun = time.monotonic()
         if not self.forks:
-            self.vigil.start()
-        with self.vigil.waiting():
+            self.watchdog.start()
+        with self.watchdog.waiting():
             borrowed.begin_epoch()
         started, first, pause, deadline = time.monotonic() - begun, None, 0.0, 0.0
         while True:
             asked = time.monotonic()
-            with self.vigil.waiting():
+            with self.watchdog.waiting():
                 came, _ = borrowed.pull(1)
             pause = time.monotonic() - asked
             if not came:
@@ -200,12 +204,12 @@ class _Attendance:
                 delay = (clocks.thread_delay_ns() or 0) - delay + self._worst_delay_ns()
                 deadline = time.monotonic() + seconds
                 self._remember_children()
-            self.vigil.longest = max(self.vigil.longest or 0.0, pause)
+            self.watchdog.longest = max(self.watchdog.longest or 0.0, pause)
             self._deliver()
             if time.monotonic() >= deadline:
                 self._remember_children()
-                self.issued.enough = True
-                if not self.issued.may_stop:
+                self.task_log.enough = True
+                if not self.task_log.may_stop:
                     break
         self._look_for_silent_end(came)
         return Epoch(
@@ -215,29 +219,29 @@ class _Attendance:
             worker_start_seconds=self._worker_start(begun),
             first_batch_seconds=first,
             delay_seconds=delay * 1e-9 if first is not None else 0.0,
-            batches=self.vigil.delivered,
-            whole=not came and not self.issued.enough,
+            batches=self.watchdog.delivered,
+            whole=not came and not self.task_log.enough,
             seconds=time.monotonic() - begun,
             end_seconds=pause if not came else None,
         )
 
     def _deliver(self) -> None:
-        self.vigil.delivered += 1
+        self.watchdog.delivered += 1
         if not getattr(self.loader, "in_order", True):
             self.gone = self._handed_out()
 
     def _handed_out(self) -> frozenset[int]:
-        return frozenset(self.issued.batches) - torch_private.numbers_in_flight(self.vigil.iterator)
+        return frozenset(self.task_log.batches) - torch_private.numbers_in_flight(self.watchdog.iterator)
 
     def _task_raised(self) -> int:
         """The batch that torch handed out as an exception: the next one, or, out of order, the one that is missing."""
         if getattr(self.loader, "in_order", True):
-            return self.vigil.delivered
-        return min(self._handed_out() - self.gone, default=self.vigil.delivered)
+            return self.watchdog.delivered
+        return min(self._handed_out() - self.gone, default=self.watchdog.delivered)
 
     def _look_for_silent_end(self, came: int) -> None:
         """A map-style dataset that raises StopIteration ends the epoch early, and nobody is told."""
-        if came or self.vigil.delivered >= self.issued.count or not self.issued.may_stop:
+        if came or self.watchdog.delivered >= self.task_log.count or not self.task_log.may_stop:
             return
         if not torch_private.reads_by_iteration(self.loader):
             raise _SilentEnd
@@ -246,7 +250,7 @@ class _Attendance:
         return max((clocks.delay_of_ns(process.pid or 0) or 0 for process in self.processes.values()), default=0)
 
     def _worker_start(self, begun: float) -> float | None:
-        starts = [self.places.started_at(number) for number in self.processes]
+        starts = [self.slots.started_at(number) for number in self.processes]
         known = [start - begun for start in starts if start is not None]
         return max(0.0, *known) if len(known) > 0 else None
 
@@ -260,12 +264,12 @@ class _Attendance:
         if borrowed.iterator is not None and self.lives.fault is NONE:
             receive_what_would_stay(borrowed.iterator)
         asked = time.monotonic()
-        with self.vigil.waiting():
+        with self.watchdog.waiting():
             if borrowed.iterator is not None:
                 torch_private.shut_down(borrowed.iterator)
         if self.lives.epochs and (self.lives.epochs[-1].end_seconds is None or self.loader.persistent_workers):
             self.lives.epochs[-1] = dataclasses.replace(self.lives.epochs[-1], end_seconds=time.monotonic() - asked)
-        self.vigil.stop()
+        self.watchdog.stop()
         self.lives.zombies = tuple(sorted(pid for pid in self.pids if waits.state_of(pid) == "Z"))
         lingering = []
         for number, process in self.processes.items():
@@ -290,14 +294,14 @@ class _Attendance:
 
     def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
         """Say what went wrong, then end the workers the hard way."""
-        self.vigil.stop()
+        self.watchdog.stop()
         try:
             self.lives.fault = self._diagnose(error)
         finally:
             self._kill(borrowed)
 
     def _kill(self, borrowed: Borrowed | None) -> None:
-        self.vigil.stop()
+        self.watchdog.stop()
         children = [pid for worker in self.pids for pid in waits.descendants(worker)]
         if borrowed is not None:
             borrowed.close(kill=True)
@@ -318,23 +322,23 @@ class _Attendance:
 
     def _diagnose(self, error: BaseException | None) -> Fault:
         if isinstance(error, _SilentEnd):
-            return inquest.ended_silently(self._scene(), self.vigil.delivered)
-        return inquest.inquire(self._scene(), error)
+            return attribution.ended_silently(self._scene(), self.watchdog.delivered)
+        return attribution.attribute_fault(self._scene(), error)
 
-    def _scene(self) -> inquest.Scene:
-        vigil = self.vigil
-        return inquest.Scene(
-            self.places, self.issued, vigil.iterator, vigil.finding, self._task_raised(), self.in_process
+    def _scene(self) -> attribution.Scene:
+        watchdog = self.watchdog
+        return attribution.Scene(
+            self.slots, self.task_log, watchdog.iterator, watchdog.finding, self._task_raised(), self.in_process
         )
 
 
-class _Attended(Borrowed):
+class _ObservedLoader(Borrowed):
     """A borrowed loader that tells of its iterators."""
 
-    def __init__(self, attendance: _Attendance, loader: Any) -> None:
-        self._attendance = attendance
-        self._being_made = attendance.making
-        super().__init__(loader, prepare=attendance.prepare)
+    def __init__(self, observation: _Observation, loader: Any) -> None:
+        self._attendance = observation
+        self._being_made = observation.making
+        super().__init__(loader, prepare=observation.prepare)
 
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)

@@ -7,7 +7,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.host.allocator import BLOCK, Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WINDOWS = 3
 _BATCHES = 12
 _SECONDS = 0.25
-_PATIENCE = 4.0
+_TIMEOUT_SECONDS = 4.0
 KEPT_BYTES = 256.0
 """Per batch, from which batches count as kept: one kept tensor is 600 bytes and three blocks at least."""
 
@@ -26,7 +26,7 @@ def kept_bytes_per_batch(loader: Any) -> float | None:
     """Bytes that stay allocated for each batch dropped, beyond the first ones; None where it could not be tried."""
     if not torch_private.iterates_its_own_way(loader):
         return 0.0
-    levels = forked.ask(lambda: _levels(loader), _PATIENCE)
+    levels = child_process.ask(lambda: _levels(loader), _TIMEOUT_SECONDS)
     if not levels or len(levels) < _WINDOWS + 1:
         return None
     rates: list[float] = []

@@ -16,7 +16,7 @@ class Hang(Exception):
 
 
 @contextlib.contextmanager
-def patience(seconds: float) -> Iterator[Callable[[], None]]:
+def time_limit(seconds: float) -> Iterator[Callable[[], None]]:
     """Raise Hang in this thread once ``seconds`` have passed since the last call of the function given.
 
     Uses the interval timer, and leaves it alone where somebody else does (pytest-timeout), outside the main

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.probe.host.processes import Processes
+from pytest_dataloader.probe.host.cpu_accounting import Processes
 from pytest_dataloader.probe.loader.borrowing import borrow
 
 

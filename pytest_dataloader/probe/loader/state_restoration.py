@@ -23,7 +23,7 @@ _OBJECTS = 1000
 
 
 @contextlib.contextmanager
-def put_back(loader: Any) -> Iterator[None]:
+def preserve_state(loader: Any) -> Iterator[None]:
     """Restore on exit the global random states, and those and the attributes that ``loader`` reaches."""
     restorers = list(_global_states())
     roots = [vars(loader).get(name) for name in ("dataset", "sampler", "batch_sampler")]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.loader.patience import Hang, patience
+from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.probe.timing.gauge import Gauge
+    from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 MARGIN = 1.10
 MARGIN_WITH_WORKERS = 1.15
@@ -32,26 +32,26 @@ halved the CPU's speed for 1 to 12 s at a time, which no account shows (0.63 of 
 
 
 def look(
-    gauge: Gauge, setting: Setting, *, wait: float, clear: Callable[[float], bool], narrow: Callable[[], bool]
+    meter: RateMeter, setting: Setting, *, wait: float, clear: Callable[[float], bool], narrow: Callable[[], bool]
 ) -> bool:
-    """Have the gauge pull until it is ``clear`` (told the share of the budget that is spent), or the budget is spent.
+    """Have the meter pull until it is ``clear`` (told the share of the budget that is spent), or the budget is spent.
 
     Looks again, later, while the loader fails but by no more than what neighbours can do (``narrow``). False where
     no batch came for ``wait`` seconds: the loader hangs, and its workers are killed.
     """
     try:
-        with patience(wait) as alive:
+        with time_limit(wait) as alive:
 
             def came(what: str, spent: float) -> None:
                 alive()
                 setting.progress(what, spent)
 
-            gauge.came = came
-            gauge.run(lambda seen: clear(seen.spent))
+            meter.came = came
+            meter.run(lambda seen: clear(seen.spent))
             for rest in _RESTS:
                 if narrow():
-                    gauge.look_again(rest * setting.seconds, lambda _: not narrow())
+                    meter.look_again(rest * setting.seconds, lambda _: not narrow())
     except Hang:
-        gauge.borrowed.close(kill=True)
+        meter.borrowed.close(kill=True)
         return False
     return True

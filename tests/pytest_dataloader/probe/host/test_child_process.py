@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host.forked import Child, ask
+from pytest_dataloader.probe.host.child_process import Child, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.workers.seats import TASKS, Indices
+from pytest_dataloader.probe.workers.status_slots import TASKS, Indices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class Issued:
+class TaskLog:
     """What the sampler of a copied loader has handed out in this epoch, batch by batch."""
 
     def __init__(self) -> None:
@@ -27,28 +27,28 @@ class Issued:
         return tuple(_plain(index) for index in each if index is not None)
 
 
-class IssuingSampler:
+class TaskSampler:
     """A sampler that tells what it hands out; everything else is the wrapped sampler's.
 
     An epoch that is told to stop ends as it would with fewer samples: no batch is left on its way, which under the
     ``file_system`` strategy would stay in shared memory until this process ends.
     """
 
-    def __init__(self, sampler: Iterable[Any], issued: Issued, *, marks: bool) -> None:
+    def __init__(self, sampler: Iterable[Any], task_log: TaskLog, *, marks: bool) -> None:
         self._sampler = sampler
-        self._issued = issued
+        self._task_log = task_log
         self._marks = marks
 
     def __iter__(self) -> Iterator[Any]:
-        issued = self._issued
-        issued.batches.clear()
-        issued.count = 0
+        task_log = self._task_log
+        task_log.batches.clear()
+        task_log.count = 0
         for task, batch in enumerate(self._sampler):
-            if issued.enough and issued.may_stop:
+            if task_log.enough and task_log.may_stop:
                 return
-            issued.batches[task] = batch
-            issued.batches.pop(task - TASKS, None)
-            issued.count += 1
+            task_log.batches[task] = batch
+            task_log.batches.pop(task - TASKS, None)
+            task_log.count += 1
             yield Indices(batch, task) if self._marks and type(batch) is list else batch
 
     def __len__(self) -> int:
@@ -58,20 +58,20 @@ class IssuingSampler:
         return getattr(self._sampler, name)
 
 
-def note_issued(copy: Any) -> Issued:
+def log_tasks(copy: Any) -> TaskLog:
     """Have a copied loader tell what it asks for. Nothing is told of a sampler that keeps a state for resuming."""
     from torch.utils.data import DataLoader
 
-    issued = Issued()
+    task_log = TaskLog()
     name = "sampler" if vars(copy).get("batch_sampler") is None else "batch_sampler"
     sampler = vars(copy).get(name)
     inner = getattr(sampler, "sampler", None)
     if name == "sampler" and torch_private.reads_by_iteration(copy):
-        return issued
+        return task_log
     if sampler is not None and not any(hasattr(each, "state_dict") for each in (copy, sampler, inner)):
-        issued.may_stop = type(copy).__iter__ is DataLoader.__iter__
-        vars(copy)[name] = IssuingSampler(sampler, issued, marks=_torch_iterates(copy.dataset))
-    return issued
+        task_log.may_stop = type(copy).__iter__ is DataLoader.__iter__
+        vars(copy)[name] = TaskSampler(sampler, task_log, marks=_torch_iterates(copy.dataset))
+    return task_log
 
 
 def _torch_iterates(dataset: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.workers.vigil import Silence, conclude, is_underway
+from pytest_dataloader.probe.workers.watchdog import Silence, conclude, is_underway
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.host.processes import Processes
-from pytest_dataloader.probe.host.quiet import Machine, read_machine
+from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.interference import Machine, read_machine
 from pytest_dataloader.probe.timing.windows import Stamp, Window, join, stretch
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WARM_UP_BATCHES = 2
 1.35 and 1.06 (JPEG), 8.1 and 1.8 (tiny tensors) times a later one."""
 _DEPTHS = 4
 """A stretch is at least this many times as long as the loader's store of prefetched batches."""
-_PATIENCE = 6.0
+_TIMEOUT_SECONDS = 6.0
 """Where the budget gave no window, up to this many times the budget is spent."""
 _KERNEL_RUNS = 4
 _GENERATIONS = 3
@@ -34,11 +34,11 @@ _SECOND_LOOK = 0.25
 _QUICK_START = 0.1
 """New workers are worth it where starting them takes no more than this share of the budget."""
 
-Enough = Callable[["Gauge"], bool]
+Enough = Callable[["RateMeter"], bool]
 
 
 @dataclass(slots=True)
-class Gauge:
+class RateMeter:
     """Pulls from a loader and collects windows, for about ``seconds``; readers of clocks are parameters."""
 
     borrowed: Borrowed
@@ -100,7 +100,7 @@ class Gauge:
         )
 
     def _over(self) -> bool:
-        return self.spent >= (1.0 if self.windows or self._open else _PATIENCE)
+        return self.spent >= (1.0 if self.windows or self._open else _TIMEOUT_SECONDS)
 
     def _measure_epoch(self, enough: Enough) -> bool:
         """Pull one epoch, or as much of it as is needed; False where the loader gave nothing."""
@@ -132,7 +132,7 @@ class Gauge:
         """Pull what the fresh pipeline had in store; False where the epoch ended first."""
         fresh = self.workers if self.workers else self.epochs == 1
         spare = self.borrowed.depth + _WARM_UP_BATCHES * int(fresh) - 1
-        while spare > 0 and self.spent < _PATIENCE / 2:
+        while spare > 0 and self.spent < _TIMEOUT_SECONDS / 2:
             # Batches from the store come at once: how many to pull at a time is not to be learned from them.
             wanted = 1 if self.workers else min(spare, self._chunk)
             batches, _ = self._pull(wanted)

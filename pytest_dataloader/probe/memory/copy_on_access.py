@@ -9,10 +9,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host.forked import Child
+from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory import pagemap, reading, smaps
+from pytest_dataloader.probe.memory import pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
 from pytest_dataloader.probe.memory.objects import Exposure, Walk, pages_of, walk
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.loader.positions import Plan
     from pytest_dataloader.probe.memory.pagemap import Pages
-    from pytest_dataloader.probe.memory.reading import Window
+    from pytest_dataloader.probe.memory.sample_reader import Window
     from pytest_dataloader.probe.memory.smaps import Reading
 
 WALK_SECONDS = 1.2
@@ -171,18 +171,18 @@ class _Watch:
         self.large = large
 
     def read(self, loader: Any) -> None:
-        with Child.fork(reading.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
-            patience = FIRST_ANSWER_SECONDS
-            for name in (reading.WARM, reading.FIRST, reading.SECOND, reading.AGAIN):
-                answer = reader.hear(patience)
+        with Child.fork(sample_reader.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
+            timeout = FIRST_ANSWER_SECONDS
+            for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):
+                answer = reader.hear(timeout)
                 if answer is None:
-                    self.found.partly += (f"the reader gave no answer to its {name} window in {patience:.0f} s",)
+                    self.found.partly += (f"the reader gave no answer to its {name} window in {timeout:.0f} s",)
                     return
                 self.found.windows[name] = pickle.loads(answer)
                 if self.pages is not None and reader.has_children():
                     self._give_up_on_pages("the dataset starts processes, which hide what was un-shared")
                 self._look(name, reader)
-                patience = ANSWER_SECONDS
+                timeout = ANSWER_SECONDS
                 reader.tell(b"go on")
             self._touch(reader)
 
@@ -215,10 +215,12 @@ class _Watch:
         found = self.found
         try:
             # With pagemap the totals tell the price of warming up and no more: they cost 20 ms per GB.
-            if self.rollup is not None and (name == reading.WARM or (self.pages is None and name != reading.FIRST)):
+            if self.rollup is not None and (
+                name == sample_reader.WARM or (self.pages is None and name != sample_reader.FIRST)
+            ):
                 found.reader[name] = self.rollup(reader.pid)
                 found.control[name] = self.rollup(self.control.pid)
-            if self.pages is not None and name == reading.SECOND:
+            if self.pages is not None and name == sample_reader.SECOND:
                 self._look_at_pages(reader)
         except OSError as error:
             self._give_up_on_pages(f"{error.strerror or error} after the {name} window")
@@ -235,7 +237,7 @@ class _Watch:
         mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
         for slot in slots:
             found.shares[id(slot)] = share_of(slot, found.ranks, mine, idle)
-        samples = sum(found.windows[name].samples for name in (reading.FIRST, reading.SECOND))
+        samples = sum(found.windows[name].samples for name in (sample_reader.FIRST, sample_reader.SECOND))
         for path, pages in self.large.items():
             if any(found.shares[id(slot)].low >= PLAIN for slot in slots if slot.path == f"{path}[*]"):
                 continue

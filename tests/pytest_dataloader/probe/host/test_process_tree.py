@@ -1,4 +1,4 @@
-"""The census: processes below this one, and those that multiprocessing started, by every start method."""
+"""The process tree: processes below this one, and those that multiprocessing started, by every start method."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.probe.host import census
+from pytest_dataloader.probe.host import process_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,47 +35,47 @@ def child() -> Iterator[BaseProcess]:
 
 
 def test_a_name_may_hold_anything() -> None:
-    kin = census.parse_stat("42 (a) b (c) S 7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1")
-    assert kin == census.Kin(42, 12345, 7, "a) b (c", "S")
+    kin = process_tree.parse_stat("42 (a) b (c) S 7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1")
+    assert kin == process_tree.ProcessInfo(42, 12345, 7, "a) b (c", "S")
 
 
 @pytest.mark.parametrize("text", ["", "42", "42 (name) S 7", "x (name) S 7 42"])
 def test_what_is_no_process_is_none(text: str) -> None:
-    assert census.parse_stat(text) is None
+    assert process_tree.parse_stat(text) is None
 
 
 def test_descendants_are_found_below_children() -> None:
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
         deadline = time.monotonic() + 20
-        grandchildren: list[census.Kin] = []
+        grandchildren: list[process_tree.ProcessInfo] = []
         while not grandchildren and time.monotonic() < deadline:  # beside other children of the run, a fork server say
-            below = {kin.pid: kin for kin in census.descendants()}
+            below = {kin.pid: kin for kin in process_tree.descendants()}
             grandchildren = [kin for kin in below.values() if kin.parent == parent.pid]
         [grandchild] = grandchildren
         assert below[parent.pid].parent == os.getpid()
         os.kill(grandchild.pid, 9)
-    assert not census.is_alive(grandchild)
+    assert not process_tree.is_alive(grandchild)
 
 
 def test_a_roster_remembers_who_is_gone(child: BaseProcess) -> None:
-    with census.keep_roster() as roster:
+    with process_tree.keep_roster() as roster:
         child.start()
         [kin] = roster.alive
         assert (kin.pid, kin.parent) == (child.pid, os.getpid())
-        assert census.is_alive(kin)
+        assert process_tree.is_alive(kin)
         child.kill()
         child.join()
         assert roster.alive == ()
         assert roster.pids == {kin.pid}
-    assert not census.is_alive(kin)
+    assert not process_tree.is_alive(kin)
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_a_roster_sees_other_start_methods(method: str) -> None:
     context: Any = multiprocessing.get_context(method)
     process = context.Process(target=os.getpid)
-    with census.keep_roster() as roster:
+    with process_tree.keep_roster() as roster:
         process.start()
     process.join()
     assert roster.pids == {process.pid}
@@ -83,8 +83,8 @@ def test_a_roster_sees_other_start_methods(method: str) -> None:
 
 def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
     before = BaseProcess.start
-    with census.keep_roster() as outer:
-        with census.keep_roster() as inner:
+    with process_tree.keep_roster() as outer:
+        with process_tree.keep_roster() as inner:
             pass
         child.start()
     assert BaseProcess.start is before
@@ -94,6 +94,8 @@ def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
 def test_the_pid_of_another_process_is_told_apart(child: BaseProcess) -> None:
     child.start()
     assert child.pid is not None
-    kin = census.read(child.pid)
+    kin = process_tree.read(child.pid)
     assert kin is not None
-    assert not census.is_alive(census.Kin(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state))
+    assert not process_tree.is_alive(
+        process_tree.ProcessInfo(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state)
+    )

@@ -6,8 +6,8 @@ import multiprocessing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.workers.lives import attend
-from pytest_dataloader.probe.workers.pickles import find_culprit, find_generator
+from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
+from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
 
 
 def _try(loader: Any, method: str) -> Start:
-    seen = attend(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
+    seen = observe_lifecycle(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
     found = seen.fault
     first = seen.epochs[0].first_batch_seconds if seen.epochs else None
     attribute = what = ""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.workers import fault, issued, seats
+from pytest_dataloader.probe.workers import fault, status_slots, tasks
 from pytest_dataloader.probe.workers.fault import Fault, Phase
-from pytest_dataloader.probe.workers.vigil import Finding, ask_for_stack
+from pytest_dataloader.probe.workers.watchdog import Finding, ask_for_stack
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.workers.issued import Issued
-    from pytest_dataloader.probe.workers.seats import Seats
+    from pytest_dataloader.probe.workers.status_slots import StatusSlots
+    from pytest_dataloader.probe.workers.tasks import TaskLog
 
 _UNEXPECTED = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
 _TIMED_OUT = re.compile(r"DataLoader timed out after (\S+) seconds")
@@ -29,8 +29,8 @@ _BROKEN_SECONDS = 2.0
 class Scene:
     """What there is to go by. ``raised_task`` is the batch that was being handed out."""
 
-    places: Seats
-    issued: Issued
+    slots: StatusSlots
+    task_log: TaskLog
     iterator: Any
     finding: Finding | None
     raised_task: int
@@ -48,13 +48,13 @@ class Whereabouts:
 
 def whereabouts(scene: Scene, worker: int | None, task: int | None) -> Whereabouts:
     """What a worker was doing for a batch, by its own notes; ``worker`` is None where this process loads by itself."""
-    state = seats.READY if worker is None else scene.places.state(worker)
-    if state != seats.READY:
-        return Whereabouts("worker_init_fn" if state == seats.STARTING else "starting")
+    state = status_slots.READY if worker is None else scene.slots.state(worker)
+    if state != status_slots.READY:
+        return Whereabouts("worker_init_fn" if state == status_slots.STARTING else "starting")
     if task is None:
         return Whereabouts("")
-    indices, position = scene.issued.indices(task), scene.places.position(task)
-    batch = scene.issued.batches.get(task)
+    indices, position = scene.task_log.indices(task), scene.slots.position(task)
+    batch = scene.task_log.batches.get(task)
     if not position:
         return Whereabouts("", indices[0] if len(indices) == 1 else None, indices)
     if position > len(batch or ()):
@@ -65,17 +65,17 @@ def whereabouts(scene: Scene, worker: int | None, task: int | None) -> Whereabou
 def task_of(scene: Scene, worker: int) -> int | None:
     """The batch that a worker was at: the last that it began, else the first that it was given."""
     given = [task for task, each in torch_private.pending_batches(scene.iterator).items() if each == worker]
-    begun = [task for task in given if scene.places.position(task)]
+    begun = [task for task in given if scene.slots.position(task)]
     return begun[-1] if begun else given[0] if given else None
 
 
-def inquire(scene: Scene, error: BaseException | None) -> Fault:
+def attribute_fault(scene: Scene, error: BaseException | None) -> Fault:
     """Name the fault."""
     finding = scene.finding
     processes = torch_private.worker_processes(scene.iterator)
     for worker, process in enumerate(processes):
-        if unsent := scene.places.unsent(worker):
-            indices = scene.issued.indices(unsent[0])
+        if unsent := scene.slots.unsent(worker):
+            indices = scene.task_log.indices(unsent[0])
             why = "torch drops such a batch, and waits for it for ever"
             return Fault(
                 "hang", worker, process.pid, exception=unsent[1], phase="sending", sample_indices=indices, why=why
@@ -127,9 +127,9 @@ def _raised_here(scene: Scene, error: BaseException) -> Fault:
     if scene.in_process:
         at = whereabouts(scene, None, scene.raised_task)
     else:
-        sampled = any(f"/{issued.__name__.rpartition('.')[2]}.py" in line for line in lines)
+        sampled = any(f'"{tasks.__file__}"' in line for line in lines)
         phase: Phase = "sampling" if sampled else "starting" if scene.iterator is None else "receiving"
-        at = Whereabouts(phase, indices=scene.issued.indices(scene.raised_task) if phase == "receiving" else ())
+        at = Whereabouts(phase, indices=scene.task_log.indices(scene.raised_task) if phase == "receiving" else ())
     return Fault(
         "exception", exception=text[0], phase=at.phase, sample=at.sample, sample_indices=at.indices, stack=frames
     )
@@ -177,7 +177,7 @@ def _timed_out(scene: Scene, seconds: str) -> Finding:
     processes = torch_private.worker_processes(scene.iterator)
     stack: tuple[str, ...] = ()
     if worker is not None and worker < len(processes):
-        stack = ask_for_stack(scene.places, worker, processes[worker].pid or 0)
+        stack = ask_for_stack(scene.slots, worker, processes[worker].pid or 0)
     return Finding("hang", worker, f"the loader's own timeout of {seconds} s was over", float(seconds), stack)
 
 

@@ -1,4 +1,4 @@
-"""The evidence of the stages check, from what a stamped run gathered."""
+"""The evidence of the stages check, from what an instrumented run gathered."""
 
 from __future__ import annotations
 
@@ -9,83 +9,87 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.internals.envelopes import DELAY, WALL, between
 from pytest_dataloader.probe.timing import bottleneck
+from pytest_dataloader.probe.timing.instrumented_run import BRIEF_NS
 from pytest_dataloader.probe.timing.stage_costs import Costs, Pace, Seen, blocked, costs, pace, warm
 from pytest_dataloader.probe.timing.stages import WORKER_STAGES, Stages, WorkerStages
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
-from pytest_dataloader.probe.timing.stamped import BRIEF_NS
 from pytest_dataloader.probe.timing.windows import join, quietness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dataloader.probe.internals.envelopes import Passage
-    from pytest_dataloader.probe.timing.gauge import Gauge
-    from pytest_dataloader.probe.timing.stamped import Stamped, Start
+    from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader, Start
+    from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 _LEAST_BATCHES = 3
 """Of each worker, before one is called slower than the others."""
 
 
-def tally(stamped: Stamped, gauge: Gauge, *, tolerated: float | None = None, hung_seconds: float = 0.0) -> Stages:
-    """What the run of a stamped loader says so far; ``tolerated`` as for ``stall``."""
+def aggregate(
+    instrumented: InstrumentedLoader, meter: RateMeter, *, tolerated: float | None = None, hung_seconds: float = 0.0
+) -> Stages:
+    """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
     seen = Seen(
-        passages=tuple(stamped.journal.passages),
-        handouts=tuple(stamped.handouts),
-        starts=tuple(stamped.starts),
-        ending_ns=dict(stamped.ending_ns),
-        workers=gauge.workers,
-        consumer_cpu_ns=stamped.pulling_cpu_ns / max(1, stamped.pulled),
-        pins=stamped.pins,
+        passages=tuple(instrumented.journal.passages),
+        handouts=tuple(instrumented.handouts),
+        starts=tuple(instrumented.starts),
+        ending_ns=dict(instrumented.ending_ns),
+        workers=meter.workers,
+        consumer_cpu_ns=instrumented.pulling_cpu_ns / max(1, instrumented.pulled),
+        pins=instrumented.pins,
     )
-    per_batch = gauge.samples / gauge.batches if gauge.batches else 0.0
+    per_batch = meter.samples / meter.batches if meter.batches else 0.0
     found = Stages(
-        seconds_to_first_batch=gauge.seconds_to_first_batch,
+        seconds_to_first_batch=meter.seconds_to_first_batch,
         samples_per_batch=per_batch,
-        batches=gauge.batches,
+        batches=meter.batches,
         stamped_batches=len(seen.passages),
-        epochs=gauge.epochs,
-        workers=gauge.workers,
+        epochs=meter.epochs,
+        workers=meter.workers,
         cpus=cpus_allowed(),
-        persistent_workers=bool(stamped.loader.persistent_workers),
-        pinned=stamped.pins,
-        measured_seconds=join(gauge.windows).wall_ns / 1e9,
+        persistent_workers=bool(instrumented.loader.persistent_workers),
+        pinned=instrumented.pins,
+        measured_seconds=join(meter.windows).wall_ns / 1e9,
         hung_seconds=hung_seconds,
         quietness=quietness(
-            gauge.windows, gauge.speeds, workers=gauge.workers, cpus=cpus_allowed(), delays_known=gauge.delays_known
+            meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),
     )
     if not seen.passages or not per_batch:
         return found
-    return _complete(found, seen, stamped, gauge, tolerated)
+    return _complete(found, seen, instrumented, meter, tolerated)
 
 
-def _complete(found: Stages, seen: Seen, stamped: Stamped, gauge: Gauge, tolerated: float | None) -> Stages:
+def _complete(
+    found: Stages, seen: Seen, instrumented: InstrumentedLoader, meter: RateMeter, tolerated: float | None
+) -> Stages:
     cost = costs(seen)
     ms = 1e-6 / found.samples_per_batch
     workers = _per_worker(seen, found.samples_per_batch)
-    slowest, factor = _straggler(seen, in_order=stamped.in_order)
+    slowest, factor = _straggler(seen, in_order=instrumented.in_order)
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
-    per_epoch = stamped.samples_per_epoch(found.samples_per_batch)
+    per_epoch = instrumented.samples_per_epoch(found.samples_per_batch)
     begin_ns = startup_ns * found.samples_per_batch / per_epoch if per_epoch else 0.0
     held_up_by = costs(seen, [one for one in seen.passages if one.worker == slowest]) if slowest >= 0 else cost
-    windows = join(gauge.windows)
+    windows = join(meter.windows)
     allowed = pace(
         cost,
         workers=seen.workers,
         cpus=found.cpus,
         own_cpu_ns=windows.own_cpu_ns / windows.handed if windows.handed else 0.0,
-        step_ns=stamped.step_ns,
+        step_ns=instrumented.step_ns,
         slowest_work_ns=held_up_by.work if factor >= bottleneck.STRAGGLES else cost.work,
         slowest=held_up_by if factor >= bottleneck.STRAGGLES else cost,
         startup_ns=begin_ns,
     )
     by_stage: dict[str, float] = {
         **{stage: getattr(cost, stage) * ms for stage in (*WORKER_STAGES, "receive", "pin")},
-        "consumer": stamped.step_ns * ms,
+        "consumer": instrumented.step_ns * ms,
         "startup": begin_ns * ms,
     }
     side_by_side = max(1, seen.workers)
-    waiting, behind = _waiting(seen, stamped.step_ns)
+    waiting, behind = _waiting(seen, instrumented.step_ns)
     in_turn = [look.early for look in seen.handouts if look.number >= 0]
     complete = dataclasses.replace(
         found,
@@ -109,7 +113,7 @@ def _complete(found: Stages, seen: Seen, stamped: Stamped, gauge: Gauge, tolerat
         slowest_worker=slowest,
         straggler_factor=factor,
         samples_per_epoch=per_epoch,
-        simulated=_simulated(stamped, gauge, cost, allowed, tolerated),
+        simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
     return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))
 
@@ -211,21 +215,24 @@ def _queue_wait(seen: Seen) -> float:
     return statistics.fmean(waits) if waits else 0.0
 
 
-def _simulated(stamped: Stamped, gauge: Gauge, cost: Costs, allowed: Pace, tolerated: float | None) -> Stall | None:
-    if not stamped.step_ns:
+def _simulated(
+    instrumented: InstrumentedLoader, meter: RateMeter, cost: Costs, allowed: Pace, tolerated: float | None
+) -> Stall | None:
+    if not instrumented.step_ns:
         return None
     beside = [value for part, value in allowed.parts.items() if part in ("workers", "cpus", "pinning")]
-    asked = [between(look.asked, look.got)[WALL] for look in stamped.handouts]
+    asked = [between(look.asked, look.got)[WALL] for look in instrumented.handouts]
     return stall(
         Waits(
-            step_ns=stamped.step_ns,
-            windows=gauge.windows,
-            wall_share=stamped.wall_waited_ns / max(1, stamped.wall_waited_ns + stamped.waits * stamped.step_ns),
+            step_ns=instrumented.step_ns,
+            windows=meter.windows,
+            wall_share=instrumented.wall_waited_ns
+            / max(1, instrumented.wall_waited_ns + instrumented.waits * instrumented.step_ns),
             waiting_steps=statistics.fmean(wait > 2 * cost.receive + BRIEF_NS for wait in asked) if asked else 0.0,
-            workers=gauge.workers,
+            workers=meter.workers,
             cpus=cpus_allowed(),
             capacity_ns=max(beside, default=0.0),
-            receive_ns=cost.receive_here if gauge.workers else cost.latency,
+            receive_ns=cost.receive_here if meter.workers else cost.latency,
             making_ns=max(allowed.parts.get("workers", 0.0), allowed.parts.get("pinning", 0.0)),
         ),
         tolerated,

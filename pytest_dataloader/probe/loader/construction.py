@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def loader_born(born: Callable[[Any], None]) -> Callable[[], None]:
+def on_loader_construction(born: Callable[[Any], None]) -> Callable[[], None]:
     """Have ``born`` called with every loader that is made from now on; returns what ends that."""
     from torch.utils.data import DataLoader
 

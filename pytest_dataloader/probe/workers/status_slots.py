@@ -1,4 +1,4 @@
-"""What workers tell of themselves: a seat each in a shared file, readable also when a worker is dead or hangs.
+"""What workers tell of themselves: a slot each in a shared file, readable also when a worker is dead or hangs.
 
 Imported by workers of every start method, so it imports next to nothing. A worker writes which sample of which
 batch it reads, the exception that kept a batch from being sent, and, on a signal, its stack.
@@ -27,7 +27,7 @@ _HEADER = TASKS * _POSITION.size
 _REGION = 1 << 18
 _TEXT_AT, _TEXT_ROOM, _STACK_AT = 64, 8000, 8192
 ABSENT, STARTING, READY = 0, 1, 2
-"""States of a seat: the worker has not come so far; it runs ``worker_init_fn``; it works."""
+"""States of a slot: the worker has not come so far; it runs ``worker_init_fn``; it works."""
 
 
 def stack_signal() -> int | None:
@@ -36,11 +36,11 @@ def stack_signal() -> int | None:
     return None if last is None else int(last) - 2
 
 
-class Seats:
+class StatusSlots:
     """The shared file, as the process that started the workers sees it."""
 
     def __init__(self, folder: Path, workers: int) -> None:
-        self.path = folder / "seats"
+        self.path = folder / "slots"
         size = _HEADER + max(1, workers) * _REGION
         with self.path.open("w+b") as file:
             file.truncate(size)
@@ -106,7 +106,7 @@ class Seats:
         return head
 
 
-class _Seat:
+class _StatusSlot:
     """This process's place in the shared file."""
 
     def __init__(self, path: str, worker: int) -> None:
@@ -155,20 +155,20 @@ class _Seat:
         _HEAD.pack_into(self.memory, self._start, *self._head)
 
 
-_seat: _Seat | None = None
+slot: _StatusSlot | None = None
 
 
 @contextlib.contextmanager
-def seated(seats: Seats) -> Iterator[None]:
-    """Read in this process, as a loader without workers does, in the first seat."""
-    global _seat
-    _seat = _Seat(str(seats.path), 0)
-    _seat.ready()
+def main_process_slot(slots: StatusSlots) -> Iterator[None]:
+    """Read in this process, as a loader without workers does, in the first slot."""
+    global slot
+    slot = _StatusSlot(str(slots.path), 0)
+    slot.ready()
     try:
         yield
     finally:
-        _seat.leave()
-        _seat = None
+        slot.leave()
+        slot = None
 
 
 class Indices(list[Any]):
@@ -183,15 +183,15 @@ class Indices(list[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         for position, index in enumerate(list.__iter__(self), 1):
-            if _seat is not None:
-                _seat.note(self.task, position)
+            if slot is not None:
+                slot.note(self.task, position)
             yield index
-        if _seat is not None:
-            _seat.note(self.task, len(self) + 1)
+        if slot is not None:
+            slot.note(self.task, len(self) + 1)
 
 
-class Arrival:
-    """A ``worker_init_fn`` that takes the worker's seat, then calls the user's own."""
+class WorkerInit:
+    """A ``worker_init_fn`` that takes the worker's slot, then calls the user's own."""
 
     def __init__(self, own: Callable[[int], Any] | None, path: str, folder: str) -> None:
         self.own = own
@@ -199,20 +199,20 @@ class Arrival:
         self._folder = folder
 
     def __call__(self, worker: int) -> None:
-        global _seat
+        global slot
         # Whatever fails here costs a detail of a report, and must not cost the worker.
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            _seat = _Seat(self._path, worker)
-            _seat.write_stack_on_signal()
-            _tell_what_is_not_sent(_seat)
+            slot = _StatusSlot(self._path, worker)
+            slot.write_stack_on_signal()
+            _tell_what_is_not_sent(slot)
             _keep_sockets_in(self._folder)
         if self.own is not None:
             self.own(worker)
-        if _seat is not None:
-            _seat.ready()
+        if slot is not None:
+            slot.ready()
 
 
-def _tell_what_is_not_sent(seat: _Seat) -> None:
+def _tell_what_is_not_sent(slot: _StatusSlot) -> None:
     """Have the thread that feeds the queue of batches tell of a batch that it drops.
 
     ``_on_queue_feeder_error`` is what CPython's own executors override (3.9 to 3.14); nothing else hears of it, and
@@ -226,7 +226,7 @@ def _tell_what_is_not_sent(seat: _Seat) -> None:
 
     def tell(error: BaseException, batch: Any) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):
-            seat.note_unsent(f"{batch[0]} {type(error).__name__}: {error}")
+            slot.note_unsent(f"{batch[0]} {type(error).__name__}: {error}")
         before(error, batch)
 
     Queue._on_queue_feeder_error = staticmethod(tell)  # type: ignore[attr-defined]  # not in typeshed
@@ -244,7 +244,7 @@ def _keep_sockets_in(folder: str) -> None:
 
 
 def frames_of(thread: int | None) -> tuple[str, ...]:
-    """The stack of a thread of this process in the form of :meth:`Seats.stack`."""
+    """The stack of a thread of this process in the form of :meth:`StatusSlots.stack`."""
     frame = sys._current_frames().get(thread or 0)
     found = []
     while frame is not None:

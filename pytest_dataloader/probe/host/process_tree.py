@@ -19,7 +19,7 @@ _GONE = frozenset("ZXx")
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class ProcessInfo:
     """A process: its pid names another one some day, the pid and the time it ``started`` (clock ticks) never do."""
 
     pid: int
@@ -42,17 +42,17 @@ class Kin:
 WORKER = "pt_data_worker"
 
 
-def parse_stat(text: str) -> Kin | None:
+def parse_stat(text: str) -> ProcessInfo | None:
     """A process from its /proc/PID/stat; None for anything else. The name may hold spaces and parentheses."""
     head, _, rest = text.rpartition(") ")
     pid, _, name = head.partition(" (")
     fields = rest.split()
     if not pid.isdigit() or len(fields) < 20:
         return None
-    return Kin(int(pid), int(fields[19]), int(fields[1]), name, fields[0])
+    return ProcessInfo(int(pid), int(fields[19]), int(fields[1]), name, fields[0])
 
 
-def read(pid: int) -> Kin | None:
+def read(pid: int) -> ProcessInfo | None:
     """The process of that pid now; None once it is gone."""
     if sys.platform != "linux":
         return _read_elsewhere(pid)
@@ -63,16 +63,16 @@ def read(pid: int) -> Kin | None:
         return None
 
 
-def is_alive(kin: Kin) -> bool:
+def is_alive(kin: ProcessInfo) -> bool:
     """Whether this very process still runs, and not another one with its pid."""
     now = read(kin.pid)
     return now is not None and now.started == kin.started and now.runs
 
 
-def descendants(root: int | None = None) -> tuple[Kin, ...]:
+def descendants(root: int | None = None) -> tuple[ProcessInfo, ...]:
     """The processes below ``root`` (this one), zombies too. Those whose parent has ended are not below it any more."""
     root = os.getpid() if root is None else root
-    found: list[Kin] = []
+    found: list[ProcessInfo] = []
     waiting = _children(root)
     while waiting:
         kin = read(waiting.pop())
@@ -110,13 +110,13 @@ def _children_elsewhere(pid: int) -> list[int]:
         return []
 
 
-def _read_elsewhere(pid: int) -> Kin | None:
+def _read_elsewhere(pid: int) -> ProcessInfo | None:
     import psutil
 
     try:
         process = psutil.Process(pid)
         state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "R"
-        return Kin(pid, int(process.create_time() * 100), process.ppid(), process.name(), state)
+        return ProcessInfo(pid, int(process.create_time() * 100), process.ppid(), process.name(), state)
     except psutil.Error:
         return None
 
@@ -130,14 +130,14 @@ class Roster:
     __slots__ = ("seen",)
 
     def __init__(self) -> None:
-        self.seen: list[Kin] = []
+        self.seen: list[ProcessInfo] = []
 
     @property
     def pids(self) -> frozenset[int]:
         return frozenset(kin.pid for kin in self.seen)
 
     @property
-    def alive(self) -> tuple[Kin, ...]:
+    def alive(self) -> tuple[ProcessInfo, ...]:
         """Those that still run, as they are now: workers name themselves only once they have begun."""
         now = ((kin, read(kin.pid)) for kin in self.seen)
         return tuple(new for old, new in now if new is not None and new.started == old.started and new.runs)
@@ -175,7 +175,7 @@ def _noting(start: Callable[[BaseProcess], None]) -> Callable[[BaseProcess], Non
         start(process)
         if process.pid is not None and _kept:
             # A child of a fork server may have ended and been reaped by now.
-            kin = read(process.pid) or Kin(process.pid, 0, os.getpid(), "", "X")
+            kin = read(process.pid) or ProcessInfo(process.pid, 0, os.getpid(), "", "X")
             for roster in _kept:
                 roster.seen.append(kin)
 

@@ -1,6 +1,6 @@
-"""How healthy workers look to a watch that asks whether they hang: what sets the times of probe/workers/vigil.py.
+"""How healthy workers look to a watch that asks whether they hang: what sets the times of probe/workers/watchdog.py.
 
-    python benchmarks/worker_patience.py
+    python benchmarks/worker_timeouts.py
 
 Looks at each worker 20 times a second. ``locked``: how many looks in a row saw all its threads wait for locks of their
 own process. ``busy`` and ``switches``: per second, of processes that wait in a loop.

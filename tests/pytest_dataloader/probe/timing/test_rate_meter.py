@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_dataloader.probe.host.processes import Processes
-from pytest_dataloader.probe.host.quiet import Machine
-from pytest_dataloader.probe.timing.gauge import Gauge
+from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.interference import Machine
+from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.windows import join, rate
 
 MS = 10**6
@@ -88,7 +88,7 @@ class Paper:
         return got, 4 * got
 
 
-def gauge(paper: Paper, seconds: float = 6.0) -> Gauge:
+def meter(paper: Paper, seconds: float = 6.0) -> RateMeter:
     processes = Processes(
         wall=lambda: paper.now,
         main_cpu=lambda: 0,
@@ -98,8 +98,8 @@ def gauge(paper: Paper, seconds: float = 6.0) -> Gauge:
         cpu_of=lambda _pid: 0,
         delay_of=lambda _pid: 0,
     )
-    return Gauge(
-        paper,  # type: ignore[arg-type]  # has all of Borrowed that a gauge uses
+    return RateMeter(
+        paper,  # type: ignore[arg-type]  # has all of Borrowed that a meter uses
         seconds,
         wall_ns=lambda: paper.now,
         machine=Machine,
@@ -109,13 +109,13 @@ def gauge(paper: Paper, seconds: float = 6.0) -> Gauge:
     )
 
 
-def speed(seen: Gauge) -> float:
+def speed(seen: RateMeter) -> float:
     return rate(seen.windows, workers=seen.workers, cpus=64).mean
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_steady_rate_is_seen_and_not_the_start_nor_the_store(workers: int) -> None:
-    seen = gauge(Paper(length=10**6, batch_ms=10, first_batches_ms=500, workers_count=workers))
+    seen = meter(Paper(length=10**6, batch_ms=10, first_batches_ms=500, workers_count=workers))
     seen.run(lambda _: False)
     assert seen.steady
     assert len(seen.windows) == pytest.approx(11, abs=1)
@@ -124,9 +124,9 @@ def test_the_steady_rate_is_seen_and_not_the_start_nor_the_store(workers: int) -
 
 def test_a_store_filled_while_nobody_asked_does_not_count() -> None:
     paper = Paper(length=10**6, batch_ms=10, workers_count=2, prefetch=8)
-    seen = gauge(paper)
+    seen = meter(paper)
 
-    def pause(_: Gauge) -> bool:
+    def pause(_: RateMeter) -> bool:
         paper.now += 1000 * MS
         paper.made = float(paper.depth)
         return False
@@ -136,7 +136,7 @@ def test_a_store_filled_while_nobody_asked_does_not_count() -> None:
 
 
 def test_the_time_to_the_first_batch_stands_alone() -> None:
-    seen = gauge(Paper(length=10**6, batch_ms=10, start_ms=2000))
+    seen = meter(Paper(length=10**6, batch_ms=10, start_ms=2000))
     seen.run(lambda _: False)
     assert seen.seconds_to_first_batch == pytest.approx(2.01)
     assert speed(seen) == pytest.approx(400, rel=0.01)
@@ -144,20 +144,20 @@ def test_the_time_to_the_first_batch_stands_alone() -> None:
 
 def test_measuring_ends_when_it_is_enough() -> None:
     paper = Paper(length=10**6)
-    seen = gauge(paper)
+    seen = meter(paper)
     seen.run(lambda so_far: len(so_far.windows) == 3)
     assert len(seen.windows) == 3
     assert seen.spent < 0.5
 
 
 def test_measuring_ends_with_the_budget() -> None:
-    seen = gauge(Paper(length=10**6), seconds=2)
+    seen = meter(Paper(length=10**6), seconds=2)
     seen.run(lambda _: False)
     assert 1 <= seen.spent < 1.1
 
 
 def test_short_epochs_without_workers_add_up_to_windows() -> None:
-    seen = gauge(Paper(length=10, batch_ms=10, start_ms=50))
+    seen = meter(Paper(length=10, batch_ms=10, start_ms=50))
     seen.run(lambda _: False)
     assert seen.steady
     assert seen.epochs > 20
@@ -166,7 +166,7 @@ def test_short_epochs_without_workers_add_up_to_windows() -> None:
 
 
 def test_epochs_too_short_to_get_warm_are_measured_whole() -> None:
-    seen = gauge(Paper(length=6, batch_ms=10, start_ms=80, workers_count=2))
+    seen = meter(Paper(length=6, batch_ms=10, start_ms=80, workers_count=2))
     seen.run(lambda _: False)
     assert not seen.steady
     # Four batches come from the store, two cost 10 ms each: 24 samples in 100 ms.
@@ -175,21 +175,21 @@ def test_epochs_too_short_to_get_warm_are_measured_whole() -> None:
 
 
 def test_epochs_of_one_batch_are_measured_whole() -> None:
-    seen = gauge(Paper(length=1, batch_ms=10, start_ms=10))
+    seen = meter(Paper(length=1, batch_ms=10, start_ms=10))
     seen.run(lambda _: False)
     assert not seen.steady
     assert speed(seen) == pytest.approx(200, rel=0.01)
 
 
 def test_an_empty_loader_gives_nothing() -> None:
-    seen = gauge(Paper(length=0))
+    seen = meter(Paper(length=0))
     seen.run(lambda _: False)
     assert (seen.windows, seen.batches, seen.epochs) == ([], 0, 0)
 
 
 def test_a_loader_slower_than_the_budget_is_given_more_time() -> None:
     paper = Paper(length=10**6, batch_ms=3000)
-    seen = gauge(paper, seconds=2)
+    seen = meter(paper, seconds=2)
     seen.run(lambda _: False)
     assert seen.windows
     assert speed(seen) == pytest.approx(4 / 3)
@@ -197,7 +197,7 @@ def test_a_loader_slower_than_the_budget_is_given_more_time() -> None:
 
 
 def test_slow_workers_give_at_least_one_window() -> None:
-    seen = gauge(Paper(length=10**6, batch_ms=2000, workers_count=4), seconds=2)
+    seen = meter(Paper(length=10**6, batch_ms=2000, workers_count=4), seconds=2)
     seen.run(lambda _: False)
     assert len(seen.windows) == 1
     assert speed(seen) == pytest.approx(2, rel=0.2)
@@ -206,7 +206,7 @@ def test_slow_workers_give_at_least_one_window() -> None:
 def test_the_last_batches_of_an_epoch_do_not_count_with_workers() -> None:
     """Workers without work make the rate of the tail meaningless."""
     paper = Paper(length=60, batch_ms=10, workers_count=2, prefetch=2)
-    seen = gauge(paper)
+    seen = meter(paper)
     seen.run(lambda _: False)
     assert seen.steady
     assert speed(seen) == pytest.approx(400, rel=0.03)
@@ -215,7 +215,7 @@ def test_the_last_batches_of_an_epoch_do_not_count_with_workers() -> None:
 @pytest.mark.parametrize(("start_ms", "generations"), [(100, 3), (5000, 1)])
 def test_the_budget_is_spread_over_sets_of_workers_where_they_start_quickly(start_ms: float, generations: int) -> None:
     paper = Paper(length=10**6, start_ms=start_ms, workers_count=2)
-    seen = gauge(paper)
+    seen = meter(paper)
     seen.run(lambda _: False)
     assert seen.generations == generations
     assert speed(seen) == pytest.approx(400, rel=0.01)
@@ -223,14 +223,14 @@ def test_the_budget_is_spread_over_sets_of_workers_where_they_start_quickly(star
 
 def test_a_loader_that_keeps_its_iterator_keeps_its_workers() -> None:
     paper = Paper(length=10**6, workers_count=2, keeps_iterator=True)
-    seen = gauge(paper)
+    seen = meter(paper)
     seen.run(lambda _: False)
     assert paper.generation == 0
 
 
 def test_fast_batches_are_pulled_many_at_a_time() -> None:
     paper = Paper(length=10**7, batch_ms=0.01)
-    seen = gauge(paper, seconds=1)
+    seen = meter(paper, seconds=1)
     seen.run(lambda _: False)
     assert max(paper.pulls) == pytest.approx(200, rel=0.1)
     assert seen.batches == sum(paper.pulls)
@@ -239,7 +239,7 @@ def test_fast_batches_are_pulled_many_at_a_time() -> None:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_second_look_sees_a_machine_that_got_faster(workers: int) -> None:
     paper = Paper(length=10**6, batch_ms=20, batch_ms_later=10, workers_count=workers)
-    seen = gauge(paper)
+    seen = meter(paper)
     seen.run(lambda _: False)
     before = len(seen.windows)
     began = paper.now

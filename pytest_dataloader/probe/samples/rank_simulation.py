@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.loaders import loader_inside
-from pytest_dataloader.probe.host import forked
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
-from pytest_dataloader.probe.samples.content import digest
+from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.journal import plain_index
 from pytest_dataloader.probe.samples.partition import partition
@@ -33,7 +33,7 @@ _RANK = ("rank", "global_rank", "process_index", "node_rank")
 _WORLD = ("world_size", "num_replicas", "num_processes", "world")
 VIEW_SECONDS = 2.0
 """Budget of one rank's view; two epochs of 50,000 indices take 0.05 s."""
-_PATIENCE = 20.0
+_TIMEOUT_SECONDS = 20.0
 _MOST = 2_000_000
 
 
@@ -73,7 +73,7 @@ class Simulation:
             except Exception as error:  # the user's code, as this rank
                 return View(error=f"{type(error).__name__}: {error}")
 
-        views = [forked.ask(functools.partial(look, worker), _PATIENCE) for worker in range(workers)]
+        views = [child_process.ask(functools.partial(look, worker), _TIMEOUT_SECONDS) for worker in range(workers)]
         missing = View(error="no answer in time")
         parts = [missing if view is None else view for view in views]
         error = next((part.error for part in parts if part.error), "")
@@ -89,7 +89,10 @@ class Simulation:
 
     def base_seeds(self, world: int) -> tuple[int | None, ...]:
         """What seeds the workers of each rank; None where a rank's code raised."""
-        return tuple(forked.ask(functools.partial(self._base_seed, rank, world), _PATIENCE) for rank in range(world))
+        return tuple(
+            child_process.ask(functools.partial(self._base_seed, rank, world), _TIMEOUT_SECONDS)
+            for rank in range(world)
+        )
 
     def _base_seed(self, rank: int, world: int) -> int:
         seed_child(1 + rank)

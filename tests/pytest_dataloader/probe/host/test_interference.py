@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dataloader.probe.host.quiet import QUIET, read_machine, read_pressure, read_stat, read_throttled
+from pytest_dataloader.probe.host.interference import QUIET, read_machine, read_pressure, read_stat, read_throttled
 
 TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 STAT = [

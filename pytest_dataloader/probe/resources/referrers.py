@@ -29,7 +29,7 @@ _OURS = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Referrer:
     """A name, such as ``loader.kept[*]``, the line that adds to it, and how many storages of tensors it keeps."""
 
     name: str
@@ -65,7 +65,7 @@ class _Kept:
         self.thing, self.path, self.storages = thing, path, storages
 
 
-def holders(known: Mapping[str, Any]) -> tuple[Holder, ...]:
+def holders(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
     """Names that lead to batches in torch's shared memory, those that keep most first.
 
     ``known`` are objects by the names that a user gives them, such as the loader. To be called where something was
@@ -87,7 +87,7 @@ def holders(known: Mapping[str, Any]) -> tuple[Holder, ...]:
         if not above:
             break
         layer = _referrers(above)
-    return tuple(Holder(name.text, _line(name), count) for name, count in found.most_common(3))
+    return tuple(Referrer(name.text, _line(name), count) for name, count in found.most_common(3))
 
 
 def kept_storages() -> Iterator[tuple[int, Any]]:
