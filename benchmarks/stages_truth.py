@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from torch.utils.data import DataLoader
 
-    from pytest_dataloader.probe.timing.stages import Stages
+    from pytest_dataloader.probe.timing.evidence import Stages
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import dataclasses
 import json
 import math
 import platform
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadBaseline
 from pytest_dataloader.locking import alone_in
+from pytest_dataloader.probe.timing.evidence import Entry, Place
 from pytest_dataloader.report import json as written
 
 if TYPE_CHECKING:
@@ -19,31 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What must be equal for two costs to be comparable."""
-
-    cpu_model: str
-    python: str
-    torch: str
-
-    @property
-    def sentence(self) -> str:
-        """The place in words."""
-        return f"{self.cpu_model}, {self.python}, torch {self.torch}"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A loader's cost at one place. ``num_workers`` is for the reader: samples are costed without workers."""
-
-    place: Place
-    num_workers: int
-    cpu_ms_per_sample: float
-    wait_ms_per_sample: float
-    kernel_ms: Mapping[str, float]
 
 
 Entries = dict[str, list[Entry]]

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from weakref import ref
 
     from pytest_dataloader.baselines import Entries
+    from pytest_dataloader.distributed.job import Job
     from pytest_dataloader.options import Options
-    from pytest_dataloader.ranks import Job
     from pytest_dataloader.record import Record
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
@@ -96,21 +97,3 @@ def conclude(
         return Verdict("failed", f"{short}; the machine was quiet: {quiet}", tuple(advice))
     why = close or f"too close to call: it fails once it certainly misses by {percent(margin - 1)}"
     return Verdict("inconclusive", f"{short}; {why}", tuple(advice))
-
-
-def percent(share: float) -> str:
-    """A share as a whole percentage.
-
-    >>> percent(0.125)
-    '12 %'
-    """
-    return f"{100 * share:.0f} %"
-
-
-def figure(value: float) -> str:
-    """A number to three digits, thousands set off.
-
-    >>> [figure(each) for each in (1234567.8, 912.4, 12.345, 0.01234, 0)]
-    ['1,234,568', '912', '12.3', '0.0123', '0']
-    """
-    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"

@@ -45,9 +45,10 @@ class _FixtureCheck:
         __tracebackhide__ = True
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
+        from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 
-        given = tuple(map(loaders.loader_inside, given))
-        foreign = [loader for loader in given if not loaders.is_dataloader(loader)]
+        given = tuple(map(loader_inside, given))
+        foreign = [loader for loader in given if not is_dataloader(loader)]
         if foreign:
             misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(foreign[0])}"
         else:
@@ -70,8 +71,9 @@ class _RankedCheck(_FixtureCheck):
         __tracebackhide__ = True
         from pytest_dataloader import loaders
         from pytest_dataloader.errors import BadTarget
+        from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 
-        if loaders.is_dataloader(loaders.loader_inside(loader)) or not callable(loader):
+        if is_dataloader(loader_inside(loader)) or not callable(loader):
             return self._examine(self._check, limits, loader)
         try:
             made = loaders.call(loader, getattr(loader, "__qualname__", type(loader).__name__))
@@ -106,6 +108,7 @@ class _WatchingCheck(_FixtureCheck):
         Up to ``keep`` batches may still be held when it ends, as the variable of a loop holds the last one.
         """
         __tracebackhide__ = True
+        from pytest_dataloader.advice import resources
         from pytest_dataloader.probe.resources.block import watched_block
 
         reason = check_module(self._check).why_not()
@@ -113,7 +116,9 @@ class _WatchingCheck(_FixtureCheck):
             pytest.skip(f"{self!r}.watch: {reason}")
         with watched_block("shm" if self._check == "shm" else "fds", keep) as block:
             yield block
-        if block.sentences:
+        if block.left:
+            kept = ", ".join(map(str, block.kept_by))
+            block.sentences = (*resources.leftovers(block.left), *([f"batches are kept by {kept}"] if kept else []))
             pytest.fail("\n  ".join([f"{self._check}: the block left behind", *block.sentences]), pytrace=False)
 
 

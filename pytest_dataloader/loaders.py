@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
+from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,23 +24,6 @@ REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[
 """``MODULE:ATTR``, both dotted."""
 
 _OURS = Path(__file__).parent
-
-
-def is_dataloader(value: object) -> bool:
-    """True for torch's DataLoader and its subclasses, StatefulDataLoader among them. Imports nothing."""
-    data = sys.modules.get("torch.utils.data")
-    return data is not None and isinstance(value, data.DataLoader)
-
-
-def loader_inside(value: Any) -> Any:
-    """The DataLoader that feeds a pipeline, such as webdataset's WebLoader; anything else as it is.
-
-    What the pipeline does to batches afterwards, in the main process, is not part of it.
-    """
-    stages = getattr(value, "pipeline", None)
-    if not is_dataloader(value) and isinstance(stages, list) and stages and is_dataloader(stages[0]):
-        return stages[0]
-    return value
 
 
 def what_instead(value: object) -> str:
@@ -160,8 +144,8 @@ def call(function: Any, seen: str) -> Any:
 
     Raises BadTarget.
     """
+    from pytest_dataloader.distributed.job import place_in
     from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
-    from pytest_dataloader.ranks import place_in
 
     place = place_in(os.environ)
     told = rank_arguments(function, *((0, 1) if place is None else (place.rank, place.world_size))) or {}

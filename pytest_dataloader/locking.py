@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dataloader.ranks import Job
+    from pytest_dataloader.distributed.job import Job
 
 
 def lock_path(config: pytest.Config, job: Job | None = None) -> Path | None:

@@ -14,7 +14,7 @@ from pytest_dataloader import checks, loaders
 from pytest_dataloader.bench import BENCH, UNMEASURED
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
-from pytest_dataloader.probe.loader.smoke_run import exercise
+from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import ProgressLine, progress_line
 from pytest_dataloader.record import PROPERTY, Record, figures, plain
 from pytest_dataloader.verdict import Verdict
@@ -100,10 +100,10 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
             verdict = Verdict("not_measured", hangs)
         elif checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
             for loader in (subject.loader, *others):
-                exercise(loader)
+                smoke_run(loader)
             verdict = Verdict("not_measured", NOT_ASKED)
         else:
-            evidence = _measure_beside_ranks(item, subject, check, limits, *others)
+            evidence = _measure_with_ranks(item, subject, check, limits, *others)
             verdict = checks.judge(check, evidence, limits=limits)
             _remember_hang(item, subject, check, evidence)
     except NotMeasured as error:
@@ -156,7 +156,7 @@ def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
     return note(item, subject, "baseline", limits, evidence, verdict)
 
 
-def _measure_beside_ranks(
+def _measure_with_ranks(
     item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any
 ) -> Any:
     """Measure, and in a job of several ranks hold what this one tells against what the others do.
@@ -167,7 +167,7 @@ def _measure_beside_ranks(
     evidence = _measure(item.config, subject, check, limits, *others, tell=told.append)
     if job is None or not told:
         return evidence
-    return checks.beside(check, evidence, job.compare(check, item.nodeid, told[-1]), job.place.world_size)
+    return checks.merge_ranks(check, evidence, job.compare(check, item.nodeid, told[-1]), job.place.world_size)
 
 
 def _measure(
@@ -237,9 +237,9 @@ def note(
         advice=verdict.advice,
     )
     if bench.job is not None and not by_itself:
-        from pytest_dataloader import agreement
+        from pytest_dataloader.distributed import consensus
 
-        seen = agreement.together(bench.job, item.nodeid, agreement.Told(seen, raised))
+        seen = consensus.together(bench.job, item.nodeid, consensus.Told(seen, raised))
     item.user_properties.append(seen.as_property())
     bench.ledger.setdefault(item.nodeid, []).append(seen)
     return Verdict(seen.verdict, seen.reason, seen.advice)

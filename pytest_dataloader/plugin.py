@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Reports(config, bench), "dataloader_reports")
     watched = options.read_watch(config)
     if watched:
-        from pytest_dataloader.watching import SuiteWatch
+        from pytest_dataloader.suite_watch import SuiteWatch
 
         config.pluginmanager.register(SuiteWatch(watched), "dataloader_watch")
     if bench.options.measures:
@@ -61,20 +61,20 @@ def _read_baselines(bench: Bench) -> None:
 
 
 def _join_ranks(config: pytest.Config, bench: Bench) -> None:
-    from pytest_dataloader import ranks
+    from pytest_dataloader.distributed import job
 
-    place = ranks.place_in(os.environ)
+    place = job.place_in(os.environ)
     if place is None or hasattr(config, "workerinput"):
         return
-    from pytest_dataloader.joint import Joint
+    from pytest_dataloader.distributed.hooks import Joint
 
     wait = place.local_world_size * (_RANK_SECONDS + _RANK_BUDGETS * bench.options.seconds)
     try:
-        bench.job = ranks.Job.join(place, wait)
+        bench.job = job.Job.join(place, wait)
     except Exception as error:
         raise pytest.UsageError(f"rank {place.rank} cannot reach the store of its launcher: {error}") from None
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
-    ranks.end_with_launcher()
+    job.end_with_launcher()
     if place.rank:
         bench.options.json = config.option.xmlpath = None
         bench.options.update_baseline = False

@@ -8,8 +8,8 @@ A check module has
   name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
   measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
 * ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits;
-* perhaps ``beside(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all of
-  them told by ``setting.tell``, by rank; pure.
+* perhaps ``merge_ranks(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all
+  of them told by ``setting.tell``, by rank; pure.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any
     return function(*loaders, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
 
 
-def beside(name: str, evidence: Any, told: Mapping[int, str], world_size: int) -> Any:
+def merge_ranks(name: str, evidence: Any, told: Mapping[int, str], world_size: int) -> Any:
     """Evidence of a check with what the ranks of a job told while they measured."""
-    return check_module(name).beside(evidence, told, world_size)
+    return check_module(name).merge_ranks(evidence, told, world_size)
 
 
 def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:

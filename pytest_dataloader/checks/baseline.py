@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import figure, percent
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.cost import LEAST_UNITS, Cost, EmptyLoader, measure_cost
+from pytest_dataloader.probe.timing.evidence import Baseline
+from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
-    from pytest_dataloader.baselines import Entry, Place
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
+    from pytest_dataloader.probe.timing.evidence import Entry, Place
 
 NEEDS_BENCH = True
 
@@ -26,29 +26,6 @@ running processes, 650 pairs of equal runs cost up to 1.55 times what they cost 
 megabyte; 1.26 for the other kinds), so that this leaves room (benchmarks/baseline_power.py)."""
 
 _MEANT = Advice("", "if this is what it should cost from now on, record it with --dataloader-update-baseline")
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """A sample's cost without workers, beside the one in the file.
-
-    CPU time is compared as it is and divided by each kernel, because only a kernel of the loader's kind goes through
-    its ups and downs, and which one that is nobody knows: the loader certainly costs more where all of them say so.
-    """
-
-    cost: Cost
-    place: Place | None = None
-    known: Entry | None = None
-    incomparable: str = ""
-    """Why there is nothing to compare with."""
-    num_workers: int = 0
-    recorded: bool = False
-    """Whether the file takes this cost over."""
-    ratio: float = 0.0
-    """The cost over that in the file: the median over the ways to compare. 0 where nothing was compared."""
-    ratio_low: float = 0.0
-    ratio_high: float = 0.0
-    empty: bool = False
 
 
 def measure(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import figure, percent
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing import pairs
+from pytest_dataloader.probe.timing.evidence import Comparison
 from pytest_dataloader.probe.timing.pairs import EmptyLoader, Pair, Turns
+from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,26 +23,6 @@ _LOOK_NS = 250_000_000
 """Between two looks at whether the answer is certain."""
 _TIMEOUT_SECONDS = 6.0
 """Where the budget gave too few pairs, up to this many times the budget is spent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a sample costs in a loader and in its reference, both without workers, pulled from in turn."""
-
-    ratio: float = 0.0
-    """Service time per sample over that of the reference: above 1 the loader is slower."""
-    interval: tuple[float, float] = (0.0, 0.0)
-    """95 % interval of the ratio, by the bootstrap."""
-    certain: tuple[float, float] = (0.0, 0.0)
-    """Bounds of the ratio that hold however early measuring ended."""
-    cpu_ratio: float = 0.0
-    """The same of CPU time alone."""
-    ms_per_sample: float = 0.0
-    reference_ms_per_sample: float = 0.0
-    pairs: int = 0
-    measured_seconds: float = 0.0
-    empty: bool = False
-    """Whether one of the two gave no batch."""
 
 
 def measure(loader: Any, reference: Any, *, setting: Setting, tolerance: float | None = None) -> Comparison:

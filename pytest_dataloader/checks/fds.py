@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import fds as sentences
+from pytest_dataloader.advice.resources import without_fault
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
-from pytest_dataloader.probe.resources import leaks, relief
+from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
-from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, run_short_epochs
+from pytest_dataloader.probe.resources.evidence import Fds
+from pytest_dataloader.probe.resources.observations import Usage
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
-    from pytest_dataloader.probe.resources.forecast import Need
 
 NEEDS_BENCH = False
 
 _DESCRIPTORS = ("Too many open files", "ancdata")
-
-
-@dataclass(frozen=True, slots=True)
-class Fds(Exercised):
-    """Descriptors of the process that has most open, at its peak, and what is left open by batches and epochs.
-
-    ``predicted_main_peak`` is the worst case, where one worker lags and the batches of the others wait for its own;
-    ``storages_per_batch`` are the tensors of a batch, those that share memory counted once.
-    """
-
-    peak: int
-    limit: int
-    leaked: int
-    before: int
-    main_peak: int
-    worker_peak: int
-    predicted_main_peak: int
-    predicted_worker_peak: int
-    storages_per_batch: int
-    batches_ahead: int
-    handed_to_worker: int
-
-    @property
-    def use(self) -> float:
-        """The peak as a share of the limit."""
-        return self.peak / self.limit
-
-    def need(self, *, num_workers: int, prefetch_factor: int = 2) -> Need:
-        """What the same batches would need with other settings; see ``probe.resources.forecast`` for the formulas."""
-        return replace(self.shape, workers=num_workers, prefetch_factor=prefetch_factor).need()
 
 
 def why_not() -> str:
@@ -104,7 +75,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
 
 def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:
     """Fail for a leak, for a loader that cannot get by with the limit, and for a peak above ``max_fd_use`` of it."""
-    advice = relief.of_descriptors(evidence)
+    advice = sentences.advice(evidence)
     kept = f"; kept by {', '.join(map(str, evidence.kept_by))}" if evidence.kept_by else ""
     peak = f"peak {evidence.peak} of {evidence.limit} descriptors"
     if evidence.shortage:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import memory as sentences
 from pytest_dataloader.probe.host.capacity import available_bytes
-from pytest_dataloader.probe.memory import remedies
 from pytest_dataloader.probe.memory.copy_on_access import Sources
-from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source, diagnose
-from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Point, Watched, WorkerGrowth, watch
-from pytest_dataloader.probe.memory.growth import MATTERS, Attribute, Kind
+from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose
+from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
+from pytest_dataloader.probe.memory.evidence import Memory
+from pytest_dataloader.probe.memory.growth import MATTERS
 from pytest_dataloader.probe.memory.replacement import Replacement, try_replacement
+from pytest_dataloader.quantities import size
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,48 +26,6 @@ FAULTS = frozenset({"copy_on_access", "cache", "leak", "retained"})
 """Kinds that fail where no limit is set. The copy per worker that spawn makes is told, and held to limits only."""
 BOUNDLESS = frozenset({"leak", "retained"})
 """Kinds that fail under any limit and without workers too: they have no bound to hold to one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
-
-    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there;
-    ``growth_bytes_per_worker`` is what a worker takes for itself in an epoch (low and high: how sure that is), without
-    the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
-    """
-
-    kind: Kind
-    kinds: tuple[Kind, ...]
-    attribute: str
-    type: str
-    count: int
-    exposed_bytes: int
-    share_unshared: float
-    growth_bytes_per_worker: int
-    growth_low_bytes: int
-    growth_high_bytes: int
-    predicted_total_bytes: int
-    available_bytes: int
-    accumulating_attribute: str
-    accumulated_bytes_per_sample: float
-    kept_bytes_per_batch: float
-    warm_up_bytes: int
-    attributes: tuple[Attribute, ...]
-    replacement: Replacement | None
-    workers: int
-    start_method: str
-    source: Source
-    unclear: str
-    withheld: tuple[str, ...]
-    partly: tuple[str, ...]
-    samples_read: int
-    reading_error: str
-    worker_growth: tuple[WorkerGrowth, ...]
-    parent_growth_bytes: int
-    epoch_seen: float
-    curve: tuple[Point, ...]
-    seconds: float
 
 
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
@@ -125,14 +84,14 @@ def judge(
     evidence: Memory, *, max_worker_growth: Bytes | None = None, max_total_memory: Bytes | None = None
 ) -> Verdict:
     """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit."""
-    advice = remedies.advice(evidence)
+    advice = sentences.advice(evidence)
     if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
-        return Verdict("failed", remedies.screen(evidence, f"; allowed: {exceeded}"), advice)
+        return Verdict("failed", sentences.screen(evidence, f"; allowed: {exceeded}"), advice)
     limited = (max_worker_growth, max_total_memory) != (None, None)
     small_cache = evidence.kinds == ("cache",) and evidence.growth_bytes_per_worker < MATTERS
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
-        return Verdict("failed", remedies.screen(evidence), advice)
-    seen = remedies.sentence(evidence)
+        return Verdict("failed", sentences.screen(evidence), advice)
+    seen = sentences.sentence(evidence)
     readable = bool(evidence.curve) or (evidence.samples_read > 0 and not evidence.reading_error)
     if readable and evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
@@ -144,7 +103,7 @@ def judge(
 def _exceeded(evidence: Memory, max_worker_growth: int | None, max_total_memory: int | None) -> str:
     """The limit that is exceeded, in words; nothing without workers, who alone could exceed one."""
     if evidence.workers and max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
-        return f"{remedies.size(max_worker_growth)} per worker"
+        return f"{size(max_worker_growth)} per worker"
     if evidence.workers and max_total_memory is not None and evidence.predicted_total_bytes > max_total_memory:
-        return f"{remedies.size(max_total_memory)} in all workers together"
+        return f"{size(max_total_memory)} in all workers together"
     return ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import order as sentences
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.samples.evidence import Order
 from pytest_dataloader.probe.samples.provenance import Epoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
@@ -20,10 +21,11 @@ from pytest_dataloader.probe.samples.sequence import (
     iterable_faults,
     subject_of,
 )
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
+    from pytest_dataloader.verdict import Outcome
 
 NEEDS_BENCH = False
 
@@ -31,31 +33,6 @@ _EPOCHS = 2
 _SECONDS = 1.0
 """Budget of an epoch, of the sampler alone, and of reading in one process; ``--dataloader-bench`` may give more."""
 _MOST = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What came in two epochs. ``repeated`` and ``left_out`` are of the sampler's whole epoch, in samples.
-
-    ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
-    held against those of one process.
-    """
-
-    faults: tuple[OrderFault, ...]
-    iterable: bool
-    sampler: str
-    size: int
-    samples: tuple[int, ...]
-    repeated: int
-    left_out: int
-    dropped_last: int
-    reshuffled: bool | None
-    compared: int
-    samples_per_worker: tuple[int, ...]
-    workers: int
-    persistent_workers: bool
-    partly: tuple[str, ...]
-    seconds: float
 
 
 def measure(loader: Any, *, setting: Setting) -> Order:
@@ -115,34 +92,10 @@ def _evidence(
 
 def judge(evidence: Order) -> Verdict:
     """Fail for samples that are lost, doubled, wrong or never reshuffled; what a sampler may mean is told."""
-    part = "".join(f"; {each}" for each in evidence.partly)
     if evidence.faults:
         sure = any(fault.kind not in UNSURE for fault in evidence.faults)
-        told = "; ".join(f"{fault.source}: {fault.detail}" for fault in evidence.faults)
-        advice = tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
-        return Verdict("failed" if sure else "inconclusive", f"{told}{part}", advice)
+        outcome: Outcome = "failed" if sure else "inconclusive"
+        return Verdict(outcome, sentences.faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
         return Verdict("not_measured", "no sample came: the epoch is empty, or the loader reads no dataset of its own")
-    told = f"{evidence.samples[0]:,} samples, none lost or doubled by the loader"
-    if evidence.repeated or evidence.left_out > evidence.dropped_last:
-        told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
-    if evidence.dropped_last:
-        told += f"; drop_last leaves out {evidence.dropped_last:,} of {evidence.size:,} in every epoch"
-    told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
-    if evidence.compared:
-        told += f"; {evidence.compared:,} are those that one process reads"
-    return Verdict("passed", told + part)
-
-
-_REMEDIES = {
-    "truncated": ("DL309", "give next() a default, or raise another error: StopIteration ends the epoch silently"),
-    "lost": ("", "make one sample for each index that is asked for"),
-    "duplicated": ("", "let each worker, and each index, give its own samples once"),
-    "unsharded": ("DL405", "split the dataset by torch.utils.data.get_worker_info()"),
-    "starved": ("", "use no more workers than shards, or split finer"),
-    "not_reshuffled": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
-    "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
-    "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
-    "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
-    "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
-}
+    return Verdict("passed", sentences.passed(evidence))

@@ -4,44 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import portability as sentences
+from pytest_dataloader.probe.workers.evidence import Portability
 from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
-from pytest_dataloader.probe.workers.startup import Start, try_methods
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.probe.workers.startup import try_methods
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import StartMethods
 
 NEEDS_BENCH = False
-
-
-@dataclass(frozen=True, slots=True)
-class Portability:
-    """A worker started by each method. ``attribute`` is the path of the first thing that keeps one from starting.
-
-    ``pickled_bytes`` is what each worker is handed, apart from tensors, which travel by shared memory
-    (``tensor_bytes``); None where it does not pickle. ``pinned`` is the method that the loader itself asks for.
-    """
-
-    starts: tuple[Start, ...]
-    attribute: str
-    what: str
-    error: str
-    pickled_bytes: int | None
-    tensor_bytes: int | None
-    workers: int
-    pinned: str
-    seconds: float
-
-    @property
-    def working(self) -> tuple[str, ...]:
-        """The start methods under which a batch came."""
-        return tuple(start.method for start in self.starts if start.works)
 
 
 def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None = None) -> Portability:
@@ -75,58 +50,13 @@ def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -
     failed = [start for start in wanted if start.available and not start.works]
     certain = [start for start in failed if start.certain]
     if failed:
-        reason = "; ".join(filter(None, [*map(_failure, failed), _working(evidence)]))
-        return Verdict("failed" if certain else "inconclusive", reason, tuple(_advice(evidence, failed)))
+        reason = "; ".join(filter(None, [*map(sentences.failure, failed), sentences.working(evidence)]))
+        return Verdict("failed" if certain else "inconclusive", reason, sentences.advice(evidence, failed))
     if missing := [start.method for start in wanted if not start.available]:
-        return Verdict("inconclusive", f"this system has no start method {', '.join(missing)}; {_working(evidence)}")
+        return Verdict(
+            "inconclusive", f"this system has no start method {', '.join(missing)}; {sentences.working(evidence)}"
+        )
     if evidence.starts:
-        return Verdict("passed", f"{_working(evidence)}{_luggage(evidence)}")
+        return Verdict("passed", f"{sentences.working(evidence)}{sentences.luggage(evidence)}")
     would = f"; with workers, {evidence.attribute} ({evidence.what}) would not pickle" if evidence.attribute else ""
     return Verdict("passed", f"the loader has no workers to start{would}")
-
-
-def _failure(start: Start) -> str:
-    head = f"no batch under {start.method}"
-    if start.attribute and start.what == "a torch.Generator":
-        return f"{head}: {start.attribute} is a torch.Generator, which does not arrive in the worker"
-    if start.attribute:
-        return f"{head}: {start.attribute} is {start.what}, which does not pickle ({start.error})"
-    if start.fault == "exit":
-        return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}"
-    if start.fault == "killed":
-        return f"{head}: the worker was killed{_phase(start)}"
-    if start.fault == "hang":
-        return f"{head}: the worker hangs{_phase(start)}: {start.error}"
-    return f"{head}: {start.error}{_phase(start)}"
-
-
-def _phase(start: Start) -> str:
-    if start.phase == "starting":
-        return " while it started"
-    return f" while it read sample {start.sample!r}" if start.sample is not None else ""
-
-
-def _working(evidence: Portability) -> str:
-    works = [start for start in evidence.starts if start.works]
-    each = [f"{start.method} ({start.seconds_to_first_batch or 0.0:.2g} s to the first batch)" for start in works]
-    return f"it starts under {', '.join(each)}" if each else ""
-
-
-def _luggage(evidence: Portability) -> str:
-    return "" if evidence.pickled_bytes is None else f"; {evidence.pickled_bytes:,} bytes pickled for each worker"
-
-
-def _advice(evidence: Portability, failed: list[Start]) -> Iterator[Advice]:
-    if evidence.attribute:
-        yield Advice("DL306", f"make {evidence.attribute} something that pickles: a function or class of a module, or "
-                              "what is opened or made in the worker; forkserver is the default on Linux from Python "
-                              "3.14, spawn on macOS and Windows")  # fmt: skip
-    if evidence.what == "an open file":
-        yield Advice("DL303", "open it in the worker, at the first read: under fork all workers share its position")
-    anew = [start for start in failed if start.method != "fork" and not start.attribute]
-    if "fork" in evidence.working and any(start.phase not in ("starting", "") for start in anew):
-        yield Advice("", "such a worker imports your modules anew: what was set in them at run time is not there; hand "
-                         "it over in the dataset")  # fmt: skip
-    if any(start.phase == "starting" and start.fault == "exit" for start in anew):
-        yield Advice("DL307", 'what starts workers belongs under if __name__ == "__main__", and what they need into a '
-                              "module that they can import; what the worker printed tells more")  # fmt: skip

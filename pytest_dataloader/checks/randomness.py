@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import randomness as sentences
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import shuffles
 from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
+from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
 from pytest_dataloader.probe.samples.rank_simulation import Simulation, rank_arguments
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,27 +31,6 @@ _WORKERS = 2
 _EPOCHS = 2
 _SECONDS = 4.0
 """Budget of an epoch; a dataset of 0.1 s a sample takes 1.6 s with two workers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Randomness:
-    """Which random draws two workers, epochs or ranks have in common.
-
-    ``drawn`` are the generators that made samples draw from; ``varies`` says whether a sample read again in the same
-    worker was another one (None where samples cannot be asked for again).
-    """
-
-    faults: tuple[Fault, ...]
-    drawn: tuple[str, ...]
-    varies: bool | None
-    workers: int
-    epochs: int
-    samples_read: int
-    ranks: int
-    start_method: str
-    persistent_workers: bool
-    partly: tuple[str, ...]
-    seconds: float
 
 
 def measure(loader: Any, *, setting: Setting) -> Randomness:
@@ -89,7 +70,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     )
 
 
-def beside(evidence: Randomness, told: Mapping[int, str], world_size: int) -> Randomness:
+def merge_ranks(evidence: Randomness, told: Mapping[int, str], world_size: int) -> Randomness:
     """The evidence with the draws that the ranks of a job really have in common."""
     found = same_on_ranks({rank: json.loads(text) for rank, text in told.items()})
     known = {fault.source for fault in evidence.faults}
@@ -110,41 +91,10 @@ def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[Fault, ...]]:
 
 def judge(evidence: Randomness) -> Verdict:
     """Fail for every pair of places that draw the same numbers; a dataset that draws none passes."""
-    told = "; ".join(f"{fault.source} {_SAYS[fault.kind].format(' and '.join(fault.shared_by))}"
-                     f"{f' ({fault.detail})' if fault.detail else ''}" for fault in evidence.faults)  # fmt: skip
     if any(fault.kind != "same_content" for fault in evidence.faults):
-        return Verdict("failed", told, tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults))
+        return Verdict("failed", sentences.faults(evidence), sentences.advice(evidence))
     if evidence.faults:
-        return Verdict("inconclusive", told, (Advice(*_REMEDIES["same_content"]),))
+        return Verdict("inconclusive", sentences.faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
         return Verdict("not_measured", "the loader's own iteration reads no sample of its dataset")
-    seen = f"{evidence.samples_read} samples in {evidence.epochs} epochs"
-    where = f"of {evidence.workers} workers" if evidence.workers else "without workers"
-    part = "".join(f"; {each}" for each in evidence.partly)
-    if evidence.drawn:
-        return Verdict("passed", f"{' and '.join(evidence.drawn)}: all draws differ ({seen} {where}){part}")
-    return Verdict("passed", f"no random generator is drawn from ({seen} {where}){part}")
-
-
-_SAYS = {
-    "frozen_generator": "gives the same numbers to all {}",
-    "constant_seed": "seeds all {} alike",
-    "epoch_repeating_seed": "seeds all {} alike",
-    "repeating_loader_seed": "repeats in all {}",
-    "reseeding_per_sample": "gives the same numbers to all {}",
-    "same_content": "makes the same changing samples in all {}, from a generator that was not found",
-    "same_seed_on_ranks": "seeds all {} alike",
-    "same_draws_on_ranks": "gave the same numbers to all {}",
-}
-_SEED = "torch.initial_seed() % 2**32, which torch makes differ by worker and epoch"
-_RANK = "add the rank to the seed, or to the loader's generator"
-_REMEDIES = {
-    "frozen_generator": ("DL402", f"make the generator in the worker, from {_SEED}"),
-    "constant_seed": ("DL403", f"seed from {_SEED}, or leave worker_init_fn out: torch seeds random, numpy and torch"),
-    "epoch_repeating_seed": ("DL404", f"seed from {_SEED}, or leave worker_init_fn out"),
-    "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
-    "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
-    "same_content": ("DL402", f"draw from a generator that is seeded in the worker from {_SEED}"),
-    "same_seed_on_ranks": ("", _RANK),
-    "same_draws_on_ranks": ("", _RANK),
-}
+    return Verdict("passed", sentences.passed(evidence))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import resume as sentences
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued
+from pytest_dataloader.probe.samples.evidence import Resume
 from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
-from pytest_dataloader.probe.samples.resumption import Overhead, resume, run_through, snapshot_overhead, stable_parts
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.probe.samples.resumption import resume, run_through, snapshot_overhead, stable_parts
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
@@ -26,20 +27,6 @@ _TAIL = 12
 """Batches compared after a stop, and two more of the next epoch where that comes first."""
 _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time."""
-
-    stops: tuple[Resumption, ...]
-    batches: int
-    compared_parts: int
-    overhead: Overhead | None
-    workers: int
-    persistent_workers: bool
-    partly: tuple[str, ...]
-    seconds: float
 
 
 def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | None = None) -> Resume:
@@ -95,37 +82,14 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
 
 def judge(evidence: Resume, *, max_snapshot_overhead: Share | None = None) -> Verdict:
     """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed."""
-    part = "".join(f"; {each}" for each in evidence.partly)
-    wrong = [stop for stop in evidence.stops if stop.outcome != "exact"]
-    if wrong:
-        told = "; ".join(f"{stop.place}: {_told(stop)}" for stop in wrong[:3])
-        more = f" and at {len(wrong) - 3} more of {len(evidence.stops)} stops" if len(wrong) > 3 else ""
-        return Verdict("failed", f"resumed {told}{more}{part}", (Advice("", _KEEP),))
-    told = f"exact after {len(evidence.stops)} stops of a run of {evidence.batches} batches"
-    others = sum(stop.next_epoch is False for stop in evidence.stops)
-    told += f"; the next epoch's order is another one after {others} of them" if others else ""
-    cost = evidence.overhead
-    if cost is not None:
-        told += f"; a snapshot every {cost.every_n_steps} steps costs {100 * max(0.0, cost.share):.0f} % of CPU time"
+    if any(stop.outcome != "exact" for stop in evidence.stops):
+        return Verdict("failed", sentences.wrong(evidence), (sentences.KEEP_STATE,))
+    part, told, cost = sentences.part(evidence), sentences.exact(evidence), evidence.overhead
     if max_snapshot_overhead is None:
         return Verdict("passed", told + part)
     if cost is None:
         return Verdict("not_measured", f"{told}; what snapshots cost could not be measured{part}")
     allowed = f"{told}, at most {100 * max_snapshot_overhead:.0f} % asked for{part}"
     if cost.least > max_snapshot_overhead:
-        return Verdict("failed", allowed, (Advice("", "take snapshots less often: raise snapshot_every_n_steps"),))
+        return Verdict("failed", allowed, (sentences.FEWER_SNAPSHOTS,))
     return Verdict("passed" if cost.share <= max_snapshot_overhead else "inconclusive", allowed)
-
-
-def _told(stop: Resumption) -> str:
-    says = {
-        "repeats": f"{stop.off_by} batches come again",
-        "skips": f"{stop.off_by} batches never come",
-        "short": f"the epoch ends too soon ({stop.detail})",
-        "differs": stop.detail,
-        "raises": f"it raises {stop.detail}",
-    }
-    return says[stop.outcome]
-
-
-_KEEP = "keep the position, and a generator's state, in state_dict of the dataset or sampler; restore it before iter()"

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import shards as sentences
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
-from pytest_dataloader.probe.samples.overlap import Overlap, overlap, verdict_of
+from pytest_dataloader.probe.samples.evidence import Shards
+from pytest_dataloader.probe.samples.overlap import overlap
 from pytest_dataloader.probe.samples.partition import World, partition
-from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, How, Simulation, View, simulate
+from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, Simulation, simulate
 from pytest_dataloader.probe.samples.share import Share, share_of
-from pytest_dataloader.probe.samples.worlds import verdict_of_worlds
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Count
-    from pytest_dataloader.verdict import Verdict
+    from pytest_dataloader.probe.samples.overlap import Overlap
+    from pytest_dataloader.probe.samples.partition import View
+    from pytest_dataloader.verdict import Outcome
 
 NEEDS_BENCH = False
 
@@ -29,28 +33,8 @@ _WORLDS = (2, 4, 8, 3, 5, 6, 7, 1)
 _SECONDS = 4.0
 _SHARE_SECONDS = 1.0
 """For an epoch of what a real rank reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shards:
-    """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
-    ranks do read, and ``unsimulated`` why no others were looked at.
-
-    ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
-    """
-
-    worlds: tuple[World, ...]
-    how: How
-    size: int
-    iterable: bool
-    shuffles: bool
-    takes_epochs: bool
-    same_seeds_needed: bool = False
-    workers: int = 0
-    partly: tuple[str, ...] = ()
-    seconds: float = 0.0
-    real: Overlap | None = None
-    unsimulated: str = ""
+_MOST_OF = 0.5
+"""Ranks that have this share of their contents in common were not given parts; less may come by chance."""
 
 
 def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> Shards:
@@ -69,7 +53,7 @@ def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> 
         return Shards((), "environment", 0, iterable, sampling.shuffles(loader), epochs, unsimulated=str(error))
 
 
-def beside(evidence: Shards, told: Mapping[int, str], world_size: int) -> Shards:
+def merge_ranks(evidence: Shards, told: Mapping[int, str], world_size: int) -> Shards:
     """The evidence with what the ranks of a job really have in common."""
     shares = {rank: Share.decode(text) for rank, text in told.items()}
     return replace(evidence, real=overlap(shares, world_size))
@@ -133,11 +117,62 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:
     """Fail for shares that overlap, miss samples, differ in length or keep their order though told the epoch."""
     if evidence.real is None:
-        return verdict_of_worlds(evidence, world_size)
-    real = verdict_of(evidence.real, insist=world_size is not None)
+        return _of_worlds(evidence, world_size)
+    real = _of_job(evidence.real, insist=world_size is not None)
     if real.outcome == "failed" or not evidence.worlds:
         return real
-    simulated = verdict_of_worlds(evidence, world_size)
+    simulated = _of_worlds(evidence, world_size)
     worse = min(real, simulated, key=lambda verdict: ("failed", "inconclusive", "passed").index(verdict.outcome))
     reasons = [each.reason for each in (real, simulated) if each.outcome == worse.outcome]
     return replace(worse, reason="; simulated: ".join(reasons))
+
+
+def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
+    """Fail for ranks that read the same, or miss samples; what may be meant is inconclusive, unless asked to insist."""
+    ranks, shard = sentences.job(seen), (sentences.shard(iterable=seen.iterable),)
+    if seen.unequal:
+        lengths = f"{min(seen.batches):,} to {max(seen.batches):,} batches"
+        return Verdict("failed", f"{ranks} have {lengths}: some wait for ever", (sentences.EQUALISE,))
+    if seen.alike:
+        told = f"{ranks} read the same samples in the same order{sentences.who_share(seen)}"
+        if seen.by == "indices" and not seen.shuffles and not insist:
+            return Verdict("inconclusive", f"{told}: right for an evaluation on every rank, wrong in training", shard)
+        return Verdict("failed", told, shard)
+    shared = seen.repeated if seen.by == "indices" or not seen.repeated else seen.most_shared
+    if shared and not seen.replaces:
+        outcome: Outcome = "failed" if (seen.sure if seen.by == "indices" else shared >= _MOST_OF) else "inconclusive"
+        return Verdict(outcome, sentences.overlapping(seen), shard)
+    if seen.lost:
+        return Verdict("failed", f"{ranks}: {seen.lost:,} samples come on none of them", (sentences.COVER,))
+    return Verdict("passed", sentences.healthy_job(seen))
+
+
+def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
+    """Fail for shares that overlap, miss samples, differ in length or keep their order though told the epoch.
+
+    A size that nobody asked for and at which the loader raises, as with more ranks than archives, is told and no doubt
+    of the others: it would be loud, and how many sizes are reached depends on the machine's speed.
+    """
+    part = sentences.part(evidence)
+    worlds = [world for world in evidence.worlds if not world.error]
+    proven = world_size is None and any(world.world_size > 1 for world in worlds)
+    for world in worlds if proven else evidence.worlds:
+        ranks = sentences.world(world)
+        if world.unsharded:
+            return Verdict("failed", f"{ranks} read the same samples", (sentences.shard(iterable=evidence.iterable),))
+        if world.error:
+            return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
+        if world.repeated or world.lost:
+            seen = f"{world.repeated:,} samples come on several ranks, {world.lost:,} on none"
+            return Verdict("failed", f"{ranks}: {seen} of {evidence.size:,}{part}", (sentences.shard(),))
+        if world.unequal and (world_size or not evidence.iterable):
+            seen = f"{min(world.batches)} to {max(world.batches)} batches"
+            return Verdict("failed", f"{ranks} have {seen}: some wait for ever", (sentences.EQUALISE,))
+    if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in worlds):
+        return Verdict("failed", "set_epoch changes nothing: ranks keep their order", (sentences.TELL_EPOCH,))
+    told = sentences.healthy_worlds(evidence, worlds)
+    padded = any(world.padding for world in worlds)
+    advice = (sentences.DO_NOT_PAD,) if padded and not evidence.shuffles else ()
+    if evidence.same_seeds_needed:
+        return Verdict("inconclusive", f"{told}, only where all ranks have the same random state{part}", advice)
+    return Verdict("passed", told + part, advice)

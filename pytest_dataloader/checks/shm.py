@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import shm as sentences
+from pytest_dataloader.advice.resources import without_fault
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH
-from pytest_dataloader.probe.resources import leaks, relief
+from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
-from pytest_dataloader.probe.resources.exercised import Exercised, without_fault
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, Usage, run_short_epochs
+from pytest_dataloader.probe.resources.evidence import Shm
+from pytest_dataloader.probe.resources.observations import Usage
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -19,28 +21,6 @@ if TYPE_CHECKING:
     from pytest_dataloader.limits import Bytes
 
 NEEDS_BENCH = False
-
-
-@dataclass(frozen=True, slots=True)
-class Shm(Exercised):
-    """Segments of shared memory of this process and its workers: at the peak, with the queue full, and left behind.
-
-    ``names`` are those that were still in /dev/shm when all workers had ended, ``leaks`` what stays open from batch to
-    batch while they run. ``left_early`` is True where epochs that are left early leave them behind.
-    """
-
-    peak_bytes: int
-    capacity_bytes: int
-    leaked: int
-    leaked_bytes: int
-    names: tuple[str, ...]
-    left_early: bool
-    peak_segments: int
-    predicted_peak_bytes: int
-    predicted_segments: int
-    storages_per_batch: int
-    batch_bytes: int
-    handed_over: int
 
 
 def why_not() -> str:
@@ -99,14 +79,14 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
 
 def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
     """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``."""
-    advice = relief.of_segments(evidence)
+    advice = sentences.advice(evidence)
     peak = f"peak {evidence.peak_bytes:,} of {evidence.capacity_bytes:,} bytes"
     if evidence.shortage:
         return Verdict("failed", f"{evidence.shortage}: not run", advice)
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
         return Verdict("failed", f"/dev/shm ran out ({evidence.capacity_bytes:,} bytes): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
-        return Verdict("failed", f"{relief.left_behind(evidence)}; {peak}", advice)
+        return Verdict("failed", f"{sentences.left_behind(evidence)}; {peak}", advice)
     if max_shm is not None and evidence.peak_bytes > max_shm:
         return Verdict("failed", f"{peak}; allowed: {max_shm:,}", advice)
     told = f"batches name {evidence.handed_over} segments, which whoever takes them must unlink"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import Claim, conclude, figure, missed_even, percent
+from pytest_dataloader.advice import stages as sentences
+from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.loader.borrowing import borrow_as
-from pytest_dataloader.probe.timing import bottleneck
 from pytest_dataloader.probe.timing.aggregation import aggregate
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -18,16 +18,16 @@ from pytest_dataloader.probe.timing.sequential import (
     HOPELESS,
     MARGIN,
     MARGIN_WITH_WORKERS,
-    look,
+    measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Share
-    from pytest_dataloader.probe.timing.stages import Stages
-    from pytest_dataloader.probe.timing.stall import Stall
+    from pytest_dataloader.probe.timing.evidence import Stages
 
 NEEDS_BENCH = True
 
@@ -49,10 +49,11 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
         def seen() -> Stages:
             return aggregate(instrumented, meter, tolerated=max_stall)
 
-        through = look(
+        through = measure_until_decided(
             meter,
-            setting,
+            seconds=setting.seconds,
             wait=wait,
+            progress=setting.progress,
             clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
@@ -80,17 +81,8 @@ def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
     stall = seen.simulated
     low, high = (stall.period_ms(share) for share in stall.interval)
     allowed, best = stall.period_ms(max_stall), stall.period_ms(stall.best)
-    words = f"{_waiting(stall)}, at most {percent(max_stall)} allowed; {_keeping_up(stall)}"
+    words = f"{sentences.waiting(stall)}, at most {percent(max_stall)} allowed; {sentences.keeping_up(stall)}"
     return [Claim("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
-
-
-def _waiting(stall: Stall) -> str:
-    low, high = (f"{100 * share:.1f}" for share in stall.interval)
-    return f"a step of {figure(stall.step_ms)} ms waits {100 * stall.share:.1f} % of the time ({low} to {high} at 95 %)"
-
-
-def _keeping_up(stall: Stall) -> str:
-    return f"for at most {percent(stall.tolerated)} it would have to take {figure(stall.keeps_up_at_ms)} ms"
 
 
 def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: Share | None = None) -> Verdict:
@@ -103,11 +95,13 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
         return Verdict("failed" if max_stall is not None else "not_measured", reason)
     if not evidence.bottleneck:
         return Verdict("not_measured", f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators")
-    advice = bottleneck.advice(evidence)
+    advice = sentences.advice(evidence)
     claims = _claims(evidence, max_stall)
     if not claims:
         stall = evidence.simulated
-        waits = f"; {_waiting(stall)}; {_keeping_up(stall)}" if step_ms is not None and stall is not None else ""
+        waits = ""
+        if step_ms is not None and stall is not None:
+            waits = f"; {sentences.waiting(stall)}; {sentences.keeping_up(stall)}"
         return Verdict("passed", f"{evidence.why}{waits}", advice)
     verdict = conclude(
         claims,

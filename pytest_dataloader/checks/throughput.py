@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import conclude, figure, missed_even, percent
+from pytest_dataloader.advice import throughput as sentences
+from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.timing.pace import Throughput, claims_of, step_of, throughput
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
     CLEAR_WINDOWS,
@@ -14,25 +14,25 @@ from pytest_dataloader.probe.timing.sequential import (
     HOPELESS,
     MARGIN,
     MARGIN_WITH_WORKERS,
-    look,
+    measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.probe.timing.throughput import step_of, throughput
+from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Rate
+    from pytest_dataloader.probe.timing.evidence import Throughput
 
 NEEDS_BENCH = True
 
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
 """Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
-_WORTH_A_WORKER = 0.005
-"""Seconds per batch. Passing a batch from a worker cost 0.8 ms for one tensor and 8 to 12 ms for 20."""
-_FULL = 0.9
 
 
 def measure(
@@ -56,10 +56,11 @@ def measure(
     with borrow(loader) as borrowed:
         meter = RateMeter(borrowed, setting.seconds)
         wait = max(_WAIT_SECONDS, 12 * setting.seconds)
-        through = look(
+        through = measure_until_decided(
             meter,
-            setting,
+            seconds=setting.seconds,
             wait=wait,
+            progress=setting.progress,
             clear=lambda spent: _clear(throughput(meter), spent, limits),
             narrow=lambda: _fails_narrowly(throughput(meter), limits),
         )
@@ -70,19 +71,36 @@ def measure(
 
 def _fails_narrowly(seen: Throughput, limits: Mapping[str, float | None]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
-    lost = missed_even(claims_of(seen, *limits.values()), HOPELESS)
+    lost = missed_even(_claims(seen, *limits.values()), HOPELESS)
     return judge(seen, **limits).outcome == "failed" and seen.batches > 0 and not lost
 
 
 def _clear(seen: Throughput, spent: float, limits: Mapping[str, float | None]) -> bool:
     """Whether measuring longer would change nothing."""
-    claims = claims_of(seen, *limits.values())
+    claims = _claims(seen, *limits.values())
     if not claims:
         low, high = seen.interval
         precise = high - low < 2 * _PRECISE * seen.samples_per_second
         return seen.workers == 0 and seen.windows >= _PRECISE_WINDOWS and precise
     kept = seen.windows >= CLEAR_WINDOWS and all(claim.certain for claim in claims)
     return kept or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
+
+
+def _claims(seen: Throughput, samples: float | None, batches: float | None, cpu_ms: float | None) -> list[Claim]:
+    """What was seen, held against the limits that were set."""
+    of_batches = seen.batches_per_second / seen.samples_per_second if seen.samples_per_second else 0.0
+    # Where whole epochs were measured, no loader is faster than what it gave once its first batch was there.
+    warm = 1.0 if seen.steady or not seen.workers else 1 / max(1e-9, 1 - seen.starting_share)
+    claims = []
+    for unit, allowed, scale in (("samples/s", samples, 1.0), ("batches/s", batches, of_batches)):
+        if allowed is not None:
+            low, high, best = (*seen.interval, seen.best_samples_per_second)
+            seen_here = scale * seen.samples_per_second
+            claims.append(Claim(unit, allowed, seen_here, scale * low, scale * high * warm, scale * best * warm))
+    if cpu_ms is not None:
+        cost = (seen.cpu_ms_per_sample, *seen.cpu_ms_interval, seen.best_cpu_ms_per_sample)
+        claims.append(Claim("ms of CPU per sample", cpu_ms, *cost, floor=False))
+    return claims
 
 
 def judge(
@@ -94,7 +112,7 @@ def judge(
     step_ms: Milliseconds | None = None,
 ) -> Verdict:
     """Hold the figures to their limits: one-sided, and never failed on a machine that was busy."""
-    claims = claims_of(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
+    claims = _claims(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
     if evidence.hung_seconds:
         after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
         return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
@@ -106,29 +124,12 @@ def judge(
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
         waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
         return Verdict("passed", f"{reason}{waits}")
-    length = evidence.batches // max(1, evidence.epochs)
-    started = f"starting them took {percent(evidence.starting_share)} of the time"
     return conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
         quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
-        close=""
-        if evidence.steady or not evidence.workers
-        else f"its epochs of {length} batches end before it is warm: {started}",
-        advice=_advice(evidence),
+        close="" if evidence.steady or not evidence.workers else sentences.too_short(evidence),
+        advice=sentences.advice(evidence),
     )
-
-
-def _advice(seen: Throughput) -> tuple[Advice, ...]:
-    found = []
-    per_batch = 1 / seen.batches_per_second if seen.batches_per_second else 0.0
-    if not seen.workers and per_batch > _WORTH_A_WORKER:
-        found.append(Advice("DL207", f"num_workers=0 makes the step wait {per_batch * 1e3:.0f} ms for each batch"))
-    if seen.workers and seen.epochs > 1 and not seen.persistent_workers and not seen.steady:
-        start = f"each epoch starts its workers anew, {seen.seconds_to_restart:.2g} s to the first batch"
-        found.append(Advice("DL204", f"{start}: set persistent_workers=True"))
-    if seen.workers > seen.cpus and seen.quietness.own_share > _FULL:
-        found.append(Advice("", f"{seen.workers} workers fill the {seen.cpus:g} CPUs allowed: make samples cheaper"))
-    return tuple(found)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import figure, percent
-from pytest_dataloader.probe.tuning.estimates import WORTH
+from pytest_dataloader.advice import tune as sentences
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
 from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.tuning.trial import EmptyLoader
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
@@ -42,40 +41,4 @@ def judge(evidence: Tuning, *, step_ms: Milliseconds | None = None) -> Verdict:
         why = "; ".join(evidence.notes) or "it was interrupted before workers were tried"
         return Verdict("not_measured", f"nothing to recommend: {why}")
     so_far = "" if evidence.complete else ", as far as it was tried"
-    return Verdict("passed", f"{_recommendation(evidence, step_ms)}{so_far}", tuple(_advice(evidence)))
-
-
-def _recommendation(seen: Tuning, step_ms: float | None) -> str:
-    rate = f"{figure(seen.samples_per_second)} samples/s"
-    keeps = seen.recommendation == seen.now
-    if seen.keeps_up_with_ms:
-        rate = f"{rate}, enough for steps of {figure(seen.keeps_up_with_ms)} ms"
-        return f"keep {seen.now}: {rate}" if keeps else f"DataLoader(..., {seen.recommendation}): {rate}"
-    if step_ms is not None:
-        rate = f"{rate}, too few for steps of {figure(step_ms)} ms"
-    if keeps:
-        return f"keep {seen.now}: nothing is clearly faster than its {rate}"
-    if seen.gain < 1 + WORTH:
-        return f"DataLoader(..., {seen.recommendation}): {rate}, as many as {seen.now} gives"
-    return f"DataLoader(..., {seen.recommendation}): {rate}, {seen.gain:.1f} times {seen.now}"
-
-
-def _advice(seen: Tuning) -> list[Advice]:
-    found = []
-    if seen.settings is not None and seen.settings.num_workers and seen.gain >= 1 + WORTH:
-        if seen.now == "num_workers=0":
-            found.append(Advice("DL207", "without workers, every batch is made while the training step waits"))
-        if seen.settings.persistent_workers and "persistent" not in seen.now:
-            stale = "persistent workers keep the dataset as it was at their first epoch"
-            found.append(Advice("DL308", f"{stale}: not for one that changes between epochs"))
-    if any(row.source == "at most" for row in seen.rows) and not seen.keeps_up_with_ms:
-        waits = f"a sample waits for {percent(seen.waiting_share)} of its time"
-        found.append(Advice("", f"{waits}: a dataset with __getitems__(indices) can wait once for a whole batch"))
-    if seen.disturbances:
-        found.append(Advice("", f"the machine was busy ({seen.disturbances[0]}): repeat it when it is quiet"))
-    return found + [Advice(*_coded(note)) for note in seen.notes]
-
-
-def _coded(note: str) -> tuple[str, str]:
-    code, separator, text = note.partition(": ")
-    return (code, text) if separator and code.startswith("DL") else ("", note)
+    return Verdict("passed", f"{sentences.recommendation(evidence, step_ms)}{so_far}", sentences.advice(evidence))

@@ -3,62 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.advice import workers as sentences
 from pytest_dataloader.probe.loader.settings import start_method_of
-from pytest_dataloader.probe.workers import obituary
-from pytest_dataloader.probe.workers.lifecycle import Epoch, observe_lifecycle
+from pytest_dataloader.probe.workers.evidence import Workers
+from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Seconds
-    from pytest_dataloader.probe.workers.fault import Kind, Phase
 
 NEEDS_BENCH = False
 
 _QUICK_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """The workers of a loader from start to end, and the first fault, if there was one.
-
-    ``sample_indices`` are those of the batch that the worker was making, ``sample`` the one that it was reading;
-    ``stack`` has the innermost frame last. ``restarts_per_epoch`` counts workers started for the second epoch, None
-    where none was watched.
-    """
-
-    fault: Kind
-    worker: int | None
-    pid: int | None
-    signal: str
-    exit_code: int | None
-    exception: str
-    phase: Phase
-    sample: Any
-    sample_indices: tuple[Any, ...]
-    stack: tuple[str, ...]
-    waited_seconds: float
-    why: str
-    certain: bool
-    oom_kills: int
-    seconds_to_first_batch: float | None
-    start_delay_seconds: float
-    worker_start_seconds: float | None
-    end_seconds: float | None
-    restarts_per_epoch: int | None
-    epochs: tuple[Epoch, ...]
-    batches: int
-    whole: bool
-    zombies: tuple[int, ...]
-    lingering: tuple[str, ...]
-    forked_threads: tuple[str, ...]
-    workers: int
-    start_method: str
-    persistent: bool
-    seconds: float
 
 
 def measure(loader: Any, *, setting: Setting) -> Workers:
@@ -104,17 +63,17 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
 
 def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> Verdict:
     """Fail for any fault, for a worker that does not go, and for a start that takes longer than allowed."""
-    advice = obituary.advice(evidence)
+    advice = sentences.advice(evidence)
     if evidence.fault != "none":
-        return Verdict("failed" if evidence.certain else "inconclusive", obituary.sentence(evidence), advice)
+        return Verdict("failed" if evidence.certain else "inconclusive", sentences.sentence(evidence), advice)
     if evidence.zombies or evidence.lingering:
-        return Verdict("failed", obituary.left_behind(evidence), advice)
+        return Verdict("failed", sentences.left_behind(evidence), advice)
     took = evidence.seconds_to_first_batch
     if max_startup_seconds is None or took is None or took <= max_startup_seconds:
-        return Verdict("passed", obituary.passed(evidence))
+        return Verdict("passed", sentences.passed(evidence))
     seen = f"the first batch took {took:.1f} s, at most {max_startup_seconds:g} s allowed"
     own = took - evidence.start_delay_seconds
     if own <= max_startup_seconds:
         delay = f"{evidence.start_delay_seconds:.1f} s of it went to waiting for a CPU that others held"
-        return Verdict("inconclusive", f"{seen}; {delay}", obituary.slow_start(evidence))
-    return Verdict("failed", seen, obituary.slow_start(evidence))
+        return Verdict("inconclusive", f"{seen}; {delay}", sentences.slow_start(evidence))
+    return Verdict("failed", seen, sentences.slow_start(evidence))

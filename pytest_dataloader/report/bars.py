@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import figure, percent
+from pytest_dataloader.quantities import figure, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_dataloader.report.terminal import Line
+    from pytest_dataloader.report.line import Line
 
 _MOST_COLUMNS = 40
 _LEAST_COLUMNS = 8

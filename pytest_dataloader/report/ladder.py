@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.claim import figure
+from pytest_dataloader.quantities import figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_dataloader.report.terminal import Line
+    from pytest_dataloader.report.line import Line
 
 _HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
 _NOTES = {"predicted": "predicted", "at most": "would give at most"}

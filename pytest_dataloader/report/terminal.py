@@ -10,10 +10,8 @@ from pytest_dataloader.report import bars, ladder
 
 if TYPE_CHECKING:
     from pytest_dataloader.record import Record
+    from pytest_dataloader.report.line import Line
     from pytest_dataloader.verdict import Outcome
-
-Line = list[tuple[str, dict[str, bool]]]
-"""Pieces of text, each with its markup as pytest's terminal reporter takes it."""
 
 MARKUP: Mapping[Outcome, dict[str, bool]] = {
     "passed": {"green": True},

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.baselines import Entry, Place, find, here, read, update
+from pytest_dataloader.baselines import find, here, read, update
 from pytest_dataloader.errors import BadBaseline
+from pytest_dataloader.probe.timing.evidence import Entry, Place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +105,9 @@ def test_a_broken_file_names_itself_and_stays_as_it_is(tmp_path: Path, content: 
 UPDATE = """
 import sys
 from pathlib import Path
-from pytest_dataloader.baselines import Entry, Place, update
+from pytest_dataloader.baselines import update
+from pytest_dataloader.probe.timing.evidence import Entry
+from pytest_dataloader.probe.timing.evidence import Place
 for number in range(20):
     update(Path(sys.argv[1]), {f"{sys.argv[2]}{number}": Entry(Place("a", "b", "c"), 0, 1.0, 0.0, {"compute": 1.0})})
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dataloader.claim import Claim, Standing, conclude, figure
+from pytest_dataloader.claim import Claim, Standing, conclude
+from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Advice
 
 ADVICE = (Advice("DL207", "use workers"),)

@@ -13,6 +13,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[imp
 
 from pytest_dataloader import loaders
 from pytest_dataloader.errors import BadTarget
+from pytest_dataloader.probe.loader.recognition import is_dataloader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,11 +135,11 @@ def test_subclasses_count_and_other_iterables_do_not() -> None:
         pass
 
     data = TensorDataset(torch.zeros(4))
-    assert loaders.is_dataloader(Mine(data))  # type: ignore[arg-type]  # the type of the samples does not matter here
-    assert loaders.is_dataloader(StatefulDataLoader(data))
-    assert not loaders.is_dataloader(iter(DataLoader(data)))
-    assert not loaders.is_dataloader(data)
-    assert not loaders.is_dataloader(None)
+    assert is_dataloader(Mine(data))  # type: ignore[arg-type]  # the type of the samples does not matter here
+    assert is_dataloader(StatefulDataLoader(data))
+    assert not is_dataloader(iter(DataLoader(data)))
+    assert not is_dataloader(data)
+    assert not is_dataloader(None)
 
 
 def test_a_description_names_what_shapes_the_speed() -> None:

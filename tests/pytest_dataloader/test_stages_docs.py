@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dataloader import targets
-from pytest_dataloader.probe.timing.stages import STAGES, Stages
+from pytest_dataloader.probe.timing.evidence import STAGES, Stages
 from pytest_dataloader.probe.timing.stall import Stall
 
 if TYPE_CHECKING:

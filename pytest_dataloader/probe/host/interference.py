@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.claim import percent
 from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.quantities import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from pytest_dataloader.probe.loader.borrowing import borrow
 BATCHES = 2
 
 
-def exercise(loader: Any) -> None:
+def smoke_run(loader: Any) -> None:
     """Pull two batches and stop the workers; the loader and the random states stay as they were.
 
     Exceptions of the loader come out as they are.

@@ -14,13 +14,14 @@ from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
 from pytest_dataloader.probe.memory import pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.objects import Exposure, Walk, pages_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, pages_of, walk
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_dataloader.probe.loader.positions import Plan
+    from pytest_dataloader.probe.memory.exposure import Exposure
     from pytest_dataloader.probe.memory.pagemap import Pages
     from pytest_dataloader.probe.memory.sample_reader import Window
     from pytest_dataloader.probe.memory.smaps import Reading
@@ -78,7 +79,7 @@ class Touched:
 
 
 @dataclass(slots=True)
-class Comparison:
+class DirectTest:
     """All that the direct test saw."""
 
     plan: Plan
@@ -133,7 +134,7 @@ def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
     return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle)
 
 
-def compare(loader: Any, *, sources: Sources) -> Comparison:
+def compare(loader: Any, *, sources: Sources) -> DirectTest:
     """Walk what workers would read, fork a control and a reader, and look at both after each window."""
     started = time.monotonic()
     plan = plan_reading(loader)
@@ -142,7 +143,7 @@ def compare(loader: Any, *, sources: Sources) -> Comparison:
         [(path, thing) for path, thing in roots if thing is not None],
         positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS,
     )  # fmt: skip
-    found = Comparison(plan, seen)
+    found = DirectTest(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
     if seen.refused:
         found.partly += (f"{seen.refused} objects of the dataset raised when looked into",)
@@ -162,7 +163,7 @@ def compare(loader: Any, *, sources: Sources) -> Comparison:
 
 
 class _Watch:
-    def __init__(self, found: Comparison, sources: Sources, control: Child, large: dict[str, array[int]]) -> None:
+    def __init__(self, found: DirectTest, sources: Sources, control: Child, large: dict[str, array[int]]) -> None:
         self.found = found
         self.pages = sources.pages if found.pages else None
         self.control = control

@@ -9,7 +9,7 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import start_method_of
-from pytest_dataloader.probe.memory.copy_on_access import Comparison, Sources, compare
+from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare
 from pytest_dataloader.probe.memory.growth import (
     MATTERS,
     UNATTRIBUTED,
@@ -71,7 +71,7 @@ def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
     )  # fmt: skip
 
 
-def conclude(found: Comparison, epoch: Epoch, *, start_method: str, persistent: bool, kept: float) -> Diagnosis:
+def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, persistent: bool, kept: float) -> Diagnosis:
     """Put the figures of a direct test into a diagnosis; pure."""
     attributes, source, unclear = _judged(found, epoch)
     heap = accumulation_of(found)
@@ -116,7 +116,7 @@ class _Cost:
     high: int
 
 
-def _copied(found: Comparison, attributes: tuple[Attribute, ...], source: Source, *, settled: bool) -> _Cost:
+def _copied(found: DirectTest, attributes: tuple[Attribute, ...], source: Source, *, settled: bool) -> _Cost:
     """What copies cost. ``settled``: what is kept fills holes in inherited pages, which explains lost shared memory."""
     guilty = [line for line in attributes if line.copied]
     likely = [line for line in attributes if line.exposed_bytes >= MATTERS]
@@ -140,7 +140,7 @@ def _duplicated(attributes: tuple[Attribute, ...]) -> _Cost:
     return _Cost(max(attributes, key=lambda line: line.held_bytes, default=None), held, held, held, held)
 
 
-def _judged(found: Comparison, epoch: Epoch) -> tuple[tuple[Attribute, ...], Source, str]:
+def _judged(found: DirectTest, epoch: Epoch) -> tuple[tuple[Attribute, ...], Source, str]:
     """Every attribute with what reading does to it, the source that says so, and what that source left open."""
     attributes = attributes_of(found, epoch)
     if found.pages and found.windows:
@@ -149,7 +149,7 @@ def _judged(found: Comparison, epoch: Epoch) -> tuple[tuple[Attribute, ...], Sou
     return attributes, "smaps_rollup" if source == "smaps_rollup" else "uss" if source == "uss" else "none", unclear
 
 
-def _cut_short(found: Comparison) -> str:
+def _cut_short(found: DirectTest) -> str:
     """Why an attribute may have been missed."""
     if not found.walk.complete:
         return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
@@ -162,7 +162,7 @@ def _accumulated(heap: Accumulation, epoch: Epoch, persistent: bool) -> int:
     return round(heap.bytes_per_sample * (each if heap.most is None else min(each, heap.most)))
 
 
-def _reading_error(found: Comparison) -> str:
+def _reading_error(found: DirectTest) -> str:
     """What reading raised, if it raised for most of what was read."""
     last = max(found.windows.values(), key=lambda window: window.errors, default=None)
     return last.error if last is not None and last.errors * 2 > last.batches else ""

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.loader.referents import FEW
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from pytest_dataloader.probe.memory.objects import Exposure
+    from pytest_dataloader.probe.memory.exposure import Exposure
 
 WORTH = 1 << 20
 _FEW_REFERENCES = 4

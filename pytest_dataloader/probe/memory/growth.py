@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host.allocator import BLOCK
-from pytest_dataloader.probe.memory.copy_on_access import MIB, NOTHING, WORTH_LOOKING, Comparison, Scattered, Share
+from pytest_dataloader.probe.memory.copy_on_access import MIB, NOTHING, WORTH_LOOKING, DirectTest, Scattered, Share
 from pytest_dataloader.probe.memory.footprint import PAGE
 from pytest_dataloader.probe.memory.sample_reader import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_dataloader.probe.memory.objects import Exposure
+    from pytest_dataloader.probe.memory.exposure import Exposure
 
 Kind = Literal["clean", "warm_up", "copy_on_access", "cache", "leak", "duplicated", "retained"]
 
@@ -112,7 +112,7 @@ def is_copied(exposure: Exposure, share: Share, scattered: Scattered | None) -> 
     return scattered.reader >= max(SCATTERED_HITS, 10 * scattered.control, SCATTERED_SHARE * scattered.expected)
 
 
-def attributes_of(found: Comparison, epoch: Epoch) -> tuple[Attribute, ...]:
+def attributes_of(found: DirectTest, epoch: Epoch) -> tuple[Attribute, ...]:
     """Every attribute worth a line, largest copies first."""
     grouped: dict[str, list[Exposure]] = {}
     for exposure in found.walk.exposures:
@@ -122,7 +122,7 @@ def attributes_of(found: Comparison, epoch: Epoch) -> tuple[Attribute, ...]:
     return tuple(sorted(worth, key=lambda line: (-line.copied_bytes, -line.exposed_bytes, -line.held_bytes)))
 
 
-def _attribute(path: str, exposures: Sequence[Exposure], found: Comparison, epoch: Epoch) -> Attribute:
+def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoch: Epoch) -> Attribute:
     scattered = found.scattered.get(path)
     copied: list[Exposure] = []
     elsewhere: list[Exposure] = []
@@ -179,7 +179,7 @@ def finest_path(path: str, exposures: Iterable[Exposure], most: float = 0.5) -> 
     return best
 
 
-def accumulation_of(found: Comparison) -> Accumulation:
+def accumulation_of(found: DirectTest) -> Accumulation:
     """Tell a leak from a cache: samples read before make a leak grow again, and a cache not."""
     windows = found.windows
     if AGAIN not in windows:
@@ -206,11 +206,11 @@ def _cost(blocks: float, malloc_bytes: float) -> float:
     return max(0.0, blocks) * BLOCK + max(0.0, malloc_bytes)
 
 
-def _level(found: Comparison, window: str, name: str) -> int:
+def _level(found: DirectTest, window: str, name: str) -> int:
     return int(getattr(found.windows[window].allocated, name))
 
 
-def _gained(found: Comparison, since: str, until: str, name: str) -> int:
+def _gained(found: DirectTest, since: str, until: str, name: str) -> int:
     if _level(found, until, name) < 0:
         return 0
     if until == AGAIN and found.windows[AGAIN].restarted is not None and found.plan.iterable:
@@ -218,7 +218,7 @@ def _gained(found: Comparison, since: str, until: str, name: str) -> int:
     return _level(found, until, name) - _level(found, since, name)
 
 
-def _per_sample(found: Comparison, name: str) -> tuple[float, float, float]:
+def _per_sample(found: DirectTest, name: str) -> tuple[float, float, float]:
     spans = ((WARM, FIRST), (FIRST, SECOND), (SECOND, AGAIN))
     first, second, again = (
         _gained(found, since, until, name) / max(1, found.windows[until].samples) for since, until in spans
@@ -226,7 +226,7 @@ def _per_sample(found: Comparison, name: str) -> tuple[float, float, float]:
     return first, second, again
 
 
-def _is_buffer(found: Comparison) -> bool:
+def _is_buffer(found: DirectTest) -> bool:
     """Whether what an iterable dataset had gathered went away with its iterator: a shuffle buffer, say."""
     restarted = found.windows[AGAIN].restarted
     if restarted is None:
@@ -238,7 +238,7 @@ def _is_buffer(found: Comparison) -> bool:
     return dropped >= gained / 2 > 0 or dropped_bytes >= gained_bytes / 2 > 0
 
 
-def _grown(found: Comparison, since: str, until: str) -> str:
+def _grown(found: DirectTest, since: str, until: str) -> str:
     """The container that gained most elements between two windows."""
     before = dict(found.windows[since].growth)
     gains = {path: size - before.get(path, 0) for path, size in found.windows[until].growth}
@@ -246,7 +246,7 @@ def _grown(found: Comparison, since: str, until: str) -> str:
     return best if gains.get(best, 0) > 0 else ""
 
 
-def shared_lost(found: Comparison) -> int | None:
+def shared_lost(found: DirectTest) -> int | None:
     """Shared memory that the reader lost over its two windows of new samples, beyond the control; None if not told."""
     try:
         warm, second = found.reader[WARM], found.reader[SECOND]
@@ -258,7 +258,7 @@ def shared_lost(found: Comparison) -> int | None:
     return (warm.shared_bytes - second.shared_bytes) - (idle_warm.shared_bytes - idle.shared_bytes)  # type: ignore[operator]  # checked above
 
 
-def private_gained(found: Comparison, until: str = SECOND) -> int | None:
+def private_gained(found: DirectTest, until: str = SECOND) -> int | None:
     """Private memory that the reader gained over the same windows, beyond the control."""
     try:
         gained = found.reader[until].private_bytes - found.reader[WARM].private_bytes
@@ -267,7 +267,7 @@ def private_gained(found: Comparison, until: str = SECOND) -> int | None:
         return None
 
 
-def warm_up_bytes(found: Comparison) -> int:
+def warm_up_bytes(found: DirectTest) -> int:
     """Private memory that a worker takes once, beyond an idle fork's; 0 where it was not told."""
     try:
         return max(0, found.reader[WARM].private_bytes - found.control[WARM].private_bytes)

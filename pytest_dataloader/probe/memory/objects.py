@@ -25,6 +25,7 @@ from pytest_dataloader.probe.loader.referents import (
     referents,
     user_globals,
 )
+from pytest_dataloader.probe.memory.exposure import Exposure
 from pytest_dataloader.probe.memory.external_references import count_in_full
 from pytest_dataloader.probe.memory.footprint import PAGE, exposed_bytes, held_bytes, is_immortal
 
@@ -44,26 +45,6 @@ _GROWING: tuple[Any, ...] = (list, dict, set, deque)
 _MOST_COUNTED = 2_000_000
 _LEAVES = frozenset({str, bytes, bytearray, int, float, complex, bool})
 _Member = tuple[Any, float, int]
-
-
-@dataclass(slots=True)
-class Exposure:
-    """Objects of one type under one path: how many, their bytes, and the pages of a sample in the order read."""
-
-    path: str
-    type: str
-    count: float = 0.0
-    exposed: float = 0.0
-    held: float = 0.0
-    example: Any = None
-    others: int = 1
-    pages: array[int] = field(default_factory=lambda: array("Q"))
-    ranks: array[int] = field(default_factory=lambda: array("q"))
-
-    @property
-    def attribute(self) -> str:
-        """The attribute that holds them all: the path up to its first sampled container."""
-        return self.path.split("[*]", 1)[0].removesuffix(".keys()")
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.memory.copy_on_access import MIB, Comparison
+from pytest_dataloader.probe.memory.copy_on_access import MIB, DirectTest
 from pytest_dataloader.probe.memory.footprint import PAGE
 from pytest_dataloader.probe.memory.growth import Attribute, private_gained, shared_lost
 from pytest_dataloader.probe.memory.sample_reader import AGAIN, SECOND, WARM
@@ -20,7 +20,7 @@ TELLS = MIB * 2 // 5
 """Bytes of pages that must have been read under a path before touching them again says anything."""
 
 
-def copied_by_totals(found: Comparison) -> tuple[int, str]:
+def copied_by_totals(found: DirectTest) -> tuple[int, str]:
     """Bytes that reading new samples un-shared, and the source that says so; (0, "") where none can.
 
     Warming up repeats a few samples first, so imports and first calls are over by then.
@@ -33,14 +33,14 @@ def copied_by_totals(found: Comparison) -> tuple[int, str]:
     return (0, "") if lost is None else (max(0, lost - _allocated(found)), source)
 
 
-def _allocated(found: Comparison) -> int:
+def _allocated(found: DirectTest) -> int:
     """Bytes that reading new samples kept: they fill holes in inherited pages, which un-shares those as well."""
     before, after = found.windows[WARM].allocated, found.windows[SECOND].allocated
     blocks = max(0, after.blocks - before.blocks) * PAGE // 32 if after.blocks >= 0 else 0
     return blocks + max(0, after.malloc_bytes - before.malloc_bytes) * 2
 
 
-def judged_by_totals(found: Comparison, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], str, str]:
+def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], str, str]:
     """The attributes with those marked that reading un-shared, the source, and what could not be told.
 
     Totals name nothing. But writing once more to objects that reading has un-shared costs nothing, and writing to
@@ -72,7 +72,7 @@ def judged_by_totals(found: Comparison, attributes: Sequence[Attribute]) -> tupl
     return tuple(order), source, "" if guilty else unclear
 
 
-def unattributed(found: Comparison, least: int) -> int:
+def unattributed(found: DirectTest, least: int) -> int:
     """Shared memory lost to new samples and not lost again to the same ones; 0 where it is below ``least``."""
     lost, source = copied_by_totals(found)
     if source != "smaps_rollup" or lost < least or AGAIN not in found.reader:

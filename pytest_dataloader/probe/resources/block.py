@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host.descriptors import TORCH, kind
 from pytest_dataloader.probe.resources import leftovers
 from pytest_dataloader.probe.resources.deliveries import Deliveries, awaiting_their_turn, keep_deliveries
 from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
-from pytest_dataloader.probe.resources.referrers import holders, mapped_ranges
+from pytest_dataloader.probe.resources.referrers import Referrer, mapped_ranges, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
 if TYPE_CHECKING:
@@ -22,12 +22,13 @@ KEPT = 2
 
 
 class Block:
-    """What a watched block has left behind, in words; known once it has ended."""
+    """What a watched block has left behind, known once it has ended; and in words, once whoever watches puts it so."""
 
-    __slots__ = ("left", "sentences")
+    __slots__ = ("kept_by", "left", "sentences")
 
     def __init__(self) -> None:
         self.left = Leftovers()
+        self.kept_by: tuple[Referrer, ...] = ()
         self.sentences: tuple[str, ...] = ()
 
 
@@ -48,7 +49,7 @@ def watched_block(looked_for: Kind, keep: int = KEPT) -> Iterator[Block]:
 
         block.left = watch.left_since(before, worth)
         if block.left:
-            block.sentences = (*block.left.sentences(), *_holders(block.left))
+            block.kept_by = _kept_by(block.left)
 
 
 def _of_loops(left: Leftovers) -> Leftovers:
@@ -84,8 +85,7 @@ def _without_few(left: Leftovers, deliveries: Deliveries, keep: int) -> Leftover
     )
 
 
-def _holders(left: Leftovers) -> Iterator[str]:
+def _kept_by(left: Leftovers) -> tuple[Referrer, ...]:
+    """Who keeps the batches among what is left."""
     by_name = any(segment.maker is not None for segment in left.names)
-    kept = holders({}) if by_name or any(kind(target) == TORCH for _, target in left.targets) else ()
-    if kept:
-        yield f"batches are kept by {', '.join(map(str, kept))}"
+    return referrers({}) if by_name or any(kind(target) == TORCH for _, target in left.targets) else ()

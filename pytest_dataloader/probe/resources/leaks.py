@@ -13,7 +13,7 @@ from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, example, ki
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dataloader.probe.resources.usage import Level, Usage
+    from pytest_dataloader.probe.resources.observations import Level, Usage
 
 NAMES = "named segment"
 _BY_BATCH = 1.5

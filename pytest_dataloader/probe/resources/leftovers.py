@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
 from pytest_dataloader.probe.host.descriptors import TORCH, kind
-from pytest_dataloader.probe.resources.relief import removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -31,7 +30,6 @@ _CLOSING_SECONDS = 1.0
 """Queues are closed by a thread of theirs, workers end on their own."""
 _RESULT_PIPES, _WORKER_PIPES = 2, 4
 _LOOKS_A_SECOND = 20
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +67,18 @@ class Leftovers:
             tuple(each for each in self.targets if "fds" in kinds or (held and descriptors.is_segment(each[1]))),
         )
 
-    def sentences(self) -> list[str]:
-        """Each sort of thing in words, with names."""
-        found = []
-        if self.workers:
-            pids = ", ".join(str(kin.pid) for kin in self.workers[:_SHOWN])
-            count = len(self.workers)
-            found.append(f"{count} worker{'s' * (count > 1)} of a DataLoader still running (pid {pids})")
-        if self.names:
-            size = segments.total_bytes(self.names)
-            offer = removal([segment.name for segment in self.names]).text
-            found.append(f"{len(self.names)} segments in /dev/shm, {size:,} bytes; {offer}")
-        sorts: dict[str, list[str]] = {}
-        for number, target in self.targets:
-            sorts.setdefault(kind(target), []).append(f"{target} ({number})")
-        for sort, shown_targets in sorts.items():
-            count = len(shown_targets)
-            found.append(f"{count} open descriptor{'s' * (count > 1)}, {sort}: {', '.join(shown_targets[:_SHOWN])}")
-        return found
-
 
 class Watch:
     """Compares moments. ``roster`` and ``registry`` have been kept since before the first of them."""
 
     def __init__(self, roster: Roster, registry: SegmentRegistry) -> None:
         self._roster = roster
-        self._creations = registry
+        self._registry = registry
 
     def now(self) -> Snapshot:
         """What is there now: 0.3 to 0.5 ms with a hundred descriptors."""
         workers = {(kin.pid, kin.started) for kin in self._workers()}
-        names = frozenset(segments.named(None, self._creations.names))
+        names = frozenset(segments.named(None, self._registry.names))
         return Snapshot(descriptors.links(), names, frozenset(workers), len(self._roster.seen))
 
     def without_queues(self, left: Leftovers, before: Snapshot) -> Leftovers:
@@ -167,7 +146,7 @@ class Watch:
         return list(found.values())
 
     def _names(self) -> set[Segment]:
-        return segments.named({os.getpid(), *self._roster.pids}, self._creations.names)
+        return segments.named({os.getpid(), *self._roster.pids}, self._registry.names)
 
     def _grace(self, left: Leftovers) -> float:
         """How long to wait for a change: not at all for memory that this process itself holds."""

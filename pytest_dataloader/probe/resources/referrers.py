@@ -65,7 +65,7 @@ class _Kept:
         self.thing, self.path, self.storages = thing, path, storages
 
 
-def holders(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
+def referrers(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
     """Names that lead to batches in torch's shared memory, those that keep most first.
 
     ``known`` are objects by the names that a user gives them, such as the loader. To be called where something was

@@ -9,7 +9,6 @@ import itertools
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process, clocks, descriptors, process_tree, segments
@@ -21,7 +20,8 @@ from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.garbage_collection import all_objects, small_collections
-from pytest_dataloader.probe.resources.referrers import Referrer, holders
+from pytest_dataloader.probe.resources.observations import Level, Usage
+from pytest_dataloader.probe.resources.referrers import referrers
 from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry, keep_segment_registry
 from pytest_dataloader.probe.resources.shortage import what_ran_out
 
@@ -50,49 +50,6 @@ GRACE_SECONDS = 3.0
 """What the manager of torch's named segments waits, 2 s, before it removes what dead processes left."""
 CRASH_GRACE_SECONDS = 10.0
 """Workers look for their parent every 5 s; then the manager waits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """What is open when nothing is under way: in a worker that has sent its last batch of a round, or in this process
-    once the round has ended. ``batches`` are those that the process has handled since it began.
-    """
-
-    round: int
-    batches: int
-    pid: int
-    targets: tuple[str, ...]
-    names: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Usage:
-    """What was seen. Counts of descriptors are of one process, segments are of the process tree."""
-
-    before: int = 0
-    peak_main: int = 0
-    peak_worker: int = 0
-    peak_segments: int = 0
-    peak_bytes: int = 0
-    main: list[Level] = field(default_factory=list)
-    workers: list[Level] = field(default_factory=list)
-    idle: tuple[str, ...] = ()
-    """What was opened in this process while the loader stood still."""
-    remaining: tuple[Segment, ...] = ()
-    left: list[int] = field(default_factory=list)
-    """Segments with a name after each epoch that was left early."""
-    drained: bool = False
-    """Whether all that workers that persist had under way was taken in before they were shut down."""
-    rounds: int = 0
-    batches: int = 0
-    batches_in_epoch: int = 0
-    batches_in_round: int = 0
-    replayed: bool = False
-    handed_over: int = 0
-    kept_by: tuple[Referrer, ...] = ()
-    exhausted: str = ""
-    """What ran out, in torch's own words."""
-    hung: bool = False
 
 
 def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) -> Usage:
@@ -311,7 +268,7 @@ class _Run:
         kept = leaks.in_main(self.seen).only(descriptors.TORCH).leaks or leaks.by_name(self.seen, persistent=True).leaks
         if kept or self.seen.exhausted:
             with all_objects():
-                self.seen.kept_by = holders({"loader": borrowed.loader, "loader.dataset": borrowed.loader.dataset})
+                self.seen.kept_by = referrers({"loader": borrowed.loader, "loader.dataset": borrowed.loader.dataset})
 
     def _ours_now(self) -> set[Segment]:
         """Segments with a name in /dev/shm that this process or one that it started has made and not handed over."""

@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.samples.share import thinned
-from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_dataloader.probe.samples.share import Share
-    from pytest_dataloader.verdict import Outcome
 
 By = Literal["indices", "contents"]
 
 _TELLING = 8
 """Samples that must agree before contents count as shared."""
-_MOST_OF = 0.5
-"""Ranks that have this share of their contents in common were not given parts; less may come by chance."""
 _NATURAL = 0.1
 """Where more of a rank's own contents come again, samples are alike by nature, or drawn with replacement."""
 _LISTED = 16
@@ -61,6 +57,12 @@ class Overlap:
     def unequal(self) -> bool:
         """Whether ranks have different numbers of batches: those with more wait for the others for ever."""
         return len(set(self.batches)) > 1
+
+    @property
+    def most_shared(self) -> float:
+        """The largest part of a rank's samples that another has as well; 0 where they are too few to say."""
+        sizes = dict(zip(self.ranks, self.samples, strict=True))
+        return max((n / min(sizes[one], sizes[other]) for one, other, n in self.pairs if n >= _TELLING), default=0.0)
 
 
 def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
@@ -147,59 +149,3 @@ def _alike(shares: Sequence[Share], told: Sequence[Sequence[object]], by: By) ->
 def _same_beginning(one: Sequence[object], other: Sequence[object]) -> bool:
     length = min(len(one), len(other))
     return length > 0 and one[:length] == other[:length] and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
-
-
-def verdict_of(seen: Overlap, *, insist: bool) -> Verdict:
-    """Fail for ranks that read the same, or miss samples; what may be meant is inconclusive, unless asked to insist."""
-    ranks = f"the {len(seen.ranks)} ranks of this job"
-    shard = (Advice("DL405" if seen.iterable else "DL406", _SHARD),)
-    if seen.unequal:
-        lengths = f"{min(seen.batches):,} to {max(seen.batches):,} batches"
-        return Verdict("failed", f"{ranks} have {lengths}: some wait for ever", (Advice("", _EQUAL),))
-    if seen.alike:
-        told = f"{ranks} read the same samples in the same order{_named(seen)}"
-        if seen.by == "indices" and not seen.shuffles and not insist:
-            return Verdict("inconclusive", f"{told}: right for an evaluation on every rank, wrong in training", shard)
-        return Verdict("failed", told, shard)
-    shared = seen.repeated if seen.by == "indices" or not seen.repeated else _shared(seen)
-    if shared and not seen.replaces:
-        if seen.whole:
-            told = f"{ranks}: each reads all {max(seen.samples):,} samples, in orders of their own"
-        else:
-            told = f"{ranks}: {seen.repeated:,} samples come on more than one{_named(seen)}"
-        outcome: Outcome = "failed" if (seen.sure if seen.by == "indices" else shared >= _MOST_OF) else "inconclusive"
-        return Verdict(outcome, told, shard)
-    if seen.lost:
-        return Verdict("failed", f"{ranks}: {seen.lost:,} samples come on none of them", (Advice("", _COVER),))
-    return Verdict("passed", _told_of(seen, ranks))
-
-
-def _told_of(seen: Overlap, ranks: str) -> str:
-    if seen.replaces:
-        told = f"{ranks} draw the same samples again and again: shares of their own cannot be told"
-    elif seen.sure:
-        told = f"{ranks} are disjoint"
-    else:
-        told = f"{ranks}: no sample is seen on two, but their contents change or cannot be compared"
-    told += "" if seen.complete else f", in the first {min(seen.samples, default=0):,} samples of each"
-    told += f"; padding repeats {seen.padding:,}" if seen.padding else ""
-    told += f"; {seen.dropped:,} are left out by drop_last" if seen.dropped else ""
-    return told + (f"; rank {seen.silent[0]} could not tell what it reads" if seen.silent else "")
-
-
-def _shared(seen: Overlap) -> float:
-    """The largest part of a rank's samples that another has as well; 0 where they are too few to say."""
-    sizes = dict(zip(seen.ranks, seen.samples, strict=True))
-    return max((n / min(sizes[one], sizes[other]) for one, other, n in seen.pairs if n >= _TELLING), default=0.0)
-
-
-def _named(seen: Overlap) -> str:
-    if not seen.pairs:
-        return ""
-    one, other, many = seen.pairs[0]
-    return f" (ranks {one} and {other}: {many:,})"
-
-
-_SHARD = "give each rank its share: a DistributedSampler, or samples[rank::world_size]"
-_EQUAL = "pad or cut the shares to one length, as DistributedSampler does"
-_COVER = "tell the sampler the number of ranks that there are"

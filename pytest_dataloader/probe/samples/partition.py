@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dataloader.probe.samples.rank_simulation import View
-
 LISTED = 16
 """Padded indices that evidence lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one rank reads in two epochs: indices in order, or digests where the dataset is iterated, by worker.
+
+    ``error`` says what its code raised. ``seed`` is what its workers would be seeded with.
+    """
+
+    epochs: tuple[tuple[Any, ...], ...] = ()
+    batches: int = 0
+    per_worker: tuple[int, ...] = ()
+    complete: bool = True
+    seed: int = 0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

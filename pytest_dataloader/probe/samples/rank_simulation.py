@@ -9,25 +9,22 @@ import itertools
 import os
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.loaders import loader_inside
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
+from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.journal import plain_index
-from pytest_dataloader.probe.samples.partition import partition
+from pytest_dataloader.probe.samples.partition import View, partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-How = Literal["arguments", "environment", "sampler"]
-"""Who is told the rank: the user's callable by its arguments; RANK and WORLD_SIZE, with a process group that is only
-pretended; the distributed sampler, made anew.
-"""
+    from pytest_dataloader.probe.samples.evidence import How
 
 _RANK = ("rank", "global_rank", "process_index", "node_rank")
 _WORLD = ("world_size", "num_replicas", "num_processes", "world")
@@ -35,21 +32,6 @@ VIEW_SECONDS = 2.0
 """Budget of one rank's view; two epochs of 50,000 indices take 0.05 s."""
 _TIMEOUT_SECONDS = 20.0
 _MOST = 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What one rank reads in two epochs: indices in order, or digests where the dataset is iterated, by worker.
-
-    ``error`` says what its code raised. ``seed`` is what its workers would be seeded with.
-    """
-
-    epochs: tuple[tuple[Any, ...], ...] = ()
-    batches: int = 0
-    per_worker: tuple[int, ...] = ()
-    complete: bool = True
-    seed: int = 0
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.loaders import loader_inside
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
+from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.samples.digests import leaves
 from pytest_dataloader.probe.samples.generators import seed_child
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.internals.envelopes import DELAY, WALL, between
 from pytest_dataloader.probe.timing import bottleneck
+from pytest_dataloader.probe.timing.evidence import WORKER_STAGES, Stages, WorkerStages
 from pytest_dataloader.probe.timing.instrumented_run import BRIEF_NS
 from pytest_dataloader.probe.timing.stage_costs import Costs, Pace, Seen, blocked, costs, pace, warm
-from pytest_dataloader.probe.timing.stages import WORKER_STAGES, Stages, WorkerStages
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
 from pytest_dataloader.probe.timing.windows import join, quietness
 

@@ -1,22 +1,20 @@
-"""Why a loader is as fast as it is, in a sentence, and what to change; pure."""
+"""Why a loader is as fast as it is, in a sentence that its evidence carries; pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.claim import figure, percent
-from pytest_dataloader.verdict import Advice
+from pytest_dataloader.quantities import figure, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dataloader.probe.timing.stages import Stages
+    from pytest_dataloader.probe.timing.evidence import Stages
 
 STRAGGLES = 1.5
 """A worker whose batches take this many times as long as the others' holds them up."""
-_FULL = 0.85
-"""Share of the CPUs from which more workers would only get in each other's way."""
-_MUCH = 0.5
+MOST = 0.5
+"""Share of a cost from which a part of it is what to mend."""
 
 _WHAT = {
     "read": "waiting inside the dataset",
@@ -58,9 +56,9 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
             yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
-        if seen.sampler_ms_per_sample >= _MUCH * receive:
+        if seen.sampler_ms_per_sample >= MOST * receive:
             yield "most of it in the sampler"
-        elif seen.handover_ms_per_sample >= _MUCH * receive:
+        elif seen.handover_ms_per_sample >= MOST * receive:
             yield "most of it waiting for the workers' threads that hand tensors over, which their Python code holds up"
         else:
             yield "more than the workers need"
@@ -80,40 +78,3 @@ def _share_of_worker(seen: Stages) -> float:
 def _share_of_all(seen: Stages) -> float:
     total = sum(value for stage, value in seen.ms_per_sample.items() if stage != "startup")
     return seen.ms_per_sample[seen.bottleneck] / max(1e-12, total)
-
-
-def advice(seen: Stages) -> tuple[Advice, ...]:
-    """What to change, first what helps most."""
-    return tuple(_advice(seen))
-
-
-def _advice(seen: Stages) -> Iterator[Advice]:
-    stage = seen.bottleneck
-    full = seen.quietness.own_share >= _FULL
-    if stage in ("read", "fetch", "collate") and not seen.workers:
-        yield Advice("DL207", "num_workers=0 does this while the training step waits: give it workers")
-    if stage in ("read", "fetch") and seen.straggler_factor >= STRAGGLES:
-        yield Advice("", "even out what the workers get (shards, file sizes), or let batches overtake: in_order=False")
-    if stage == "read" and seen.workers and not full:
-        yield Advice("", "waiting needs no CPU: raise num_workers, also above the number of CPUs")
-    if stage == "read":
-        yield Advice("", "read a batch at once: give the dataset __getitems__, which gets the indices of a whole batch")
-    if stage in ("fetch", "collate") and seen.workers:
-        if full or seen.workers >= seen.cpus:
-            code = "DL206" if seen.workers > seen.cpus else ""
-            yield Advice(code, f"{seen.workers} workers on {seen.cpus:g} CPUs: samples must become cheaper")
-        else:
-            yield Advice("", f"raise num_workers: {seen.cpus:g} CPUs are allowed")
-    if stage == "collate":
-        yield Advice("", "move conversions from the collate function into the dataset; stack arrays of one shape")
-    if stage in ("send", "receive"):
-        yield Advice(
-            "", "hand over fewer, larger tensors: each tensor of a batch crosses by itself, other types by value"
-        )
-    if stage == "receive" and seen.sampler_ms_per_sample >= _MUCH * seen.ms_per_sample["receive"]:
-        yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
-    if stage == "pin":
-        code = "" if seen.workers else "DL210"
-        yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
-    if stage == "startup" and seen.workers and not seen.persistent_workers:
-        yield Advice("DL204", "each epoch starts its workers anew: set persistent_workers=True")

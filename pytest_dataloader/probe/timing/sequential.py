@@ -1,4 +1,4 @@
-"""Looking at a loader until limits are clearly kept or missed: again where it narrowly fails, and not for ever."""
+"""Sequential testing: a loader is measured until its limits are clearly kept or missed, and not for ever."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dataloader.checks import Setting
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 MARGIN = 1.10
@@ -31,10 +30,16 @@ _RESTS = (0.2, 0.4, 0.8)
 halved the CPU's speed for 1 to 12 s at a time, which no account shows (0.63 of the true figure in a run of 1.1 s)."""
 
 
-def look(
-    meter: RateMeter, setting: Setting, *, wait: float, clear: Callable[[float], bool], narrow: Callable[[], bool]
+def measure_until_decided(
+    meter: RateMeter,
+    *,
+    seconds: float,
+    wait: float,
+    progress: Callable[[str, float], None],
+    clear: Callable[[float], bool],
+    narrow: Callable[[], bool],
 ) -> bool:
-    """Have the meter pull until it is ``clear`` (told the share of the budget that is spent), or the budget is spent.
+    """Have the meter pull until it is ``clear`` (told the share of the budget that is spent), or ``seconds`` are spent.
 
     Looks again, later, while the loader fails but by no more than what neighbours can do (``narrow``). False where
     no batch came for ``wait`` seconds: the loader hangs, and its workers are killed.
@@ -44,13 +49,13 @@ def look(
 
             def came(what: str, spent: float) -> None:
                 alive()
-                setting.progress(what, spent)
+                progress(what, spent)
 
             meter.came = came
             meter.run(lambda seen: clear(seen.spent))
             for rest in _RESTS:
                 if narrow():
-                    meter.look_again(rest * setting.seconds, lambda _: not narrow())
+                    meter.look_again(rest * seconds, lambda _: not narrow())
     except Hang:
         meter.borrowed.close(kill=True)
         return False

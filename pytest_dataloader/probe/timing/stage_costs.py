@@ -14,8 +14,8 @@ from pytest_dataloader.probe.internals.envelopes import CPU, DELAY, PROCESS_CPU,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pytest_dataloader.probe.timing.evidence import Stage
     from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
-    from pytest_dataloader.probe.timing.stages import Stage
 
 _WARM_UP = 2
 """Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/rate_meter.py)."""

@@ -12,8 +12,8 @@ from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
-from pytest_dataloader.probe.timing.pace import throughput
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
+from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.prediction import Profile, rate
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.baselines import Entry, Place
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.baseline import Baseline, compare, judge, measure
+from pytest_dataloader.checks.baseline import compare, judge, measure
 from pytest_dataloader.probe.host.calibration import KERNELS
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
+from pytest_dataloader.probe.timing.evidence import Baseline, Entry, Place
 
 BUSY = dataclasses.replace(QUIET, others_share=0.9)
 PLACE = Place("a", "b", "c")

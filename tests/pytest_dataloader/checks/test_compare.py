@@ -10,7 +10,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.compare import Comparison, judge, measure
+from pytest_dataloader.checks.compare import judge, measure
+from pytest_dataloader.probe.timing.evidence import Comparison
 
 SETTING = Setting(seconds=6, bench=True)
 

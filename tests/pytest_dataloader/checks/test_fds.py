@@ -23,6 +23,8 @@ from pytest_dataloader.probe.host import descriptors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pytest_dataloader.probe.resources.evidence import Fds
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
 
 
@@ -51,7 +53,7 @@ def load(dataset: Any = None, kind: type[DataLoader[Any]] = DataLoader, **settin
     return kind(Rows() if dataset is None else dataset, **given)
 
 
-def measured(loader: DataLoader[Any], **others: Any) -> fds.Fds:
+def measured(loader: DataLoader[Any], **others: Any) -> Fds:
     return fds.measure(loader, setting=Setting(**others))
 
 

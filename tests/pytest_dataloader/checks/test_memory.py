@@ -26,6 +26,8 @@ from pytest_dataloader.probe.memory.copy_on_access import Sources
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pytest_dataloader.probe.memory.evidence import Memory
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
 SIZE = 40_000
 MB = 10**6
@@ -86,7 +88,7 @@ def load(dataset: Any, **settings: Any) -> DataLoader[Any]:
     return DataLoader(dataset, **{"batch_size": 32, "num_workers": 2, "multiprocessing_context": "fork", **settings})
 
 
-def measured(loader: DataLoader[Any], **others: Any) -> memory.Memory:
+def measured(loader: DataLoader[Any], **others: Any) -> Memory:
     return memory.measure(loader, setting=QUICK, **others)
 
 

@@ -12,8 +12,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
 from pytest_dataloader.checks import Setting, read_limits
-from pytest_dataloader.checks.portability import Portability, judge, measure
+from pytest_dataloader.checks.portability import judge, measure
 from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.probe.workers.evidence import Portability
 from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh
 from pytest_dataloader.probe.workers.startup import Start
 

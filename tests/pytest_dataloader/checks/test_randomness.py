@@ -189,8 +189,8 @@ def test_ranks_that_draw_the_same_numbers_are_named(options: dict[str, Any]) -> 
     with torch.random.fork_rng(devices=[]):
         told = {0: rank(1), 1: rank(2), 2: rank(1)}
         seen = measure(DataLoader(Drawing(), batch_size=4, **options), setting=QUICK)
-    assert randomness.beside(seen, {0: told[0], 1: told[1]}, 2).faults == ()
-    verdict = judge(randomness.beside(seen, told, 3))
+    assert randomness.merge_ranks(seen, {0: told[0], 1: told[1]}, 2).faults == ()
+    verdict = judge(randomness.merge_ranks(seen, told, 3))
     assert (verdict.outcome, verdict.reason) == ("failed", "torch gave the same numbers to all ranks (ranks 0 and 2)")
 
 

@@ -12,9 +12,10 @@ pytest.importorskip("torchdata", reason="torchdata is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # by torchdata 0.11, at construction
 
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
-from pytest_dataloader.checks.resume import Resume, judge, measure  # noqa: E402
+from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
 from pytest_dataloader.errors import NotMeasured  # noqa: E402
 from pytest_dataloader.probe.samples.continuation import Resumption, continued  # noqa: E402
+from pytest_dataloader.probe.samples.evidence import Resume  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
 from tests.zoo.resume import CLEAN, FAULTS, UNTOLD  # noqa: E402
 

@@ -14,18 +14,18 @@ from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.shards import judge, measure
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.samples.partition import partition
-from pytest_dataloader.probe.samples.rank_simulation import View
+from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.samples.partition import View, partition
 from tests.zoo.shards import CLEAN, FAULTS, UNSHARDED, Case, by_environment, by_global_state, distributed
 
 if TYPE_CHECKING:
-    from pytest_dataloader.checks.shards import Shards
+    from pytest_dataloader.probe.samples.evidence import Shards
     from pytest_dataloader.verdict import Verdict
 
 
 def examine(case: Case) -> tuple[Shards, Verdict]:
     given = case.given()
-    is_loader = loaders.is_dataloader(given)
+    is_loader = is_dataloader(given)
     loader = given if is_loader else loaders.call(given, "it")
     seen = measure(loader, setting=Setting(build=None if is_loader else given), world_size=case.world_size)
     return seen, judge(seen, world_size=case.world_size)

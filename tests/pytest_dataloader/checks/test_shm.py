@@ -20,6 +20,8 @@ from pytest_dataloader.probe.host import segments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pytest_dataloader.probe.resources.evidence import Shm
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm")
 
 
@@ -51,7 +53,7 @@ def load(dataset: Any = None, kind: type[DataLoader[Any]] = DataLoader, **settin
     return kind(Rows() if dataset is None else dataset, **given)
 
 
-def measured(loader: DataLoader[Any]) -> shm.Shm:
+def measured(loader: DataLoader[Any]) -> Shm:
     return shm.measure(loader, setting=Setting())
 
 

@@ -16,7 +16,7 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.stages import judge, measure
 from pytest_dataloader.errors import BadLimit, NotMeasured
 from pytest_dataloader.probe.host.interference import QUIET
-from pytest_dataloader.probe.timing.stages import STAGES, Stages
+from pytest_dataloader.probe.timing.evidence import STAGES, Stages
 from pytest_dataloader.probe.timing.stall import Stall
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from pytest_dataloader.checks.throughput import judge, measure
 from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe.host import interference
 from pytest_dataloader.probe.host.interference import QUIET
-from pytest_dataloader.probe.timing.pace import Throughput, step_of
+from pytest_dataloader.probe.timing.evidence import Throughput
+from pytest_dataloader.probe.timing.throughput import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

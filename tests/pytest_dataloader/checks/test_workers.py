@@ -22,8 +22,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subset, get_worker_info
 
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.workers import Workers, judge, measure
+from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Epoch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pytest_dataloader.report.bars import ASCII, BLOCKS, Ink, bar, ink_for, of_s
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dataloader.report.terminal import Line
+    from pytest_dataloader.report.line import Line
 
 STAGES = {
     "bottleneck": "fetch",

@@ -10,9 +10,10 @@ import pytest
 from pytest_dataloader.probe.host.allocator import Allocated
 from pytest_dataloader.probe.loader.positions import Plan
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory.copy_on_access import Comparison, Scattered, Share, share_of, wilson_low
+from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Scattered, Share, share_of, wilson_low
+from pytest_dataloader.probe.memory.exposure import Exposure
 from pytest_dataloader.probe.memory.growth import Epoch, accumulation_of, epoch_share, finest_path, is_copied
-from pytest_dataloader.probe.memory.objects import Exposure, Walk
+from pytest_dataloader.probe.memory.objects import Walk
 from pytest_dataloader.probe.memory.sample_reader import Window
 
 MIB = 1 << 20
@@ -104,8 +105,8 @@ def test_pages_that_are_not_in_memory_are_left_out() -> None:
 
 def windows(
     blocks: tuple[int, ...], malloc: tuple[int, ...], restarted: Allocated | None, iterable: bool
-) -> Comparison:
-    found = Comparison(Plan(iterable=iterable), Walk([], [], {}, {}, {}, set(), True, 0.0))
+) -> DirectTest:
+    found = DirectTest(Plan(iterable=iterable), Walk([], [], {}, {}, {}, set(), True, 0.0))
     for name, size, bytes_ in zip(NAMES, blocks, malloc, strict=True):
         last = restarted if name == "again" else None
         found.windows[name] = Window(name, 1000, 0, 30, 0, "", 0.1, Allocated(size, bytes_), last, ())

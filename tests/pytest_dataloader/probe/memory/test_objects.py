@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque, namedtuple
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,10 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
 
 from pytest_dataloader.probe.loader.positions import draw
-from pytest_dataloader.probe.memory.objects import Exposure, Walk, walk
+from pytest_dataloader.probe.memory.objects import Walk, walk
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.memory.exposure import Exposure
 
 SIZE = 40_000
 MODULE_ROWS: list[str] = []

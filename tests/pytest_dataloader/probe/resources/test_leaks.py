@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dataloader.probe.resources import leaks
-from pytest_dataloader.probe.resources.usage import Level, Usage
+from pytest_dataloader.probe.resources.observations import Level, Usage
 
 BATCHES = (8, 24, 48, 56)
 

@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
-from pytest_dataloader.probe.samples.overlap import overlap, verdict_of
+from pytest_dataloader.checks.shards import judge
+from pytest_dataloader.probe.samples.evidence import Shards
+from pytest_dataloader.probe.samples.overlap import Overlap, overlap
 from pytest_dataloader.probe.samples.share import MOST, Share, share_of, thinned, thinning
 from tests.zoo.order import Rows
 from tests.zoo.shards import Stream
@@ -36,7 +38,12 @@ def streamed(*workers: Sequence[Any], **changed: Any) -> Share:
 
 
 def said(*shares: Share, insist: bool = False) -> Verdict:
-    return verdict_of(overlap(dict(enumerate(shares)), len(shares)), insist=insist)
+    return judged(overlap(dict(enumerate(shares)), len(shares)), insist=insist)
+
+
+def judged(real: Overlap, *, insist: bool = False) -> Verdict:
+    evidence = Shards((), "environment", 0, real.iterable, real.shuffles, takes_epochs=False, real=real)
+    return judge(evidence, world_size=len(real.ranks) if insist else None)
 
 
 def shuffled(seed: int, many: int = SIZE) -> list[int]:
@@ -133,7 +140,7 @@ def test_contents_that_change_are_not_called_disjoint() -> None:
 
 def test_a_rank_that_tells_nothing_is_named() -> None:
     seen = overlap({0: indexed(range(48)), 2: indexed(range(48, 96))}, 3)
-    assert verdict_of(seen, insist=False).reason.endswith("rank 1 could not tell what it reads")
+    assert judged(seen).reason.endswith("rank 1 could not tell what it reads")
 
 
 def test_large_shares_are_thinned_alike_on_all_ranks() -> None:

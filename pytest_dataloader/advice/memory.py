@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
+from pytest_dataloader.quantities import size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
-    from pytest_dataloader.checks.memory import Memory
+    from pytest_dataloader.probe.memory.evidence import Memory
     from pytest_dataloader.probe.memory.growth import Attribute
 
 SOURCES = {
@@ -17,14 +18,6 @@ SOURCES = {
     "uss": "by the unique set size of the reading process",
     "none": "no source of a worker's own memory could be read",
 }
-
-
-def size(count: float) -> str:
-    """Bytes as people write them, in powers of ten as the limits are."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if abs(count) >= factor:
-            return f"{count / factor:,.1f} {unit}"
-    return f"{count:.0f} B"
 
 
 def sentence(seen: Memory) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dataloader import loaders
-from pytest_dataloader.ranks import ENDED, LEFT, Job, Place, place_in
+from pytest_dataloader.distributed.job import ENDED, LEFT, Job, Place, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

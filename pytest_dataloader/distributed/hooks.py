@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.ranks import outlive_launcher
+from pytest_dataloader.distributed.job import outlive_launcher
 
 if TYPE_CHECKING:
-    from pytest_dataloader.ranks import Job
+    from pytest_dataloader.distributed.job import Job
 
 _LONGEST_TEXT = 4000
 _HURRIED_SECONDS = 5.0

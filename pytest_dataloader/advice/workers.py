@@ -9,7 +9,7 @@ from pytest_dataloader.verdict import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_dataloader.checks.workers import Workers
+    from pytest_dataloader.probe.workers.evidence import Workers
 
 _MOST_INDICES = 16
 _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared memory")

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dataloader.advice import resources
 from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.loader import reachability
 from pytest_dataloader.probe.resources import leftovers
 from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch
-from pytest_dataloader.probe.resources.referrers import holders, kept_storages
+from pytest_dataloader.probe.resources.referrers import kept_storages, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
 if TYPE_CHECKING:
@@ -204,10 +205,10 @@ class SuiteWatch:
             return ""
         fixtures = {f"fixture {owner.name}": owner.value for owner in self._owners.values() if owner.value is not None}
         kept = [
-            str(each) for each in (holders(fixtures) if left.batches else ()) if not each.name.startswith("fixture ")
+            str(each) for each in (referrers(fixtures) if left.batches else ()) if not each.name.startswith("fixture ")
         ]
         by = f"\n  batches are kept by {', '.join(kept)}" if kept else ""
-        return f"{what}: {'; '.join(left.sentences())}{by}"
+        return f"{what}: {'; '.join(resources.leftovers(left))}{by}"
 
 
 def _without_setup(left: Leftovers, owners: list[_Owner]) -> Leftovers:

@@ -13,7 +13,7 @@ from pytest_dataloader.verdict import Advice, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_dataloader.ranks import Job
+    from pytest_dataloader.distributed.job import Job
     from pytest_dataloader.verdict import Outcome
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive", "not_measured", "passed")

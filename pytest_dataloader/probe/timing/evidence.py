@@ -1,4 +1,4 @@
-"""The evidence of the stages check: what a sample costs at each stage of a loader, and which stage sets the pace."""
+"""The evidence of the checks of time: throughput, stages, the comparison of two loaders, and with a baseline."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pytest_dataloader.probe.host.interference import QUIET, Quietness
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_dataloader.probe.loader.counting import CountedBy
+    from pytest_dataloader.probe.timing.cost import Cost
     from pytest_dataloader.probe.timing.stall import Stall
 
 Stage = Literal["read", "fetch", "collate", "send", "receive", "pin", "consumer", "startup"]
@@ -19,6 +21,61 @@ STAGES: tuple[Stage, ...] = ("read", "fetch", "collate", "send", "receive", "pin
 """In the order in which a batch goes through them; ``startup`` is what an epoch costs before they run warm."""
 WORKER_STAGES: tuple[Stage, ...] = ("read", "fetch", "collate", "send")
 """What workers do side by side; without workers the main process does it, and sends nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """How fast a loader delivers once warm, without the neighbours; figures are 0 where nothing was measured."""
+
+    samples_per_second: float = 0.0
+    interval: tuple[float, float] = (0.0, 0.0)
+    """95 % interval of samples_per_second."""
+    best_samples_per_second: float = 0.0
+    """In the best window."""
+    wall_samples_per_second: float = 0.0
+    """By the wall clock, neighbours included."""
+    batches_per_second: float = 0.0
+    cpu_ms_per_sample: float = 0.0
+    """CPU time of the main process and of all workers."""
+    cpu_ms_interval: tuple[float, float] = (0.0, 0.0)
+    best_cpu_ms_per_sample: float = 0.0
+    seconds_to_first_batch: float = 0.0
+    seconds_to_restart: float = 0.0
+    """Median time to the first batch of a later epoch; 0 where only one was begun."""
+    starting_share: float = 0.0
+    """Share of the measured time spent on starting epochs, where these are too short to get warm; else 0."""
+    steady: bool = True
+    """False where epochs were too short to get warm and whole ones were measured, their start included."""
+    measured_seconds: float = 0.0
+    windows: int = 0
+    batches: int = 0
+    samples: int = 0
+    """Pulled in all, warm-up included."""
+    epochs: int = 0
+    workers: int = 0
+    cpus: float = 1.0
+    """CPUs that the process may use."""
+    persistent_workers: bool = False
+    step_ms: float = 0.0
+    """What a consumer takes for a batch: as given, or to take the samples asked for; 0 where neither is known."""
+    receive_ms_per_batch: float = 0.0
+    """Of the consumer's own time: CPU time with workers, all of it without."""
+    counted_by: CountedBy = "indices"
+    """Which rule counted the samples: probe/loader/counting.py."""
+    hung_seconds: float = 0.0
+    """How long a batch was waited for before the loader was given up; 0 where all came."""
+    quietness: Quietness = QUIET
+
+    @property
+    def stall(self) -> float:
+        """Share of its time that a consumer of ``step_ms`` waits for batches, as the rates say.
+
+        Raises NotMeasured where no step is known.
+        """
+        if not self.step_ms or not self.batches_per_second:
+            raise NotMeasured("throughput.stall was not measured: give step_ms, the time of one training step")
+        period = max(1e3 / self.batches_per_second, self.step_ms + self.receive_ms_per_batch)
+        return 1 - self.step_ms / period
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +159,71 @@ class Stages:
         if self.simulated is None:
             raise NotMeasured("stages.stall was not measured: give step_ms, the time of one training step")
         return self.simulated.share
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a sample costs in a loader and in its reference, both without workers, pulled from in turn."""
+
+    ratio: float = 0.0
+    """Service time per sample over that of the reference: above 1 the loader is slower."""
+    interval: tuple[float, float] = (0.0, 0.0)
+    """95 % interval of the ratio, by the bootstrap."""
+    certain: tuple[float, float] = (0.0, 0.0)
+    """Bounds of the ratio that hold however early measuring ended."""
+    cpu_ratio: float = 0.0
+    """The same of CPU time alone."""
+    ms_per_sample: float = 0.0
+    reference_ms_per_sample: float = 0.0
+    pairs: int = 0
+    measured_seconds: float = 0.0
+    empty: bool = False
+    """Whether one of the two gave no batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What must be equal for two costs to be comparable."""
+
+    cpu_model: str
+    python: str
+    torch: str
+
+    @property
+    def sentence(self) -> str:
+        """The place in words."""
+        return f"{self.cpu_model}, {self.python}, torch {self.torch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A loader's cost at one place. ``num_workers`` is for the reader: samples are costed without workers."""
+
+    place: Place
+    num_workers: int
+    cpu_ms_per_sample: float
+    wait_ms_per_sample: float
+    kernel_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A sample's cost without workers, beside the one in the file.
+
+    CPU time is compared as it is and divided by each kernel, because only a kernel of the loader's kind goes through
+    its ups and downs, and which one that is nobody knows: the loader certainly costs more where all of them say so.
+    """
+
+    cost: Cost
+    place: Place | None = None
+    known: Entry | None = None
+    incomparable: str = ""
+    """Why there is nothing to compare with."""
+    num_workers: int = 0
+    recorded: bool = False
+    """Whether the file takes this cost over."""
+    ratio: float = 0.0
+    """The cost over that in the file: the median over the ways to compare. 0 where nothing was compared."""
+    ratio_low: float = 0.0
+    ratio_high: float = 0.0
+    empty: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dataloader.agreement import Told, agree, by_rank
+from pytest_dataloader.distributed.consensus import Told, agree, by_rank
 from pytest_dataloader.record import Record
 from pytest_dataloader.verdict import Advice
 

@@ -1,0 +1,52 @@
+"""What to say of the order of samples, and what to change; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.evidence import Order
+
+
+def faults(evidence: Order) -> str:
+    """Each fault with its source."""
+    told = "; ".join(f"{fault.source}: {fault.detail}" for fault in evidence.faults)
+    return f"{told}{_part(evidence)}"
+
+
+def passed(evidence: Order) -> str:
+    """What was seen of an order without faults."""
+    told = f"{evidence.samples[0]:,} samples, none lost or doubled by the loader"
+    if evidence.repeated or evidence.left_out > evidence.dropped_last:
+        told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
+    if evidence.dropped_last:
+        told += f"; drop_last leaves out {evidence.dropped_last:,} of {evidence.size:,} in every epoch"
+    told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
+    if evidence.compared:
+        told += f"; {evidence.compared:,} are those that one process reads"
+    return told + _part(evidence)
+
+
+def _part(evidence: Order) -> str:
+    return "".join(f"; {each}" for each in evidence.partly)
+
+
+def advice(evidence: Order) -> tuple[Advice, ...]:
+    """What to change, for each fault."""
+    return tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
+
+
+_REMEDIES = {
+    "truncated": ("DL309", "give next() a default, or raise another error: StopIteration ends the epoch silently"),
+    "lost": ("", "make one sample for each index that is asked for"),
+    "duplicated": ("", "let each worker, and each index, give its own samples once"),
+    "unsharded": ("DL405", "split the dataset by torch.utils.data.get_worker_info()"),
+    "starved": ("", "use no more workers than shards, or split finer"),
+    "not_reshuffled": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
+    "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
+    "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
+    "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
+    "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
+}

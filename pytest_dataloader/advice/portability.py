@@ -1,0 +1,68 @@
+"""What to say of the start methods of a loader's workers, and what to change; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.probe.workers.evidence import Portability
+    from pytest_dataloader.probe.workers.startup import Start
+
+
+def failure(start: Start) -> str:
+    """Why no batch came by a method."""
+    head = f"no batch under {start.method}"
+    if start.attribute and start.what == "a torch.Generator":
+        return f"{head}: {start.attribute} is a torch.Generator, which does not arrive in the worker"
+    if start.attribute:
+        return f"{head}: {start.attribute} is {start.what}, which does not pickle ({start.error})"
+    if start.fault == "exit":
+        return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}"
+    if start.fault == "killed":
+        return f"{head}: the worker was killed{_phase(start)}"
+    if start.fault == "hang":
+        return f"{head}: the worker hangs{_phase(start)}: {start.error}"
+    return f"{head}: {start.error}{_phase(start)}"
+
+
+def _phase(start: Start) -> str:
+    if start.phase == "starting":
+        return " while it started"
+    return f" while it read sample {start.sample!r}" if start.sample is not None else ""
+
+
+def working(evidence: Portability) -> str:
+    """The methods under which one came."""
+    works = [start for start in evidence.starts if start.works]
+    each = [f"{start.method} ({start.seconds_to_first_batch or 0.0:.2g} s to the first batch)" for start in works]
+    return f"it starts under {', '.join(each)}" if each else ""
+
+
+def luggage(evidence: Portability) -> str:
+    """What each worker is handed."""
+    return "" if evidence.pickled_bytes is None else f"; {evidence.pickled_bytes:,} bytes pickled for each worker"
+
+
+def advice(evidence: Portability, failed: Sequence[Start]) -> tuple[Advice, ...]:
+    """What to change where a method failed."""
+    return tuple(_advice(evidence, failed))
+
+
+def _advice(evidence: Portability, failed: Sequence[Start]) -> Iterator[Advice]:
+    if evidence.attribute:
+        yield Advice("DL306", f"make {evidence.attribute} something that pickles: a function or class of a module, or "
+                              "what is opened or made in the worker; forkserver is the default on Linux from Python "
+                              "3.14, spawn on macOS and Windows")  # fmt: skip
+    if evidence.what == "an open file":
+        yield Advice("DL303", "open it in the worker, at the first read: under fork all workers share its position")
+    anew = [start for start in failed if start.method != "fork" and not start.attribute]
+    if "fork" in evidence.working and any(start.phase not in ("starting", "") for start in anew):
+        yield Advice("", "such a worker imports your modules anew: what was set in them at run time is not there; hand "
+                         "it over in the dataset")  # fmt: skip
+    if any(start.phase == "starting" and start.fault == "exit" for start in anew):
+        yield Advice("DL307", 'what starts workers belongs under if __name__ == "__main__", and what they need into a '
+                              "module that they can import; what the worker printed tells more")  # fmt: skip

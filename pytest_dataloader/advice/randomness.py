@@ -1,0 +1,55 @@
+"""What to say of the random draws of a loader, and what to change; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.evidence import Randomness
+
+
+def faults(evidence: Randomness) -> str:
+    """Each generator that gives the same numbers twice, and to whom."""
+    return "; ".join(f"{fault.source} {_SAYS[fault.kind].format(' and '.join(fault.shared_by))}"
+                     f"{f' ({fault.detail})' if fault.detail else ''}" for fault in evidence.faults)  # fmt: skip
+
+
+def passed(evidence: Randomness) -> str:
+    """What was seen of draws that all differ."""
+    seen = f"{evidence.samples_read} samples in {evidence.epochs} epochs"
+    where = f"of {evidence.workers} workers" if evidence.workers else "without workers"
+    part = "".join(f"; {each}" for each in evidence.partly)
+    if evidence.drawn:
+        return f"{' and '.join(evidence.drawn)}: all draws differ ({seen} {where}){part}"
+    return f"no random generator is drawn from ({seen} {where}){part}"
+
+
+def advice(evidence: Randomness) -> tuple[Advice, ...]:
+    """What to change, for each fault."""
+    return tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
+
+
+_SAYS = {
+    "frozen_generator": "gives the same numbers to all {}",
+    "constant_seed": "seeds all {} alike",
+    "epoch_repeating_seed": "seeds all {} alike",
+    "repeating_loader_seed": "repeats in all {}",
+    "reseeding_per_sample": "gives the same numbers to all {}",
+    "same_content": "makes the same changing samples in all {}, from a generator that was not found",
+    "same_seed_on_ranks": "seeds all {} alike",
+    "same_draws_on_ranks": "gave the same numbers to all {}",
+}
+_SEED = "torch.initial_seed() % 2**32, which torch makes differ by worker and epoch"
+_RANK = "add the rank to the seed, or to the loader's generator"
+_REMEDIES = {
+    "frozen_generator": ("DL402", f"make the generator in the worker, from {_SEED}"),
+    "constant_seed": ("DL403", f"seed from {_SEED}, or leave worker_init_fn out: torch seeds random, numpy and torch"),
+    "epoch_repeating_seed": ("DL404", f"seed from {_SEED}, or leave worker_init_fn out"),
+    "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
+    "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
+    "same_content": ("DL402", f"draw from a generator that is seeded in the worker from {_SEED}"),
+    "same_seed_on_ranks": ("", _RANK),
+    "same_draws_on_ranks": ("", _RANK),
+}

@@ -1,0 +1,86 @@
+"""What is said alike of descriptors and of shared memory: leaks, leftovers, and how much of a loader was seen; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, kind
+from pytest_dataloader.probe.resources.leaks import NAMES
+from pytest_dataloader.probe.resources.usage import TELLING_ROUNDS
+from pytest_dataloader.verdict import Advice, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dataloader.probe.resources.evidence import ResourceUse
+    from pytest_dataloader.probe.resources.leaks import Leak
+    from pytest_dataloader.probe.resources.leftovers import Leftovers
+
+_LISTED = 50
+_SHOWN = 5
+_UNLINK = "close() and unlink() what multiprocessing.shared_memory makes"
+
+
+def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
+    """What to change where things stay open, by what they are."""
+    torch = [leak for leak in leaks if leak.sort == TORCH or (leak.sort == NAMES and leak.example.startswith("torch_"))]
+    if any(leak.where != "a worker" for leak in torch):
+        yield Advice("DL305", "keep a copy (.clone()) or numbers (.tolist()) of a batch that outlives its step")
+    if any(leak.where == "a worker" for leak in torch):
+        yield Advice("", "keep no tensor that share_memory_() has moved for each sample")
+    if any(leak.sort in (SEGMENT, NAMES) and leak not in torch for leak in leaks):
+        yield Advice("", _UNLINK)
+    if any(leak.sort not in (TORCH, SEGMENT, NAMES) for leak in leaks):
+        yield Advice("", "close what is opened for each sample, or open it once in each worker and keep it")
+
+
+def removal(names: Sequence[str]) -> Advice:
+    """An offer: the exact names, which nobody removes unasked."""
+    listed = " ".join(f"/dev/shm/{name}" for name in names[:_LISTED])
+    more = f" (and {len(names) - _LISTED} more, in the evidence's names)" if len(names) > _LISTED else ""
+    return Advice("", f"they can be removed by hand once nothing uses them: rm {listed}{more}")
+
+
+def leftovers(left: Leftovers) -> list[str]:
+    """Each sort of thing that a stretch of code left behind, with names."""
+    found = []
+    if left.workers:
+        pids = ", ".join(str(process.pid) for process in left.workers[:_SHOWN])
+        count = len(left.workers)
+        found.append(f"{count} worker{'s' * (count > 1)} of a DataLoader still running (pid {pids})")
+    if left.names:
+        held = segments.total_bytes(left.names)
+        offer = removal([segment.name for segment in left.names]).text
+        found.append(f"{len(left.names)} segments in /dev/shm, {held:,} bytes; {offer}")
+    sorts: dict[str, list[str]] = {}
+    for number, target in left.targets:
+        sorts.setdefault(kind(target), []).append(f"{target} ({number})")
+    for sort, targets in sorts.items():
+        count = len(targets)
+        found.append(f"{count} open descriptor{'s' * (count > 1)}, {sort}: {', '.join(targets[:_SHOWN])}")
+    return found
+
+
+def extent(seen: ResourceUse) -> str:
+    """How much of the loader was seen, in words."""
+    if not seen.epochs:
+        return "the time was up before a short epoch had ended: --dataloader-bench and --dataloader-seconds give more"
+    total, read = seen.batches_in_epoch, seen.batches_in_round
+    part = f" of the first {read} of {total:,} batches" if total > read else ""
+    if not total:
+        part = f" of up to {read} batches and their multiples"
+    return f"seen in {seen.epochs} epoch{'s' * (seen.epochs != 1)}{part}"
+
+
+def without_fault(
+    seen: ResourceUse, *, peak: str, nothing: str, doubts: Sequence[str], advice: tuple[Advice, ...]
+) -> Verdict:
+    """The verdict where no fault was seen: passed, or inconclusive where something kept one from being seen."""
+    if seen.exhausted or seen.hung:
+        why = seen.exhausted or "no batch came for a minute"
+        return Verdict("inconclusive", f"the loader did not get through: {why}; {peak} until then", advice)
+    if doubts:
+        return Verdict("inconclusive", f"{'; '.join(doubts)}; {peak}", advice)
+    outcome: Outcome = "passed" if seen.epochs >= TELLING_ROUNDS else "inconclusive"
+    return Verdict(outcome, f"{peak}, {nothing}; {extent(seen)}", advice)

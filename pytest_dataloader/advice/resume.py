@@ -1,0 +1,53 @@
+"""What to say of a loader that was stopped and resumed, and what to change; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.continuation import Resumption
+    from pytest_dataloader.probe.samples.evidence import Resume
+
+KEEP_STATE = Advice(
+    "",
+    "keep the position, and a generator's state, in state_dict of the dataset or sampler; restore it before iter()",
+)
+FEWER_SNAPSHOTS = Advice("", "take snapshots less often: raise snapshot_every_n_steps")
+_SHOWN = 3
+
+
+def wrong(evidence: Resume) -> str:
+    """The first stops after which other batches came."""
+    found = [stop for stop in evidence.stops if stop.outcome != "exact"]
+    told = "; ".join(f"{stop.place}: {_told(stop)}" for stop in found[:_SHOWN])
+    rest = len(found) - _SHOWN
+    more = f" and at {rest} more of {len(evidence.stops)} stops" if rest > 0 else ""
+    return f"resumed {told}{more}{part(evidence)}"
+
+
+def exact(evidence: Resume) -> str:
+    """What was seen of stops that all went on exactly, and what snapshots cost."""
+    told = f"exact after {len(evidence.stops)} stops of a run of {evidence.batches} batches"
+    others = sum(stop.next_epoch is False for stop in evidence.stops)
+    told += f"; the next epoch's order is another one after {others} of them" if others else ""
+    if (cost := evidence.overhead) is not None:
+        told += f"; a snapshot every {cost.every_n_steps} steps costs {100 * max(0.0, cost.share):.0f} % of CPU time"
+    return told
+
+
+def part(evidence: Resume) -> str:
+    """What was seen in part only."""
+    return "".join(f"; {each}" for each in evidence.partly)
+
+
+def _told(stop: Resumption) -> str:
+    says = {
+        "repeats": f"{stop.off_by} batches come again",
+        "skips": f"{stop.off_by} batches never come",
+        "short": f"the epoch ends too soon ({stop.detail})",
+        "differs": stop.detail,
+        "raises": f"it raises {stop.detail}",
+    }
+    return says[stop.outcome]

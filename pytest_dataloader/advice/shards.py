@@ -1,0 +1,85 @@
+"""What to say of the shares of ranks, real and simulated, and what to change; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dataloader.probe.samples.evidence import Shards
+    from pytest_dataloader.probe.samples.overlap import Overlap
+    from pytest_dataloader.probe.samples.partition import World
+
+EQUALISE = Advice("", "pad or cut the shares to one length, as DistributedSampler does")
+COVER = Advice("", "tell the sampler the number of ranks that there are")
+TELL_EPOCH = Advice("DL401", "derive the order from the epoch that set_epoch is told")
+DO_NOT_PAD = Advice(
+    "DL409", "padding counts some samples twice in a metric: give evaluation its own sampler, without padding"
+)
+_SHARD = "give each rank its share: a DistributedSampler, or samples[rank::world_size]"
+
+
+def shard(*, iterable: bool = False) -> Advice:
+    """What to change where ranks read the same samples."""
+    return Advice("DL405" if iterable else "DL406", _SHARD)
+
+
+def job(seen: Overlap) -> str:
+    """The ranks of a real job as the subject of a sentence."""
+    return f"the {len(seen.ranks)} ranks of this job"
+
+
+def world(seen: World) -> str:
+    """Simulated ranks as the subject of a sentence."""
+    return f"{seen.world_size} ranks"
+
+
+def who_share(seen: Overlap) -> str:
+    """The two ranks that share most samples, in brackets; empty where none do."""
+    if not seen.pairs:
+        return ""
+    one, other, count = seen.pairs[0]
+    return f" (ranks {one} and {other}: {count:,})"
+
+
+def overlapping(seen: Overlap) -> str:
+    """How far the shares of a job's ranks overlap."""
+    if seen.whole:
+        return f"{job(seen)}: each reads all {max(seen.samples):,} samples, in orders of their own"
+    return f"{job(seen)}: {seen.repeated:,} samples come on more than one{who_share(seen)}"
+
+
+def healthy_job(seen: Overlap) -> str:
+    """What was seen of the ranks of a job whose shares show no fault."""
+    if seen.replaces:
+        told = f"{job(seen)} draw the same samples again and again: shares of their own cannot be told"
+    elif seen.sure:
+        told = f"{job(seen)} are disjoint"
+    else:
+        told = f"{job(seen)}: no sample is seen on two, but their contents change or cannot be compared"
+    told += "" if seen.complete else f", in the first {min(seen.samples, default=0):,} samples of each"
+    told += f"; padding repeats {seen.padding:,}" if seen.padding else ""
+    told += f"; {seen.dropped:,} are left out by drop_last" if seen.dropped else ""
+    return told + (f"; rank {seen.silent[0]} could not tell what it reads" if seen.silent else "")
+
+
+def part(evidence: Shards) -> str:
+    """What was seen in part only."""
+    return "".join(f"; {each}" for each in evidence.partly)
+
+
+def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
+    """What was seen of simulated ranks whose shares show no fault."""
+    told = f"{', '.join(str(each.world_size) for each in seen)} ranks: disjoint and complete"
+    ends = [(world(each), each.error.splitlines()[0]) for each in evidence.worlds if each.error]
+    told += "".join(f"; {ranks} end with {error}" for ranks, error in ends)
+    padded = [f"{each.padding} at {each.world_size}" for each in seen if each.padding]
+    told += f"; padding repeats {', '.join(padded)}" if padded else ""
+    if cut := [f"{each.dropped} at {each.world_size}" for each in seen if each.dropped]:
+        told += f"; the rest that does not go round is left out, {', '.join(cut)}"
+    if uneven := [str(each.world_size) for each in seen if each.unequal]:
+        told += f"; shares of different lengths with {', '.join(uneven)}"
+    return told

@@ -1,0 +1,55 @@
+"""What to say of shared memory that is left behind, and what to change where it runs short or leaks; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.advice.resources import about_leaks, removal
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dataloader.probe.resources.evidence import Shm
+
+_SHOWN = 2
+
+
+def left_behind(evidence: Shm) -> str:
+    """What is left of shared memory, in words."""
+    parts = [f"shared memory stays open: {'; '.join(map(str, evidence.leaks))}"] if evidence.leaks else []
+    if evidence.kept_by:
+        parts.append(f"kept by {', '.join(map(str, evidence.kept_by))}")
+    if evidence.names:
+        why = "epochs that are left early leave" if evidence.left_early else "the workers have ended and there are"
+        parts.append(
+            f"{why} {len(evidence.names)} segments in /dev/shm, {evidence.leaked_bytes:,} bytes: {_few(evidence.names)}"
+        )
+    return "; ".join(parts)
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}"
+
+
+def advice(evidence: Shm) -> tuple[Advice, ...]:
+    """Advice on a loader that leaves shared memory behind, or needs more of it than there is."""
+    return tuple(_advice(evidence))
+
+
+def _advice(evidence: Shm) -> Iterator[Advice]:
+    yield from about_leaks(evidence.leaks)
+    if evidence.names:
+        if evidence.left_early and any(name.startswith("torch_") for name in evidence.names):
+            yield Advice(
+                "DL208",
+                "leave the sharing strategy at file_descriptor, or keep the workers (persistent_workers=True): with "
+                "file_system, what an epoch has not handed out stays until this process ends",
+            )
+        yield removal(evidence.names)
+    most = max(evidence.predicted_peak_bytes, evidence.peak_bytes)
+    if (evidence.capacity_bytes and most > evidence.capacity_bytes) or evidence.exhausted:
+        yield Advice(
+            "",
+            "lower num_workers, prefetch_factor or the batch's size, or give /dev/shm more (docker run --shm-size=2g)",
+        )

@@ -1,0 +1,23 @@
+"""What is a torch DataLoader, and which one feeds a pipeline."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def is_dataloader(value: object) -> bool:
+    """True for torch's DataLoader and its subclasses, StatefulDataLoader among them. Imports nothing."""
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and isinstance(value, data.DataLoader)
+
+
+def loader_inside(value: Any) -> Any:
+    """The DataLoader that feeds a pipeline, such as webdataset's WebLoader; anything else as it is.
+
+    What the pipeline does to batches afterwards, in the main process, is not part of it.
+    """
+    stages = getattr(value, "pipeline", None)
+    if not is_dataloader(value) and isinstance(stages, list) and stages and is_dataloader(stages[0]):
+        return stages[0]
+    return value

@@ -1,0 +1,54 @@
+"""The evidence of the memory check: what a loader's workers cost, and which attribute is to blame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.memory.diagnosis import Source
+    from pytest_dataloader.probe.memory.epoch import Point, WorkerGrowth
+    from pytest_dataloader.probe.memory.growth import Attribute, Kind
+    from pytest_dataloader.probe.memory.replacement import Replacement
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
+
+    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there;
+    ``growth_bytes_per_worker`` is what a worker takes for itself in an epoch (low and high: how sure that is), without
+    the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
+    """
+
+    kind: Kind
+    kinds: tuple[Kind, ...]
+    attribute: str
+    type: str
+    count: int
+    exposed_bytes: int
+    share_unshared: float
+    growth_bytes_per_worker: int
+    growth_low_bytes: int
+    growth_high_bytes: int
+    predicted_total_bytes: int
+    available_bytes: int
+    accumulating_attribute: str
+    accumulated_bytes_per_sample: float
+    kept_bytes_per_batch: float
+    warm_up_bytes: int
+    attributes: tuple[Attribute, ...]
+    replacement: Replacement | None
+    workers: int
+    start_method: str
+    source: Source
+    unclear: str
+    withheld: tuple[str, ...]
+    partly: tuple[str, ...]
+    samples_read: int
+    reading_error: str
+    worker_growth: tuple[WorkerGrowth, ...]
+    parent_growth_bytes: int
+    epoch_seen: float
+    curve: tuple[Point, ...]
+    seconds: float

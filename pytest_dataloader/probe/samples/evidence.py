@@ -1,0 +1,101 @@
+"""The evidence of the checks of samples: their order, their randomness, the shares of ranks, and resuming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.continuation import Resumption
+    from pytest_dataloader.probe.samples.draws import Fault
+    from pytest_dataloader.probe.samples.overlap import Overlap
+    from pytest_dataloader.probe.samples.partition import World
+    from pytest_dataloader.probe.samples.resumption import Overhead
+    from pytest_dataloader.probe.samples.sequence import OrderFault
+
+How = Literal["arguments", "environment", "sampler"]
+"""Who is told the rank: the user's callable by its arguments; RANK and WORLD_SIZE, with a process group that is only
+pretended; the distributed sampler, made anew.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What came in two epochs. ``repeated`` and ``left_out`` are of the sampler's whole epoch, in samples.
+
+    ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
+    held against those of one process.
+    """
+
+    faults: tuple[OrderFault, ...]
+    iterable: bool
+    sampler: str
+    size: int
+    samples: tuple[int, ...]
+    repeated: int
+    left_out: int
+    dropped_last: int
+    reshuffled: bool | None
+    compared: int
+    samples_per_worker: tuple[int, ...]
+    workers: int
+    persistent_workers: bool
+    partly: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Randomness:
+    """Which random draws two workers, epochs or ranks have in common.
+
+    ``drawn`` are the generators that made samples draw from; ``varies`` says whether a sample read again in the same
+    worker was another one (None where samples cannot be asked for again).
+    """
+
+    faults: tuple[Fault, ...]
+    drawn: tuple[str, ...]
+    varies: bool | None
+    workers: int
+    epochs: int
+    samples_read: int
+    ranks: int
+    start_method: str
+    persistent_workers: bool
+    partly: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
+    ranks do read, and ``unsimulated`` why no others were looked at.
+
+    ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
+    """
+
+    worlds: tuple[World, ...]
+    how: How
+    size: int
+    iterable: bool
+    shuffles: bool
+    takes_epochs: bool
+    same_seeds_needed: bool = False
+    workers: int = 0
+    partly: tuple[str, ...] = ()
+    seconds: float = 0.0
+    real: Overlap | None = None
+    unsimulated: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time."""
+
+    stops: tuple[Resumption, ...]
+    batches: int
+    compared_parts: int
+    overhead: Overhead | None
+    workers: int
+    persistent_workers: bool
+    partly: tuple[str, ...]
+    seconds: float

@@ -1,0 +1,75 @@
+"""The evidence of the checks of workers: how they live, and by which methods they start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.workers.fault import Kind, Phase
+    from pytest_dataloader.probe.workers.lifecycle import Epoch
+    from pytest_dataloader.probe.workers.startup import Start
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The workers of a loader from start to end, and the first fault, if there was one.
+
+    ``sample_indices`` are those of the batch that the worker was making, ``sample`` the one that it was reading;
+    ``stack`` has the innermost frame last. ``restarts_per_epoch`` counts workers started for the second epoch, None
+    where none was watched.
+    """
+
+    fault: Kind
+    worker: int | None
+    pid: int | None
+    signal: str
+    exit_code: int | None
+    exception: str
+    phase: Phase
+    sample: Any
+    sample_indices: tuple[Any, ...]
+    stack: tuple[str, ...]
+    waited_seconds: float
+    why: str
+    certain: bool
+    oom_kills: int
+    seconds_to_first_batch: float | None
+    start_delay_seconds: float
+    worker_start_seconds: float | None
+    end_seconds: float | None
+    restarts_per_epoch: int | None
+    epochs: tuple[Epoch, ...]
+    batches: int
+    whole: bool
+    zombies: tuple[int, ...]
+    lingering: tuple[str, ...]
+    forked_threads: tuple[str, ...]
+    workers: int
+    start_method: str
+    persistent: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Portability:
+    """A worker started by each method. ``attribute`` is the path of the first thing that keeps one from starting.
+
+    ``pickled_bytes`` is what each worker is handed, apart from tensors, which travel by shared memory
+    (``tensor_bytes``); None where it does not pickle. ``pinned`` is the method that the loader itself asks for.
+    """
+
+    starts: tuple[Start, ...]
+    attribute: str
+    what: str
+    error: str
+    pickled_bytes: int | None
+    tensor_bytes: int | None
+    workers: int
+    pinned: str
+    seconds: float
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """The start methods under which a batch came."""
+        return tuple(start.method for start in self.starts if start.works)
