@@ -51,8 +51,10 @@ def judge_all(run: int, only: str, withhold: str) -> None:
     from pytest_dataloader.probe.memory import pagemap, smaps
     from pytest_dataloader.probe.memory.copy_on_access import Sources
 
-    pages = None if withhold in ("pagemap", "smaps_rollup", "all") else pagemap.exclusive_pages
-    readings = {"": smaps.READERS, "pagemap": smaps.READERS, "smaps_rollup": (smaps.read_uss,), "all": ()}[withhold]
+    sources = Sources(
+        None if withhold in ("pagemap", "all") else pagemap.exclusive_pages,
+        None if withhold == "all" else smaps.read_rollup,
+    )
     cases = [(case, False) for case in memory_loaders.CLEAN] + [(case, True) for case in memory_loaders.FAULTY]
     random.Random(run).shuffle(cases)
     for case, faulty in cases:
@@ -60,7 +62,7 @@ def judge_all(run: int, only: str, withhold: str) -> None:
             continue
         loader = case.build()
         started = time.monotonic()
-        seen = memory.measure(loader, setting=Setting(), sources=Sources(pages, readings))
+        seen = memory.measure(loader, setting=Setting(), sources=sources)
         seconds = time.monotonic() - started
         wanted = set(case.kinds)
         right = wanted <= set(seen.kinds) if case.together else bool(wanted & set(seen.kinds)) and len(seen.kinds) == 1
@@ -143,9 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default="", help="only loaders whose name contains this")
-    parser.add_argument(
-        "--withhold", default="", choices=["", "pagemap", "smaps_rollup", "all"], help="take a source away"
-    )
+    parser.add_argument("--withhold", default="", choices=["", "pagemap", "all"], help="take a source away")
     parser.add_argument("--user", default=None, help="measure as this user")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--sizes", action="store_true", help="how small a list is found, instead")

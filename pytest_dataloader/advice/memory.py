@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
     "smaps_rollup": "by smaps_rollup, the totals of the reading process",
-    "uss": "by the unique set size of the reading process",
     "none": "no source of a worker's own memory could be read",
 }
 

@@ -38,7 +38,7 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
     if setting.bench:
         setting.progress("watching workers through an epoch", 0.4)
         left = setting.seconds - (time.monotonic() - started)
-        watched = watch(loader, found, seconds=left, readers=sources.readings)
+        watched = watch(loader, found, seconds=left, rollup=sources.rollup)
     return _evidence(loader, found, tried, watched, time.monotonic() - started)
 
 

@@ -41,10 +41,10 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the figures come from; a test withholds one by putting None or a reader that raises OSError."""
+    """Where the figures come from; a test withholds one by None, or by a reader that raises OSError."""
 
     pages: Callable[[int, Iterable[int]], Pages] | None = pagemap.exclusive_pages
-    readings: tuple[smaps.Reader, ...] = smaps.READERS
+    rollup: smaps.Reader | None = smaps.read_rollup
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,9 @@ class _Watch:
         self.found = found
         self.pages = sources.pages if found.pages else None
         self.control = control
-        self.rollup, withheld = smaps.first_that_reads(control.pid, sources.readings)
-        found.withheld += withheld
+        self.rollup = sources.rollup
+        if self.rollup is not None and (why := smaps.why_not(control.pid, self.rollup)):
+            self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
     def read(self, loader: Any) -> None:
@@ -202,15 +203,14 @@ class _Watch:
                 seen = self.rollup(reader.pid)
             except OSError:
                 return
-            now = -seen.private_bytes if seen.shared_bytes is None else seen.shared_bytes
             if level is not None:
                 pages = {
                     id(thing) // PAGE
                     for thing, _, rank in self.found.walk.samples[path]
                     if 0 <= rank < self.found.ranks
                 }
-                self.found.touched[path] = Touched(max(0, level - now), len(pages) * PAGE)
-            level = now
+                self.found.touched[path] = Touched(max(0, level - seen.shared_bytes), len(pages) * PAGE)
+            level = seen.shared_bytes
 
     def _look(self, name: str, reader: Child) -> None:
         found = self.found

@@ -25,7 +25,7 @@ from pytest_dataloader.probe.memory.growth import (
 from pytest_dataloader.probe.memory.sample_reader import SECOND
 from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
 
-Source = Literal["pagemap", "smaps_rollup", "uss", "none"]
+Source = Literal["pagemap", "smaps_rollup", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ def _judged(found: DirectTest, epoch: Epoch) -> tuple[tuple[Attribute, ...], Sou
     attributes = attributes_of(found, epoch)
     if found.pages and found.windows:
         return attributes, "pagemap", ""
-    attributes, source, unclear = judged_by_totals(found, attributes)
-    return attributes, "smaps_rollup" if source == "smaps_rollup" else "uss" if source == "uss" else "none", unclear
+    attributes, told, unclear = judged_by_totals(found, attributes)
+    return attributes, "smaps_rollup" if told else "none", unclear
 
 
 def _cut_short(found: DirectTest) -> str:

@@ -14,8 +14,6 @@ from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source
     from pytest_dataloader.probe.memory.smaps import Reading
 
@@ -33,15 +31,15 @@ not to be had: large batches move a worker's totals by 4 MiB either way."""
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One process at one moment: ``worker`` by number, -1 for the parent; bytes, None where not told."""
+    """One process at one moment: ``worker`` by number, -1 for the parent; bytes."""
 
     batch: int
     seconds: float
     worker: int
     private_bytes: int
-    shared_bytes: int | None
+    shared_bytes: int
     rss_bytes: int
-    pss_bytes: int | None
+    pss_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class WorkerGrowth:
     pid: int
     private_bytes: int
     private_growth_bytes: int
-    shared_lost_bytes: int | None
+    shared_lost_bytes: int
     rss_growth_bytes: int
     copied_bytes: int
 
@@ -107,7 +105,7 @@ def is_blind(found: Diagnosis) -> bool:
     return found.samples_read == 0 or found.source == "none" or bool(found.reading_error)
 
 
-def watch(loader: Any, found: Diagnosis, *, seconds: float, readers: Sequence[smaps.Reader]) -> Watched:
+def watch(loader: Any, found: Diagnosis, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
     """Pull batches from a copy of the loader for ``seconds`` or an epoch, and look at every worker now and then."""
     if loader.num_workers == 0:
         return NOT_WATCHED
@@ -123,10 +121,10 @@ def watch(loader: Any, found: Diagnosis, *, seconds: float, readers: Sequence[sm
         if not workers:
             return Watched(partly=("no worker could be watched: this loader makes none of torch's iterators",))
         pids = {PARENT: os.getpid()} | {number: int(worker.pid or 0) for number, worker in enumerate(workers)}
-        reader, withheld = smaps.first_that_reads(pids[0], tuple(readers))
-        if reader is None:
-            return Watched(partly=(f"no worker could be watched: {'; '.join(withheld)}",))
-        return _Watcher(reader, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader), found)
+        why = "smaps_rollup is withheld" if rollup is None else smaps.why_not(pids[0], rollup)
+        if rollup is None or why:
+            return Watched(partly=(f"no worker could be watched: {why}",))
+        return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader), found)
 
 
 def _batches_in(loader: Any) -> int:
@@ -172,12 +170,11 @@ class _Watcher:
             () if not total or self.batches >= total else (f"{share:.0%} of an epoch was watched",)
         )
         partly += (self.error,) if self.error else ()
-        source: Source = "smaps_rollup" if self.curve and self.curve[0].shared_bytes is not None else "uss"
         workers = tuple(self._growth(number) for number in self.pids if number != PARENT)
         curve = tuple(self.curve)
         return Watched(
             workers, curve, self._growth(PARENT).rss_growth_bytes, max(0.0, kept), share,
-            source if is_blind(found) else None, partly,
+            "smaps_rollup" if is_blind(found) else None, partly,
         )  # fmt: skip
 
     def _pull(self, borrowed: Borrowed, most: int) -> bool:
@@ -205,13 +202,11 @@ class _Watcher:
     def _growth(self, number: int) -> WorkerGrowth:
         points = [point for point in self.curve if point.worker == number]
         if not points:
-            return WorkerGrowth(number, self.pids[number], 0, 0, None, 0, 0)
+            return WorkerGrowth(number, self.pids[number], 0, 0, 0, 0, 0)
         first, last = points[0], points[-1]
         gained = last.private_bytes - first.private_bytes
-        lost = None
-        if first.shared_bytes is not None and last.shared_bytes is not None:
-            lost = first.shared_bytes - last.shared_bytes
-        copied = max(0, min(gained, gained if lost is None else lost))
+        lost = first.shared_bytes - last.shared_bytes
+        copied = max(0, min(gained, lost))
         return WorkerGrowth(
             number, self.pids[number], last.private_bytes, gained, lost, last.rss_bytes - first.rss_bytes, copied
         )

@@ -253,18 +253,7 @@ def shared_lost(found: DirectTest) -> int | None:
         idle_warm, idle = found.control[WARM], found.control[SECOND]
     except KeyError:
         return None
-    if None in (warm.shared_bytes, second.shared_bytes, idle_warm.shared_bytes, idle.shared_bytes):
-        return None
-    return (warm.shared_bytes - second.shared_bytes) - (idle_warm.shared_bytes - idle.shared_bytes)  # type: ignore[operator]  # checked above
-
-
-def private_gained(found: DirectTest, until: str = SECOND) -> int | None:
-    """Private memory that the reader gained over the same windows, beyond the control."""
-    try:
-        gained = found.reader[until].private_bytes - found.reader[WARM].private_bytes
-        return gained - (found.control[until].private_bytes - found.control[WARM].private_bytes)
-    except KeyError:
-        return None
+    return (warm.shared_bytes - second.shared_bytes) - (idle_warm.shared_bytes - idle.shared_bytes)
 
 
 def warm_up_bytes(found: DirectTest) -> int:

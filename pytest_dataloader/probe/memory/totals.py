@@ -1,4 +1,4 @@
-"""Copying judged by a process's totals where the kernel does not say which pages: smaps_rollup, else the unique set."""
+"""Copying judged by a process's totals, from smaps_rollup, where the kernel does not say which pages."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.copy_on_access import MIB, DirectTest
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.growth import Attribute, private_gained, shared_lost
+from pytest_dataloader.probe.memory.growth import Attribute, shared_lost
 from pytest_dataloader.probe.memory.sample_reader import AGAIN, SECOND, WARM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LEAST = {"smaps_rollup": MIB * 3 // 4, "uss": MIB * 3 // 2}
-"""Bytes lost over the two windows of new samples below which nothing is said. Clean loaders lose up to 0.4 MiB by
-smaps_rollup and gain up to 0.9 MiB by the unique set size."""
+LEAST = MIB * 3 // 4
+"""Bytes lost over the two windows of new samples below which nothing is said. Clean loaders lose up to 0.4 MiB."""
 TELLS = MIB * 2 // 5
 """Bytes of pages that must have been read under a path before touching them again says anything."""
 
 
-def copied_by_totals(found: DirectTest) -> tuple[int, str]:
-    """Bytes that reading new samples un-shared, and the source that says so; (0, "") where none can.
+def copied_by_totals(found: DirectTest) -> int | None:
+    """Bytes that reading new samples un-shared; None where nobody tells.
 
     Warming up repeats a few samples first, so imports and first calls are over by then.
     """
-    if SECOND not in found.windows:
-        return 0, ""
-    lost, source = shared_lost(found), "smaps_rollup"
-    if lost is None:
-        lost, source = private_gained(found), "uss"
-    return (0, "") if lost is None else (max(0, lost - _allocated(found)), source)
+    lost = shared_lost(found) if SECOND in found.windows else None
+    return None if lost is None else max(0, lost - _allocated(found))
 
 
 def _allocated(found: DirectTest) -> int:
@@ -40,15 +35,15 @@ def _allocated(found: DirectTest) -> int:
     return blocks + max(0, after.malloc_bytes - before.malloc_bytes) * 2
 
 
-def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], str, str]:
-    """The attributes with those marked that reading un-shared, the source, and what could not be told.
+def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], bool, str]:
+    """The attributes with those marked that reading un-shared, whether totals were told, and what they left open.
 
     Totals name nothing. But writing once more to objects that reading has un-shared costs nothing, and writing to
     those that it has not costs a page each.
     """
-    lost, source = copied_by_totals(found)
-    if not source:
-        return tuple(attributes), "", "no source tells how much memory the reader has to itself"
+    lost = copied_by_totals(found)
+    if lost is None:
+        return tuple(attributes), False, "no source tells how much memory the reader has to itself"
     judged = []
     unclear = ""
     for line in attributes:
@@ -56,8 +51,8 @@ def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tupl
         fell = sum(seen.fell_bytes for _, seen in touched)
         of = sum(seen.of_bytes for _, seen in touched)
         if line.exposed_bytes >= MIB and of < TELLS:
-            unclear = f"too little of {line.path} could be read for {source} to tell whether it is copied"
-        elif of >= TELLS and lost >= LEAST[source] and fell < of / 2:
+            unclear = f"too little of {line.path} could be read for smaps_rollup to tell whether it is copied"
+        elif of >= TELLS and lost >= LEAST and fell < of / 2:
             size = line.exposed_bytes
             share = round(1 - fell / of, 4)
             line = replace(
@@ -66,18 +61,16 @@ def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tupl
             )  # fmt: skip
         judged.append(line)
     guilty = any(line.copied for line in judged)
-    if not unclear and lost >= LEAST[source] and any(line.exposed_bytes >= MIB for line in attributes):
-        unclear = f"{source} shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
+    if not unclear and lost >= LEAST and any(line.exposed_bytes >= MIB for line in attributes):
+        unclear = f"smaps_rollup shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
     order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
-    return tuple(order), source, "" if guilty else unclear
+    return tuple(order), True, "" if guilty else unclear
 
 
 def unattributed(found: DirectTest, least: int) -> int:
     """Shared memory lost to new samples and not lost again to the same ones; 0 where it is below ``least``."""
-    lost, source = copied_by_totals(found)
-    if source != "smaps_rollup" or lost < least or AGAIN not in found.reader:
+    lost = copied_by_totals(found)
+    if lost is None or lost < least or AGAIN not in found.reader:
         return 0
-    second, again = found.reader[SECOND].shared_bytes, found.reader[AGAIN].shared_bytes
-    if second is None or again is None or second - again > lost / 4:
-        return 0
-    return lost
+    lost_again = found.reader[SECOND].shared_bytes - found.reader[AGAIN].shared_bytes
+    return lost if lost_again <= lost / 4 else 0

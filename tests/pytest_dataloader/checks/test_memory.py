@@ -20,7 +20,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe.memory import copy_on_access, pagemap, smaps
+from pytest_dataloader.probe.memory import copy_on_access, pagemap
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 
 if TYPE_CHECKING:
@@ -264,15 +264,8 @@ def test_without_pagemap_the_totals_still_name_the_attribute(build: Callable[[],
     assert "pagemap is withheld" in memory.judge(seen).reason
 
 
-def test_without_smaps_the_unique_set_is_used() -> None:
-    sources = Sources(None, (smaps.read_uss,))
-    assert measured(COPIES["list"][1](), sources=sources).source == "uss"
-    assert measured(COPIES["list"][1](), sources=sources).kind == "copy_on_access"
-    assert measured(CLEAN["numpy"](), sources=sources).kind == "clean"
-
-
 def test_without_any_source_nothing_is_claimed_but_leaks_are_still_seen() -> None:
-    blind = Sources(None, ())
+    blind = Sources(None, None)
     seen = measured(COPIES["list"][1](), sources=blind)
     assert (seen.source, memory.judge(seen).outcome) == ("none", "not_measured")
     assert "4.5 MB" in memory.judge(seen).reason

@@ -73,19 +73,21 @@ def test_a_rollup_is_read() -> None:
     assert (seen.private_bytes, seen.shared_bytes, seen.rss_bytes) == (68 * 1024, 20 * 1024, 884 * 1024)
 
 
-def test_the_next_source_is_used_and_why() -> None:
+def test_a_rollup_that_is_withheld_says_why() -> None:
     def refused(_pid: int) -> smaps.Reading:
         raise PermissionError(13, "Permission denied")
 
-    reader, why = smaps.first_that_reads(os.getpid(), (refused, smaps.read_uss))
-    assert reader is smaps.read_uss
-    assert why == ("refused: Permission denied",)
-    assert smaps.first_that_reads(os.getpid(), (refused,))[0] is None
+    assert smaps.why_not(os.getpid(), refused) == "smaps_rollup: Permission denied"
+    assert smaps.why_not(os.getpid()) == ""
+
+
+def test_a_rollup_without_a_field_is_withheld() -> None:
+    with pytest.raises(KeyError):
+        smaps.parse_rollup("\n".join(line for line in ROLLUP.splitlines() if not line.startswith("Pss:")))
 
 
 def test_a_process_that_is_gone_is_an_os_error() -> None:
     with Child.fork(lambda child: child.sleep()) as child:
         pid = child.pid
-    for reader in smaps.READERS:
-        with pytest.raises(OSError):  # noqa: PT011  # which one differs by source
-            reader(pid)
+    with pytest.raises(FileNotFoundError):
+        smaps.read_rollup(pid)
