@@ -7,13 +7,23 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test libraries lint types docs check clean
+# The tests start hundreds of processes, each of which would compile our modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-all libraries lint types docs check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
 
+# Tests that measure time, and those that look at the whole system, are one group each and do not disturb each other.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
+
+# The slow variants too. BUDGET=600 begins no test after ten minutes, and says what it left out.
+test-all: $(VENV)/.installed-test
+	$(PYTEST) $(if $(BUDGET),--time-budget $(BUDGET)) $(TESTS)
 
 # The tests with loaders of accelerate, datasets, Lightning and webdataset, which are skipped where those are missing.
 libraries: $(VENV)/.installed-libraries

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import signal
+import time
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 pytest_plugins = ["pytester"]
 
@@ -17,6 +17,33 @@ MEASURING = Path(__file__).with_name("pytest_dataloader")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it runs in the background so, and tests that press Ctrl-C on a child would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+STARTED = time.monotonic()
+LEFT_OUT = "the time budget was spent"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--time-budget", type=float, metavar="SECONDS", help="skip tests that have not begun after so many seconds"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    budget: float | None = item.config.getoption("--time-budget")
+    if budget is not None and time.monotonic() - STARTED > budget:
+        pytest.skip(LEFT_OUT)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests of which files the budget left out."""
+    skipped = terminalreporter.getreports("skipped")
+    left_out = Counter(report.fspath for report in skipped if LEFT_OUT in str(report.longrepr))
+    if left_out:
+        terminalreporter.section(f"{left_out.total()} tests left out: {LEFT_OUT}")
+        for path, count in sorted(left_out.items()):
+            terminalreporter.line(f"{count:5} {path}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
