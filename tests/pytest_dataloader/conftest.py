@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import signal
-import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.pytest_dataloader.preloaded import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+multiprocessing.set_forkserver_preload(["torch.utils.data"])  # once for all tests, and not once for each worker
 
 LOADERS = '''
 import torch
@@ -53,7 +61,7 @@ dataset = Zeros()
 
 
 # Plugins of this environment that cost every run half a second or more.
-WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:memray")
+WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:memray", "-p", "no:anyio")
 
 
 class Project:
@@ -85,14 +93,15 @@ class Project:
 
     def interrupt(self, once: str, *arguments: str) -> tuple[int, str]:
         """Run pytest in a process of its own and press Ctrl-C once the file ``once`` is there: status and output."""
-        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        with self.path.joinpath("output").open("w") as output:
+            command = [sys.executable, "-mpytest", *WITHOUT, *arguments]
+            run = self.pytester.popen(command, stdout=output, stderr=output)
             deadline = time.monotonic() + 120
             while not self.path.joinpath(once).exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
-            run.send_signal(signal.SIGINT)
-            output, _ = run.communicate(timeout=60)
-        return run.returncode, output
+            os.kill(run.pid, signal.SIGINT)
+            status = run.wait(60)
+        return status, self.path.joinpath("output").read_text()
 
     def collected(self, *arguments: str) -> list[str]:
         """The node ids that a run would measure or test."""
@@ -115,6 +124,20 @@ class Project:
         """The test cases of the last JUnit report by class and name."""
         cases = ET.parse(self.path / "junit.xml").getroot().iter("testcase")
         return {f"{case.get('classname')}::{case.get('name')}": case for case in cases}
+
+
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, preloaded: Server, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Its runs in processes of their own find torch imported."""
+    monkeypatch.setattr(pytester, "popen", preloaded.popen)
+    return pytester
 
 
 @pytest.fixture

@@ -1,0 +1,129 @@
+"""Runs of pytest in processes of their own that find torch imported: a server imports it once and forks for each run.
+
+Starting Python with pytest and torch takes 2 s of CPU, more than most of these runs take for themselves. A fork is a
+process like any other: it has its own standard streams, folder, environment, ``__main__`` and exit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MODULES = ("torch.utils.data", "numpy", "psutil", "pytest", "_pytest.pytester", "_pytest.junitxml")
+"""None of ours, and no plugin of pytest, whose asserts are rewritten as it is imported."""
+
+
+class Run:
+    """A process that the server started, as ``subprocess.Popen`` has one."""
+
+    stdin = None
+
+    def __init__(self, answers: socket.socket) -> None:
+        self._answers = answers
+        self.pid = int(answers.recv(100))
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._answers.settimeout(timeout)
+        try:
+            return int(self._answers.recv(100))
+        except TimeoutError as error:
+            raise subprocess.TimeoutExpired("pytest", timeout or 0) from error
+        finally:
+            self._answers.settimeout(None)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+
+class Server:
+    """Starts with the first run and takes one run at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environ = _settings_of_python()
+
+    def popen(self, command: Sequence[str], **streams: Any) -> Any:
+        """What ``Pytester.popen`` returns for ``python -mpytest ...``; any other command has a process of its own."""
+        if list(command[:2]) != [sys.executable, "-mpytest"] or _settings_of_python() != self._environ:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=streams["stdout"], stderr=streams["stderr"]
+            )
+        if self._process is None:
+            self._start()
+        request = {"arguments": command[2:], "folder": os.getcwd(), "environ": dict(os.environ)}  # noqa: PTH109  # text
+        files = [streams["stdout"].fileno(), streams["stderr"].fileno()]
+        socket.send_fds(self._socket, [json.dumps(request).encode()], files)
+        return Run(self._socket)
+
+    def _start(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            command = [sys.executable, __file__, str(theirs.fileno())]
+            self._process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._socket.close()
+            self._process.wait(60)
+
+
+def _settings_of_python() -> dict[str, str]:
+    """What of the environment Python reads once, as it starts, and no fork is given anew."""
+    given = ("PYTHONPATH", "PYTHONIOENCODING")
+    return {key: value for key, value in os.environ.items() if key.startswith("PYTHON") and key not in given}
+
+
+def serve(requests: socket.socket) -> dict[str, Any]:
+    """Returns a request in the process that is to do it, and never in the server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        message, files, _, _ = socket.recv_fds(requests, 1 << 20, 2)
+        if not message:
+            sys.exit()
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number, file in enumerate(files, 1):
+                os.dup2(file, number)
+                os.close(file)
+            requests.close()
+            return dict(json.loads(message))
+        for file in files:
+            os.close(file)
+        with contextlib.suppress(BrokenPipeError):
+            requests.send(str(pid).encode())
+            requests.send(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
+
+
+def main() -> None:
+    del sys.path[0]  # this folder
+    for name in MODULES:
+        __import__(name)
+    request = serve(socket.socket(fileno=int(sys.argv[1])))
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    first = [request["folder"], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path[:] = dict.fromkeys([*first, *sys.path])
+    for stream in (sys.stdout, sys.stderr):
+        assert isinstance(stream, io.TextIOWrapper)
+        stream.reconfigure(encoding=os.environ.get("PYTHONIOENCODING", "utf-8"))
+    sys.argv[1:] = request["arguments"]
+    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
