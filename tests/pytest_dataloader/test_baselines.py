@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.pytest_dataloader.conftest import Project
 
+pytestmark = pytest.mark.xdist_group("time")
+
 KERNELS = {"compute": 0.2, "copy": 0.1}
 PLACE = Place("CPU A", "CPython 3.12", "2.9.0")
 ENTRY = Entry(PLACE, 2, 1.5, 0.0, KERNELS)
@@ -136,7 +138,9 @@ BASE = "--dataloader-baseline=base.json"
 LONGER = "--dataloader-seconds=1"
 
 
-@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist", marks=pytest.mark.slow)]
+)
 def test_a_run_records_and_a_later_one_is_held_to_it(project: Project, mode: tuple[str, ...]) -> None:
     project.declare(**TWO)
     project.path.joinpath("test_it.py").write_text(TEST)

@@ -7,12 +7,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_dataloader import options
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.pytest_dataloader.conftest import Project
+
+pytestmark = pytest.mark.xdist_group("time")
 
 TEXT = Path(__file__).parents[2].joinpath("docs", "baselines.md").read_text(encoding="utf-8")
 

@@ -14,6 +14,8 @@ import pytest_dataloader
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("time")
+
 HEAVY = {"torch", "numpy", "psutil", "libcst", "rich"}
 LIGHT = {
     "pytest_dataloader",

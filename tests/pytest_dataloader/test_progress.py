@@ -68,6 +68,7 @@ def test_a_terminal_shows_what_is_measured_and_keeps_the_lines_of_pytest(project
     assert max(map(len, summary)) <= 100
 
 
+@pytest.mark.slow
 def test_a_terminal_of_ci_shows_none(project: Project) -> None:
     project.declare(train='loader = "proj.data:make"\nchecks = ["throughput"]')
     assert "\x1b7" not in run_on_a_terminal(CI="true")

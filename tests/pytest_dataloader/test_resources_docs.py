@@ -10,6 +10,8 @@ import pytest
 
 from pytest_dataloader.probe.resources import forecast
 
+pytestmark = pytest.mark.xdist_group("system")
+
 TEXT = (Path(__file__).parents[2] / "docs" / "resources.md").read_text(encoding="utf-8")
 
 

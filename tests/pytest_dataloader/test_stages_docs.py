@@ -7,12 +7,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_dataloader import targets
 from pytest_dataloader.probe.timing.evidence import STAGES, Stages
 from pytest_dataloader.probe.timing.stall import Stall
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
+
+pytestmark = pytest.mark.xdist_group("time")
 
 TEXT = (Path(__file__).parents[2] / "docs" / "stages.md").read_text(encoding="utf-8")
 

@@ -12,8 +12,11 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:memray")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm")
+WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:memray", "-p", "no:anyio")
+pytestmark = [
+    pytest.mark.xdist_group("system"),
+    pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm"),
+]
 
 DATA = """
 import os
@@ -202,7 +205,10 @@ def test_what_cannot_be_watched_is_told_by_name(pytester: pytest.Pytester) -> No
 
 
 @pytest.mark.usefixtures("neighbour")
-def test_neighbours_are_never_blamed(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "mode", [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist", marks=pytest.mark.slow)]
+)
+def test_neighbours_are_never_blamed(pytester: pytest.Pytester, mode: tuple[str, ...]) -> None:
     pytester.makeini("[pytest]\ndataloader_watch = workers shm fds\n")
     pytester.makepyfile(
         test_suite="""
@@ -220,7 +226,7 @@ def test_neighbours_are_never_blamed(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.makepyfile(data=DATA)
-    pytester.runpytest_subprocess(*WITHOUT, "-n", "2").assert_outcomes(passed=6)
+    pytester.runpytest_subprocess(*WITHOUT, *mode).assert_outcomes(passed=6)
 
 
 BLOCKS = """

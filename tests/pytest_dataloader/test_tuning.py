@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
 
+pytestmark = pytest.mark.xdist_group("time")
+
 SLOW = """
 import time
 from pathlib import Path
@@ -32,7 +34,9 @@ def slow(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist", marks=pytest.mark.slow)]
+)
 def test_each_target_gets_a_table_and_no_check_runs(slow: Project, mode: tuple[str, ...]) -> None:
     done = slow.run("--dataloader-tune", "--dataloader-seconds=1", *mode)
     done.assert_outcomes(passed=1)

@@ -17,6 +17,8 @@ from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
 from pytest_dataloader.probe.timing.evidence import Baseline, Entry, Place
 
+pytestmark = pytest.mark.xdist_group("time")
+
 BUSY = dataclasses.replace(QUIET, others_share=0.9)
 PLACE = Place("a", "b", "c")
 KNOWN = Entry(PLACE, 0, 1.0, 0.0, {"compute": 0.2, "copy": 0.1})

@@ -13,6 +13,8 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.compare import judge, measure
 from pytest_dataloader.probe.timing.evidence import Comparison
 
+pytestmark = pytest.mark.xdist_group("time")
+
 SETTING = Setting(seconds=6, bench=True)
 
 

@@ -19,13 +19,17 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, fds
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
+from tests.variants import variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.resources.evidence import Fds
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc")
+pytestmark = [
+    pytest.mark.xdist_group("system"),
+    pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc"),
+]
 
 
 class Rows(Dataset[Any]):
@@ -158,7 +162,13 @@ LEAKS: dict[str, tuple[Callable[[], DataLoader[Any]], str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", CLEAN.values(), ids=CLEAN)
+QUICK = (
+    "no workers", "persistent workers", "a stream", "files that are closed", "a file kept by persistent workers",
+    "a handle for each shard", "the last batch kept", "a sampler that closes its file", "empty",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("make", variants(CLEAN, QUICK))
 def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     seen = measured(make())
     verdict = fds.judge(seen, max_fd_use=1.0)
@@ -166,7 +176,10 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     assert 0 < seen.peak <= seen.limit
 
 
-@pytest.mark.parametrize(("make", "where", "per", "example"), LEAKS.values(), ids=LEAKS)
+@pytest.mark.parametrize(
+    ("make", "where", "per", "example"),
+    variants(LEAKS, LEAKS.keys() - {"a file for each sample, kept workers", "batches in a list"}),
+)
 def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where: str, per: str, example: str) -> None:
     before = set(descriptors.links().values())
     loader = make()
@@ -191,6 +204,8 @@ def test_who_keeps_batches_is_named_with_the_line() -> None:
     assert seen.kept_by[0].line.startswith("test_fds.py:")
     assert "kept by loader.kept" in fds.judge(seen).reason
     assert "DL305" in {advice.code for advice in fds.judge(seen).advice}
+    [leak] = [leak for leak in seen.leaks if leak.example.startswith("/dev/shm/torch_")]
+    assert (fds.judge(seen).outcome, leak.where, leak.per) == ("failed", "the main process", "batch")
 
 
 @contextlib.contextmanager
@@ -224,8 +239,9 @@ def test_running_out_for_kept_batches_names_who_keeps_them() -> None:
     assert "loader.kept" in verdict.reason
 
 
-@pytest.mark.parametrize("tensors", [1, 8])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("tensors", "workers"), variants({"8-2": (8, 2), "1-1": (1, 1), "1-2": (1, 2), "8-1": (8, 1)}, ["8-2"])
+)
 def test_the_peak_stays_within_the_prediction(tensors: int, workers: int) -> None:
     seen = measured(load(Rows(tensors=tensors), num_workers=workers))
     assert seen.storages_per_batch == tensors

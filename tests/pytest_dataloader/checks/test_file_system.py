@@ -18,7 +18,10 @@ from pytest_dataloader.probe.host import process_tree, segments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm")
+pytestmark = [
+    pytest.mark.xdist_group("system"),
+    pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm"),
+]
 
 
 class Rows(Dataset[Any]):

@@ -22,6 +22,7 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
 from pytest_dataloader.probe.memory import copy_on_access, pagemap
 from pytest_dataloader.probe.memory.copy_on_access import Sources
+from tests.variants import named, variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,8 +234,8 @@ def test_a_loader_that_keeps_its_batches_is_found() -> None:
     assert not hasattr(loader, "kept")
 
 
-@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
-@pytest.mark.parametrize("rows", [names(), np.zeros((SIZE, 16))], ids=["list", "numpy"])
+@pytest.mark.parametrize("start_method", named(["spawn", "forkserver"], ["forkserver"]))
+@pytest.mark.parametrize("rows", variants({"list": names(), "numpy": np.zeros((SIZE, 16))}, ["list"]))
 def test_a_copy_per_worker_is_told_and_held_to_limits(start_method: str, rows: Any) -> None:
     seen = measured(load(Rows(length, rows=rows), multiprocessing_context=start_method))
     assert (seen.kind, seen.attribute) == ("duplicated", "dataset.rows")
@@ -243,8 +244,9 @@ def test_a_copy_per_worker_is_told_and_held_to_limits(start_method: str, rows: A
     assert memory.judge(seen, max_worker_growth=MB).outcome == "failed"
 
 
-def test_tensors_travel_by_shared_memory_under_spawn() -> None:
-    seen = measured(load(Rows(length, rows=torch.zeros(SIZE, 16)), multiprocessing_context="spawn"))
+@pytest.mark.parametrize("start_method", named(["spawn", "forkserver"], ["forkserver"]))
+def test_tensors_travel_by_shared_memory_where_workers_are_not_forked(start_method: str) -> None:
+    seen = measured(load(Rows(length, rows=torch.zeros(SIZE, 16)), multiprocessing_context=start_method))
     assert seen.kind == "clean"
 
 
@@ -404,6 +406,7 @@ def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     assert "worker 0: private memory +" in memory.judge(seen).reason
 
 
+@pytest.mark.slow
 def test_bench_watches_workers_that_start_with_the_first_batch() -> None:
     class OwnLoop(DataLoader[Any]):
         def __iter__(self) -> Any:
@@ -415,6 +418,7 @@ def test_bench_watches_workers_that_start_with_the_first_batch() -> None:
     assert seen.epoch_seen == 1.0
 
 
+@pytest.mark.slow
 def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
     def in_workers_only(self: Any, at: int) -> int:
         if multiprocessing.parent_process() is None:
@@ -467,8 +471,13 @@ print(os.getuid(), status or "0" * 16, seen.kind, seen.attribute or "-", seen.so
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize(
     ("dumpable", "verdict"),
-    [(1, "copy_on_access dataset.rows pagemap failed"), (0, "clean - none not_measured")],
-    ids=["unprivileged", "all of /proc/PID withheld"],
+    variants(
+        {
+            "unprivileged": (1, "copy_on_access dataset.rows pagemap failed"),
+            "all of /proc/PID withheld": (0, "clean - none not_measured"),
+        },
+        [],
+    ),
 )
 def test_somebody_without_privileges_gets_the_same_verdict_or_none(dumpable: int, verdict: str) -> None:
     script = UNPRIVILEGED.format(path=sys.path, dumpable=dumpable)

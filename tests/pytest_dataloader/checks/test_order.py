@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
+from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Rotating, Rows, Stream
 
@@ -18,7 +19,7 @@ QUICK = Setting()
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: case.kind)))
 def test_a_fault_is_found_and_named(name: str) -> None:
     case = FAULTS[name]
     seen = measure(case.make(), setting=QUICK)
@@ -33,13 +34,20 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
     assert judge(seen).outcome == "inconclusive"
 
 
-@pytest.mark.parametrize("name", CLEAN)
+TWINS = (
+    "in order", "shuffled", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
+    "file opened in the worker", "epoch seen by new workers", "epoch shared with persistent workers", "stream",
+    "stream that shares the epoch", "as many shards as workers", "weighted", "one of two ranks",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", named(CLEAN, TWINS))
 def test_a_twin_is_not_accused(name: str) -> None:
     seen = measure(CLEAN[name].make(), setting=QUICK)
     assert judge(seen).outcome == "passed", judge(seen).reason
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))
 def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
     seen = measure(DataLoader(Stream(sharded=False), 8, num_workers=2, multiprocessing_context=method), setting=QUICK)
     assert [fault.kind for fault in seen.faults] == ["unsharded"]

@@ -16,6 +16,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.samples.draws import Draws
 from pytest_dataloader.probe.samples.generators import Standing
 from pytest_dataloader.probe.samples.journal import Entry
+from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
 from tests.zoo.randomness import (
     CLEAN,
@@ -32,21 +33,28 @@ from tests.zoo.randomness import (
 QUICK = Setting()
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: (case.kind, case.source))))
 def test_a_fault_is_found_and_named(name: str) -> None:
     case = FAULTS[name]
     seen = measure(case.make(), setting=QUICK)
     assert_found(case, seen.faults, judge(seen))
 
 
-@pytest.mark.parametrize("name", CLEAN)
+TWINS = (
+    "deterministic", "numpy's global generator", "drawn from without workers", "kept and never drawn from",
+    "made in the worker, persistent", "seeded well", "seed by worker, persistent", "seeded by the index",
+    "evaluation with a constant seed", "stream drawing globally", "collate drawing globally",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", named(CLEAN, TWINS))
 def test_a_twin_is_not_accused(name: str) -> None:
     seen = measure(CLEAN[name].make(), setting=QUICK)
     assert judge(seen).outcome == "passed", judge(seen).reason
     assert seen.samples_read
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))
 def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
     frozen = DataLoader(Rows(from_own, rng=numpy_generator()), 8, num_workers=2, multiprocessing_context=method)
     seen = measure(frozen, setting=QUICK)

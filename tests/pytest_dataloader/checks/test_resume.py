@@ -17,6 +17,7 @@ from pytest_dataloader.errors import NotMeasured  # noqa: E402
 from pytest_dataloader.probe.samples.continuation import Resumption, continued  # noqa: E402
 from pytest_dataloader.probe.samples.evidence import Resume  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
+from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo.resume import CLEAN, FAULTS, UNTOLD  # noqa: E402
 
 QUICK = Setting()
@@ -28,7 +29,7 @@ def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_dataloader.checks.resume._SECONDS", 12.0)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: case.outcome)))
 def test_a_loader_that_does_not_resume_is_found(name: str) -> None:
     case = FAULTS[name]
     seen = measure(case.make(), setting=QUICK)
@@ -36,7 +37,10 @@ def test_a_loader_that_does_not_resume_is_found(name: str) -> None:
     assert case.outcome in {stop.outcome for stop in seen.stops}
 
 
-@pytest.mark.parametrize("name", CLEAN)
+TWINS = ("shuffled, workers", "augmented", "stream without a state", "stream with a state", "a count of its own")
+
+
+@pytest.mark.parametrize("name", named(CLEAN, TWINS))
 def test_a_loader_that_resumes_exactly_passes(name: str) -> None:
     seen = measure(CLEAN[name].make(), setting=QUICK)
     assert judge(seen).outcome == "passed", judge(seen).reason

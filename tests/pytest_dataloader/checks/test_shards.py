@@ -16,6 +16,7 @@ from pytest_dataloader.checks.shards import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 from pytest_dataloader.probe.samples.partition import View, partition
+from tests.variants import first_of_each, named
 from tests.zoo.shards import CLEAN, FAULTS, UNSHARDED, Case, by_environment, by_global_state, distributed
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def examine(case: Case) -> tuple[Shards, Verdict]:
     return seen, judge(seen, world_size=case.world_size)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: (case.says, case.code))))
 def test_a_fault_is_found(name: str) -> None:
     case = FAULTS[name]
     _, verdict = examine(case)
@@ -40,7 +41,10 @@ def test_a_fault_is_found(name: str) -> None:
     assert [each.code for each in verdict.advice] == [case.code]
 
 
-@pytest.mark.parametrize("name", CLEAN)
+TWINS = ("distributed sampler, padded", "distributed sampler by process group", "own sampler", "stream by both")
+
+
+@pytest.mark.parametrize("name", named(CLEAN, TWINS))
 def test_a_twin_is_not_accused(name: str) -> None:
     seen, verdict = examine(CLEAN[name])
     assert (verdict.outcome, CLEAN[name].says in verdict.reason) == ("passed", True), verdict.reason

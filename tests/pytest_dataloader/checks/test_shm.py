@@ -16,13 +16,17 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.checks import Setting, shm
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import segments
+from tests.variants import variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.resources.evidence import Shm
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm")
+pytestmark = [
+    pytest.mark.xdist_group("system"),
+    pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm"),
+]
 
 
 class Rows(Dataset[Any]):
@@ -132,7 +136,9 @@ def left_by_others() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("left_by_others")
-@pytest.mark.parametrize("make", [load, CLEAN["persistent workers"]], ids=["workers", "persistent workers"])
+@pytest.mark.parametrize(
+    "make", variants({name: CLEAN[name] for name in ("workers", "persistent workers")}, ["workers"])
+)
 def test_what_killed_processes_left_is_not_put_down_to_a_worker_with_their_pid(
     make: Callable[[], DataLoader[Any]],
 ) -> None:
@@ -149,7 +155,10 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(("make", "where"), LEAKS.values(), ids=LEAKS)
+@pytest.mark.parametrize(
+    ("make", "where"),
+    variants(LEAKS, ["forgotten segments", "segments that are kept", "tensors that are kept"]),
+)
 def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where: str) -> None:
     seen = measured(make())
     verdict = shm.judge(seen)
@@ -161,6 +170,7 @@ def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where:
 def test_who_keeps_batches_is_named() -> None:
     seen = measured(load(kind=KeepsInDict))
     assert (seen.kept_by[0].name, seen.kept_by[0].line[:12]) == ("loader.kept[*]", "test_shm.py:")
+    assert (shm.judge(seen).outcome, {leak.where for leak in seen.leaks}) == ("failed", {"the main process"})
 
 
 @pytest.mark.usefixtures("by_file")
@@ -201,7 +211,7 @@ def test_segments_of_others_are_not_counted() -> None:
     assert (shm.judge(seen).outcome, seen.names) == ("passed", ())
 
 
-@pytest.mark.parametrize(("workers", "prefetch"), [(1, 2), (2, 2), (2, 4)])
+@pytest.mark.parametrize(("workers", "prefetch"), variants({"2-4": (2, 4), "1-2": (1, 2), "2-2": (2, 2)}, ["2-4"]))
 def test_the_peak_is_the_predicted_one_when_the_queue_is_full(workers: int, prefetch: int) -> None:
     seen = measured(load(Rows(size=5000), num_workers=workers, prefetch_factor=prefetch))
     assert seen.batch_bytes == 81920  # two rows of 40,000 bytes, in whole pages

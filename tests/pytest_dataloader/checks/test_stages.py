@@ -22,6 +22,8 @@ from pytest_dataloader.probe.timing.stall import Stall
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("time")
+
 QUICK = Setting(seconds=0.8, bench=True)
 
 SEEN = Stages(

@@ -25,6 +25,8 @@ from pytest_dataloader.probe.timing.throughput import step_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("time")
+
 QUICK = Setting(seconds=0.6, bench=True)
 
 SEEN = Throughput(

@@ -11,6 +11,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, stages, throughput
 
+pytestmark = pytest.mark.xdist_group("time")
+
 TIMED = pytest.mark.parametrize("check", [throughput, stages], ids=lambda check: check.__name__.rpartition(".")[2])
 QUICK = Setting(seconds=0.6, bench=True)
 

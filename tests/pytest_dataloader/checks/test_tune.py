@@ -20,6 +20,8 @@ from pytest_dataloader.probe.tuning.ladder import Row
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("time")
+
 SETTING = Setting(seconds=2.0)
 QUICK = Setting(seconds=0.3)
 

@@ -183,6 +183,7 @@ def launched(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_torchrun_measures_each_rank_and_one_reports(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +198,7 @@ def test_torchrun_measures_each_rank_and_one_reports(
     ]
 
 
+@pytest.mark.slow
 def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +223,7 @@ def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatc
     assert "the 2 ranks of this job" in unsharded["shards"][1]
 
 
+@pytest.mark.slow
 def test_a_rank_that_dies_ends_all_with_what_is_known(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_dataloader.probe.host import clocks
 
+pytestmark = pytest.mark.xdist_group("time")
+
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="/proc and CPU clocks of other processes")
 
 

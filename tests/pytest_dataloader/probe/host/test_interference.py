@@ -10,6 +10,8 @@ import pytest
 
 from pytest_dataloader.probe.host.interference import QUIET, read_machine, read_pressure, read_stat, read_throttled
 
+pytestmark = pytest.mark.xdist_group("time")
+
 TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 STAT = [
     "cpu  9 9 9 9 9 9 9 9 9 9",

@@ -21,6 +21,8 @@ from pytest_dataloader.probe.resources.segment_registry import keep_segment_regi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("system")
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc and /dev/shm")
 
 

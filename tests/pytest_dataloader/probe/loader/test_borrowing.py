@@ -14,6 +14,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
+from tests.variants import variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,9 +129,8 @@ STATEFUL = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
 
 
 def kinds(*tables: Any) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(
-        "make", [pytest.param(make, id=name) for table in tables for name, make in table.items()]
-    )
+    rows = {name: make for table in tables for name, make in table.items()}
+    return pytest.mark.parametrize("make", variants(rows, rows.keys() - {"spawn"}))
 
 
 def drain(borrowed: Borrowed) -> tuple[int, int]:

@@ -12,6 +12,8 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.pairs import EmptyLoader, Pair, Turns, Unit, per_sample_ns, ratio
 
+pytestmark = pytest.mark.xdist_group("time")
+
 
 def pairs(slowdown: float, *, count: int = 200, noise: float = 0.05, seed: int = 0, drift: bool = True) -> list[Pair]:
     """Pairs on a machine that drifts to half its speed, with a collection of garbage every 50 units."""
