@@ -22,6 +22,7 @@ def crashes(counts: dict[str, int]) -> list[str]:
     return [key for key in counts if key.startswith("CRASH")]
 
 
+@pytest.mark.slow
 def test_broken_cases_go_through_every_rule_and_fix(fuzz: dict[str, Any]) -> None:
     counts = fuzz["lint_mutated"](30, jobs=1, seed=1)
     assert crashes(counts) == []

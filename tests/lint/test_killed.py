@@ -44,6 +44,7 @@ def killed_at(moment: int, *arguments: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_fix_killed_at_any_moment_leaves_whole_files_and_the_next_run_mends_them(
     project: Project, faulty: str, mended: str
 ) -> None:
@@ -96,6 +97,7 @@ def test_the_file_of_a_run_that_is_still_writing_is_left_alone(project: Project,
     assert sorted(path.name for path in project.root.glob(".dl-lint-*")) == [".dl-lint-abc"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size_bytes", [100_000_000])
 def test_a_hundred_megabytes_of_generated_code_take_bounded_time_and_memory(
     project: Project, faulty: str, size_bytes: int

@@ -82,7 +82,7 @@ def status_of(text: str, stack_bytes: int = 0) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("kind", MONSTERS)
-@pytest.mark.parametrize("size", [3_000, 50_000])
+@pytest.mark.parametrize("size", [3_000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_a_monster_is_refused_and_the_process_lives(kind: str, size: int) -> None:
     text = MONSTERS[kind](size) + "\n"
     with pytest.raises(SourceError) as caught:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sysconfig
 from collections import Counter
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -15,13 +12,11 @@ from dl_lint.facts import read, tree
 from dl_lint.source import Source
 from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
+from tests.lint.facts.corpus import corpus
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# All files below a folder instead of the sample: FACTS_CORPUS=… pytest tests/lint/facts
-CORPUS = os.environ.get("FACTS_CORPUS")
-EVERY = 151
-LARGEST_BYTES = 20_000
+    from pathlib import Path
 
 Seen = tuple[str, str, tree.Span]
 
@@ -44,17 +39,6 @@ LEFT_OUT: dict[type[Any], tuple[str, ...]] = {
     cst.Raise: ("cause",),
 }
 CONSTANTS = {"True", "False", "None"}
-
-
-def corpus() -> list[Path]:
-    if CORPUS:
-        return [path for path in sorted(Path(CORPUS).rglob("*.py")) if path.is_file()]
-    found = []
-    for scheme in ("stdlib", "purelib"):
-        root = Path(sysconfig.get_paths()[scheme])
-        files = [path for path in sorted(root.rglob("*.py")) if "site-packages" not in path.relative_to(root).parts]
-        found += [path for path in files[::EVERY] if path.stat().st_size < LARGEST_BYTES]
-    return found
 
 
 def lowered(body: tuple[tree.Stmt, ...]) -> Iterator[Seen]:
@@ -106,7 +90,7 @@ def provided(text: str) -> Iterator[Seen]:
         stack += [getattr(node, field.name) for field in fields(node) if field.name not in hidden]
 
 
-@pytest.mark.parametrize("path", corpus(), ids=lambda path: "/".join(path.parts[-2:]))
+@pytest.mark.parametrize("path", corpus(151, 20_000), ids=lambda path: "/".join(path.parts[-2:]))
 def test_places_are_those_that_libcst_computes(path: Path) -> None:
     source = Source.read(str(path))
     ours, theirs = Counter(lowered(read(source).body)), Counter(provided(source.text))
