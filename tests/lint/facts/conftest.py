@@ -318,6 +318,12 @@ class Oracle:
         self.expr(ours.annotation, theirs.annotation)
         self.optional(ours.value, theirs.value)
 
+    def stmt_TypeAlias(self, ours: Any, theirs: Any) -> None:
+        """``type X = …`` is lowered to the assignment that binds X; Python 3.11 has no such node."""
+        self.equal("alias", (type(ours), ours.annotation), (tree.Assign, None))
+        self.exprs(ours.targets, [theirs.name])
+        self.expr(ours.value, theirs.value)
+
     def stmt_AugAssign(self, ours: Any, theirs: ast.AugAssign) -> None:
         self.equal("op", ours.op, BINARY[type(theirs.op)])
         self.expr(ours.target, theirs.target)
