@@ -6,6 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from lsprotocol import types as lsp
 from pygls import uris
 from pygls.lsp.client import LanguageClient
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    import pytest
-
     from tests.lint.conftest import Project
+
+# pygls 2.1 calls it whenever a message comes, and swallows what is raised then; Python 3.14 deprecates it.
+pytestmark = pytest.mark.filterwarnings("ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning:pygls")
 
 DATA = """\
 from torch.utils.data import DataLoader
