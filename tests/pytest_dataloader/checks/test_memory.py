@@ -37,7 +37,11 @@ RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 
 
 def name(at: int) -> str:
-    return f"/data/images/train/class_{at % 1000:04d}/image_{at:09d}.jpg"  # 112 bytes as an object
+    return f"/data/images/train/class_{at % 1000:04d}/image_{at:09d}.jpg"
+
+
+NAME_BYTES = -(-sys.getsizeof(name(0)) // 16) * 16
+"""What a name takes, as Python allots in steps of 16: 112 under Python 3.11, 96 since 3.12 leaves 8 out."""
 
 
 def names(count: int = SIZE) -> list[str]:
@@ -188,7 +192,7 @@ def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[An
 
 def test_the_growth_of_a_list_is_its_strings() -> None:
     seen = measured(load(Rows(length, rows=names()), shuffle=True))
-    assert seen.growth_bytes_per_worker == pytest.approx(SIZE * 112, rel=0.05)
+    assert seen.growth_bytes_per_worker == pytest.approx(SIZE * NAME_BYTES, rel=0.05)
     assert seen.type == "str"
     assert seen.count == pytest.approx(SIZE, rel=0.03)
     assert seen.replacement is not None
@@ -239,7 +243,8 @@ def test_a_loader_that_keeps_its_batches_is_found() -> None:
 def test_a_copy_per_worker_is_told_and_held_to_limits(start_method: str, rows: Any) -> None:
     seen = measured(load(Rows(length, rows=rows), multiprocessing_context=start_method))
     assert (seen.kind, seen.attribute) == ("duplicated", "dataset.rows")
-    assert seen.growth_bytes_per_worker == pytest.approx(5.1 * MB, rel=0.15)
+    size = rows.nbytes if isinstance(rows, np.ndarray) else sys.getsizeof(rows) + SIZE * NAME_BYTES
+    assert seen.growth_bytes_per_worker == pytest.approx(size, rel=0.05)
     assert memory.judge(seen).outcome == "passed"
     assert memory.judge(seen, max_worker_growth=MB).outcome == "failed"
 
@@ -270,7 +275,7 @@ def test_without_any_source_nothing_is_claimed_but_leaks_are_still_seen() -> Non
     blind = Sources(None, None)
     seen = measured(COPIES["list"][1](), sources=blind)
     assert (seen.source, memory.judge(seen).outcome) == ("none", "not_measured")
-    assert "4.5 MB" in memory.judge(seen).reason
+    assert f"{SIZE * NAME_BYTES / MB:.1f} MB of Python objects" in memory.judge(seen).reason
     leaking = measured(load(Rows(leaks, log=[])), sources=blind)
     assert (leaking.kind, memory.judge(leaking).outcome) == ("leak", "failed")
 
