@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_INDICES = 16
 _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared memory")
 _DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
-_UNPICKLABLE = ("pickle", "serialize non-leaf")
+_UNPICKLABLE = ("pickle", "get local object", "serialize non-leaf")  # Python 3.13: "Can't get local object"
 _TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
 _SEED = "Seed must be between 0 and 2**32 - 1"

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import time
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -272,6 +274,19 @@ def unpicklable(batch: list[Any]) -> Any:
     return [lambda: 0] if any(sample[0] == BAD for sample in batch) else batch
 
 
+def refused(thing: Any) -> str:
+    """How this Python says that a thing does not pickle, up to its name; each version has words of its own."""
+    try:
+        ForkingPickler.dumps(thing)
+    except (AttributeError, pickle.PicklingError) as error:
+        before, name, _ = f"{type(error).__name__}: {error}".partition("local object")
+        return before + name
+    raise AssertionError("it pickles")
+
+
+REFUSAL = refused(unpicklable([(BAD,)])[0])
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize(
     ("options", "kind", "told"),
@@ -279,7 +294,7 @@ def unpicklable(batch: list[Any]) -> Any:
         ({"worker_init_fn": broken_init}, "exception", "raised OSError: no such drive in worker_init_fn"),
         ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated while it collated a batch"),
         ({"collate_fn": hung_collate}, "hang", "hangs while it collated a batch (in flight: 16, 17, 18, 19)"),
-        ({"collate_fn": unpicklable}, "hang", "could not send the batch: AttributeError: Can't pickle local object"),
+        ({"collate_fn": unpicklable}, "hang", f"could not send the batch: {REFUSAL}"),
         ({"collate_fn": hung_collate, "timeout": 1}, "hang", "the loader's own timeout of 1 s was over"),
     ],
 )
@@ -288,6 +303,13 @@ def test_what_a_worker_does_besides_reading_is_told_apart(options: dict[str, Any
     assert seen.fault == kind
     assert told in judge(seen).reason
     assert seen.sample_indices == (() if "worker_init_fn" in options else IN_FLIGHT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_batch_that_does_not_pickle_comes_with_what_to_return_instead() -> None:
+    seen = measure(loader_of(collate_fn=unpicklable), setting=QUICK)
+    assert seen.phase == "sending"
+    assert judge(seen).advice[0].text.startswith("return tensors, arrays or plain values")
 
 
 class Broken(Sampler[int]):
