@@ -236,6 +236,7 @@ def _running() -> Iterator[types.FrameType]:
             if not here.f_code.co_filename.startswith(_OURS):
                 yield here
             here = here.f_back
+    del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold
 
 
 def _places_of(kind: type) -> tuple[_Place, ...]:
