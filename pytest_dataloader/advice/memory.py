@@ -132,11 +132,11 @@ def _retained(seen: Memory) -> str:
 
 def _duplicated(seen: Memory) -> str:
     largest = f", most of it {seen.attribute}" if seen.attribute else ""
-    return (
-        f"under {seen.start_method} every worker holds an unpickled copy of the dataset from the start: "
-        f"{size(seen.growth_bytes_per_worker)} per worker{largest}, {size(seen.predicted_total_bytes)} in "
-        f"{seen.workers} workers"
-    )
+    copy = f"an unpickled copy of the dataset from the start: {size(seen.growth_bytes_per_worker)} per worker{largest}"
+    if seen.workers == 0:
+        return f"with num_workers=0 nothing is copied; under {seen.start_method} every worker would hold {copy}"
+    total = f"{size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 
 _SENTENCES = {

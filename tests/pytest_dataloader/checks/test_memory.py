@@ -255,7 +255,9 @@ def test_tensors_travel_by_shared_memory_where_workers_are_not_forked(start_meth
     assert seen.kind == "clean"
 
 
-def test_without_workers_nothing_fails_and_the_price_is_told() -> None:
+@pytest.mark.parametrize("by_default", ["fork", "forkserver"])
+def test_without_workers_nothing_fails_and_the_price_is_told(by_default: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda **_: by_default)
     seen = measured(DataLoader(Rows(length, rows=names()), batch_size=32))
     verdict = memory.judge(seen, max_worker_growth=1, max_total_memory=1)
     assert verdict.outcome == memory.judge(seen).outcome == "passed"
@@ -461,7 +463,7 @@ class Rows(Dataset):
     def __init__(self): self.rows = [f"/data/images/train/{{at:020d}}.jpg" for at in range(40_000)]
     def __len__(self): return len(self.rows)
     def __getitem__(self, at): return len(self.rows[at])
-loader = DataLoader(Rows(), num_workers=2)
+loader = DataLoader(Rows(), num_workers=2, multiprocessing_context="fork")
 memory.measure(loader, setting=Setting(seconds=1, bench=True))  # imports all that somebody else could not read
 pagemap.why_not.cache_clear()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
