@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 multiprocessing.set_forkserver_preload(["torch.utils.data"])  # once for all tests, and not once for each worker
 
+if sys.platform == "linux" and multiprocessing.get_all_start_methods()[0] != "fork":
+    # Python 3.14 prefers forkserver. Loaders of these tests that name no start method are about forked workers.
+    multiprocessing.set_start_method("fork")
+
 LOADERS = '''
 import torch
 from torch.utils.data import DataLoader, Dataset

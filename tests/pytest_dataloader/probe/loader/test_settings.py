@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from typing import Any
 
 import torch
@@ -67,3 +69,18 @@ def test_a_dataset_is_read_sample_by_sample_without_being_changed() -> None:
         next(iter(loader))
         assert dataset.calls[-1] == "many"
     assert unbatched(dataset).calls is dataset.calls
+
+
+def test_where_no_start_method_is_said_it_is_the_one_that_this_python_prefers() -> None:
+    """In a process of its own: these tests prefer fork."""
+    code = (
+        "import multiprocessing\n"
+        "from torch.utils.data import DataLoader\n"
+        "from pytest_dataloader.probe.loader.settings import start_method_of\n"
+        "loader = DataLoader([1], num_workers=1)\n"
+        "print(start_method_of(loader), multiprocessing.get_start_method(allow_none=True))\n"
+        "print(multiprocessing.get_start_method())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said, settled, preferred = done.stdout.split()
+    assert (said, settled) == (preferred, "None")
