@@ -34,7 +34,7 @@ from dl_lint.project.loaders import Argument
 from dl_lint.project.loops import LoaderLoop
 from dl_lint.project.model import Project
 from dl_lint.project.transfers import Transfer
-from dl_lint.project.values import alternatives, known
+from dl_lint.project.values import alternatives
 
 __all__ = [
     "Argument",
@@ -45,5 +45,4 @@ __all__ = [
     "Read",
     "Transfer",
     "alternatives",
-    "known",
 ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import workers
 from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Const, Instance, Option, alternatives
+from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,18 +24,9 @@ DEEPEST = 3
 COUNTERS = frozenset({"step", "iteration", "iter", "idx", "index", "epoch", "i", "it", "done"})
 """Last words of the names of what counts passes."""
 
-VALIDATION = frozenset({"val", "valid", "validation", "validate"})
-"""Words in the names of functions that training calls every n steps or epochs."""
 
 NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count"})
 """What numbers the passes of a loop over it."""
-
-
-def may_be_rare(project: Project, loader: Loader, loop: LoopNode, again: t.Node) -> bool:
-    """Whether an option that is 1 by default says in which passes of ``again`` there is one over ``loader``."""
-    if not isinstance(again, t.For | t.While | t.Generator):
-        return False
-    return only_now_and_then(project, loader, loop, again, chosen=True)
 
 
 def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
@@ -71,12 +61,6 @@ def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
     )
 
 
-def is_once(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether ``node`` runs in one pass of ``again`` or a few that a test names, such as the last."""
-    ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
-    return bool(ways) and all(any(_is_at_one(project, test, outcome) for test, outcome in one) for one in ways)
-
-
 def is_over_epochs(project: Project, loop: LoopNode) -> bool:
     """Whether each pass of a loop, or most, calls something that goes over a whole loader."""
     return any(
@@ -84,25 +68,6 @@ def is_over_epochs(project: Project, loop: LoopNode) -> bool:
         for one in project.loader_loops()
         if one.node is not loop
     )
-
-
-def is_awaited(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether a loop ends once it has what is assigned: ``while batch is None: batch = next(iter(loader))``."""
-    statement = project.statement_of(node)
-    match again:
-        case t.While(test=t.Compare(left=t.Name(id=name), ops=("is",), comparators=(t.Constant(kind="none"),))):
-            return isinstance(statement, t.Assign) and name in map(dotted, statement.targets)
-        case _:
-            return False
-
-
-def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function or of what the
-    loop goes over."""
-    names = [loop.name if isinstance(loop, t.FunctionDef) else project.function_of(loop).name]
-    if isinstance(loop, t.For):
-        names += names_in(loop.iter)
-    return any(not VALIDATION.isdisjoint(words(name)) for name in names)
 
 
 def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
@@ -223,19 +188,3 @@ def _is_one(value: Value, *, chosen: bool) -> bool:
     if isinstance(value, Option):
         return not (chosen and value.source == "command line") and _is_one(value.default, chosen=chosen)
     return isinstance(value, Const) and value.value == 1
-
-
-_FEEDING = frozenset({"set", "feed", "put", "push", "write"})
-"""First words of the names of methods that hand something to a dataset."""
-
-
-def is_fed(project: Project, loader: Loader, call: t.Call) -> bool:
-    """Whether the function of ``call`` hands something to the dataset of a loader, which gives it back as the next
-    batch: ``stream.set_signal(signal)``."""
-    datasets = {one.call for one in workers.given(project, loader)}
-    for one in project.function_of(call).calls:
-        if isinstance(one.func, t.Attribute) and not _FEEDING.isdisjoint(words(one.func.attr)[:1]) and one.args:
-            fed = alternatives(project.value(one.func.value))
-            if any(isinstance(value, Instance) and value.call in datasets for value in fed):
-                return True
-    return False

@@ -95,17 +95,6 @@ def _may_end_early(project: Project, trainer: Made) -> bool:
     return any(project.argument(trainer, name).given for name in _ENDING)
 
 
-def taken_by_hand(project: Project, hook: t.FunctionDef) -> t.Call | None:
-    """Where a script of Fabric asks a data module for the loaders itself, and goes over them in a loop of its own."""
-    for file in project.files:
-        if file.methods.get("setup_dataloaders"):
-            for call in file.methods.get(hook.name, ()):
-                owner = call.func.value if isinstance(call.func, t.Attribute) else None
-                if isinstance(owner, t.Name) and owner.id not in ("self", "trainer"):
-                    return call
-    return None
-
-
 def _starts_scripts(project: Project, trainer: Made) -> bool:
     """Whether a Trainer starts its script anew for each device, and so refuses to begin in a notebook."""
     said = alternatives(project.argument(trainer, "strategy").value)

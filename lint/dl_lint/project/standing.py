@@ -1,23 +1,21 @@
-"""What the place of a finding says of its worth: code that others keep, that tests, or that nothing runs or could."""
+"""What the place of a finding says of its worth: code that others keep, that tests, or that nothing runs."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import broken, platforms, unused
-from dl_lint.project.repetition import words
+from dl_lint.project import unused
 from dl_lint.project.syntax import spans
 from dl_lint.project.truth import truth
+from dl_lint.rule import Quiet
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import FileIndex, Scope
-    from dl_lint.rule import Finding, Place
+    from dl_lint.rule import Place
 
 _COPIED = re.compile(r"third[_-]?party|3rdparty|_?vendor|vendored|externals?|extern|.+[_-]master|.+[_-]main|.+_repo")
 """Folders of code that others keep, and that its own project mends; ``-master`` or ``-main`` ends a download's name,
@@ -31,9 +29,6 @@ _TEST = re.compile(r"(test_.*|.*_test|conftest)\.py")
 
 _FOLDERS = frozenset({"tests", "testing", "test_utils"})
 """Folders of tests, and of what they are made of; ``test`` may hold the test of a model."""
-
-_DEBUGGING = frozenset({"debug", "debugging", "deterministic"})
-"""Words in the names of functions that run where somebody looks for a fault, or wants each run to be the same."""
 
 _AT_ONCE = frozenset({"DL202", "DL203"})
 """Rules of faults for which a loader cannot be made. Others are in tests on purpose, come with many batches or on
@@ -49,58 +44,38 @@ _EXPECTING = ("raises", "assertRaises", "assertRaisesRegex")
 """Methods of pytest and unittest whose block is to raise one."""
 
 
-def weighed(project: Project, finding: Finding, code: str) -> Finding | None:
-    """A finding of the rule ``code``, as advice where its place says so; None where the exception that it speaks of is
-    what a test expects."""
-    if code in _RAISING and _is_expected(project, finding.place):
-        return None
-    if finding.advice or not _is_minor(project, finding.place, code):
-        return finding
-    return replace(finding, advice=True)
+def _is_copied(_project: Project, place: Place, _code: str) -> bool:
+    return any(_COPIED.fullmatch(one) for one in place.path.split("/")[:-1])
 
 
-def _is_minor(project: Project, place: Place, code: str) -> bool:
-    """Whether what is wrong at ``place`` is advice: in a copy of somebody else's code or package, in code that an error
-    or a test keeps from running, in a function that nothing calls, only as a last resort or in search of a fault; in a
-    test, which takes a batch or two, but for a loader that cannot be made; and in code of the past."""
-    folders = place.path.split("/")[:-1]
-    if any(_COPIED.fullmatch(one) or _PAST.fullmatch(one) for one in folders):
-        return True
-    file = next((one for one in project.files if one.path == place.path), None)
-    if file is None:
-        return False
-    if _is_carried(project, file):
-        return True
-    if code not in _AT_ONCE and _tests(file):
-        return True
-    around = _around(file, place.span[0])
-    if _is_switched_off(project, file, place.span[0]):
-        return True
-    if broken.is_out_of_reach(project, file, around, place.span[0]):
-        return True
-    if around is None:
-        return False
-    if not _DEBUGGING.isdisjoint(words(around.name)):
-        return True
-    return unused.is_unused_function(project, around) or unused.is_last_resort(project, around)
+def _is_past(_project: Project, place: Place, _code: str) -> bool:
+    return any(_PAST.fullmatch(one) for one in place.path.split("/")[:-1])
 
 
-def _is_carried(project: Project, file: FileIndex) -> bool:
-    """Whether a file is of a package that others keep: a folder around it has a ``setup.py`` and a licence of its own,
-    other than that of the project."""
-    around, once = project.evaluator.files.around, project.evaluator.once
-    carried: list[str] = []
-    for folder in platforms.above(project, file):
-        licence = once(("licence", folder), partial(around.licence, folder))
-        if licence and any(one != licence for one in carried):
-            return True
-        if licence and "setup.py" in around.names(folder):
-            carried.append(licence)
-    return False
+def _is_test(project: Project, place: Place, code: str) -> bool:
+    file = _file(project, place)
+    return file is not None and code not in _AT_ONCE and _tests(file)
 
 
-def _is_expected(project: Project, place: Place) -> bool:
+def _is_off(project: Project, place: Place, _code: str) -> bool:
+    file = _file(project, place)
+    return file is not None and _is_switched_off(project, file, place.span[0])
+
+
+def _is_unused(project: Project, place: Place, _code: str) -> bool:
+    file = _file(project, place)
+    around = None if file is None else _around(file, place.span[0])
+    return around is not None and unused.is_unused_function(project, around)
+
+
+def _file(project: Project, place: Place) -> FileIndex | None:
+    return next((one for one in project.files if one.path == place.path), None)
+
+
+def _is_expected(project: Project, place: Place, code: str) -> bool:
     """Whether a test expects an exception at ``place``: ``with pytest.raises(ValueError):``."""
+    if code not in _RAISING:
+        return False
     calls = (call for call in project.method_calls(*_EXPECTING) if project.path(call) == place.path)
     around = (above for call in calls for above in project.ancestors(call) if isinstance(above, t.With))
     return any(spans(one.body, place.span[0]) for one in around)
@@ -133,3 +108,14 @@ def _around(file: FileIndex, line: int) -> Scope | None:
 
 def _covers(node: t.FunctionDef, line: int) -> bool:
     return node.at[0] <= line <= node.end_line
+
+
+QUIET = (
+    Quiet("silent", "a test expects the exception", _is_expected),
+    Quiet("advice", "it stands in a copy of somebody else's code", _is_copied),
+    Quiet("advice", "it stands in code of the past", _is_past),
+    Quiet("advice", "a test takes a batch or two", _is_test),
+    Quiet("advice", "a test around it never holds", _is_off),
+    Quiet("advice", "nothing calls this function", _is_unused),
+)
+"""What holds for every rule."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dl_lint.facts import tree as t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 LONGEST_NAME = 6
 """Parts of a dotted name that are followed; ``self.cfg.data.train.loader.workers`` is as deep as configs get."""
@@ -59,15 +59,6 @@ _CHILDREN: dict[type[t.Node], Callable[[Any], tuple[t.Node, ...]]] = {
 def children(node: t.Node) -> tuple[t.Node, ...]:
     """The nodes right below an expression or a statement without a body, in source order."""
     return _CHILDREN[type(node)](node)
-
-
-def within(expr: t.Node) -> Iterator[t.Node]:
-    """An expression and all nodes below it."""
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(children(node))
 
 
 def spans(body: tuple[t.Node, ...], line: int) -> bool:

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import passes, scripts
-from dl_lint.project.syntax import called
+from dl_lint.project import scripts
 from dl_lint.project.values import Class, Function, Module, Package, Unknown, alternatives
 
 if TYPE_CHECKING:
@@ -19,31 +18,11 @@ if TYPE_CHECKING:
     from dl_lint.project.scopes import FileIndex, Scope
 
 
-def is_unused(project: Project, node: t.Node) -> bool:
-    """Whether ``node`` stands in a function that nothing calls, itself or through others, while the project around it
-    has scripts and cannot be installed, so that nobody else calls it either."""
-    return is_unused_function(project, project.function_of(node))
-
-
 def is_unused_function(project: Project, function: Scope) -> bool:
     """The same of a function, or of a module, which is none."""
     if function.node is None or not has_scripts(project, function.file):
         return False
     return _is_unused(project, function, frozenset()) and not project.is_installable(function.node)
-
-
-def is_last_resort(project: Project, function: Scope) -> bool:
-    """Whether every known call of a function comes behind several tests of what something is, each of which returns
-    what a shorter way gives: ``if hasattr(data, "sizes"): return data.sizes()``. Who comes so far is not known."""
-    outer = _outermost(function)
-    calls = [frame.call for frame in project.callers(outer)] if isinstance(outer.node, t.FunctionDef) else []
-    return bool(calls) and all(_is_behind_tests(project, call) for call in calls)
-
-
-def _is_behind_tests(project: Project, call: t.Call) -> bool:
-    block = project.site(call).block
-    tests = (test for test, _ in passes.jumps(project.evaluator, block, call, "leave"))
-    return sum(called(test) in ("isinstance", "hasattr") for test in tests) > 1
 
 
 def is_unused_class(project: Project, cls: Class) -> bool:

@@ -1,16 +1,15 @@
 """Samples or batches that are put on the accelerator by a worker.
 
 ## What it does
+
 Finds `.cuda()`, `.to("cuda")` and `device="cuda"` in what `__getitem__` of a dataset or the `collate_fn` of a loader
-runs, unless the loader is known to have no workers; where an option asks for workers that is 0 by default, or nobody
-knows which of the loaders takes the dataset, that is **advice**. A device that is not known is left alone, and so is
-what goes where the data is (`mask.cuda() if image.is_cuda else mask`).
+runs, unless the loader is known to have no workers. A device that is not known is left alone.
 
 ## Why is this bad?
+
 CUDA cannot be used in a forked process once the main process has used it: the worker fails with `Cannot re-initialize
-CUDA in forked subprocess`. Under spawn each worker opens a context of its own, which takes device memory, and every
-tensor must stay alive in the worker until the main process is done with it. Workers should prepare on the CPU; the
-main process moves whole batches, from pinned memory and while the model computes.
+CUDA in forked subprocess`. Under spawn each worker opens a context of its own, which takes device memory. Workers
+should prepare on the CPU; the main process moves whole batches, from pinned memory and while the model computes.
 
 ## Example
 ```python
@@ -65,7 +64,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, devices, scripts, seeding, workers
 from dl_lint.project.reach import with_inner
 from dl_lint.project.values import External
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,13 +80,15 @@ REMEDY = (
 )
 
 
-@rule("DL304", severity="bug")
+QUIET = (Quiet("advice", "there are workers only where the user asks for some", lambda sure: not sure),)
+
+
+@rule("DL304", severity="bug", quiet=QUIET)
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
     spawning, seen = scripts.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
     for function, collator, why, sure in _running(project):
         for call in _moves(project, function, collator):
             stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
-            alone = alone or devices.goes_where_data_is(project, call)
             if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(stmt)
@@ -96,7 +97,7 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
             related = (Related(project.place(why), "workers run it for this"),)
-            yield Finding(project.place(call), message, REMEDY, related, advice=not sure)
+            yield Finding(project.place(call), message, REMEDY, related, subject=(sure,))
 
 
 def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node, bool]]:

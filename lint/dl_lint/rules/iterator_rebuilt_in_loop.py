@@ -11,8 +11,7 @@ each, takes one batch and throws the rest away. That was measured to cost 53 tim
 one iterator (fork; with spawn and forkserver the workers import torch again too). Without `shuffle=True` it is also
 the same first batch every time.
 
-Not flagged: one batch before a loop, at the start of an epoch or every n steps, what the dataset is handed before each
-batch (`stream.set_signal(signal)`), and iterators of lists, dicts or parameters.
+Not flagged: one batch before a loop or at the start of an epoch, and iterators of lists, dicts or parameters.
 
 ## Example
 
@@ -53,7 +52,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import cadence
 from dl_lint.project.values import ABSENT, Const, alternatives
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +62,16 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 
-@rule("DL201", severity="slow")
+QUIET = (
+    Quiet(
+        "silent",
+        "most passes of the loop leave it out",
+        lambda project, call, loop: cadence.is_left_out(project, call, loop),
+    ),
+)
+
+
+@rule("DL201", severity="slow", quiet=QUIET)
 def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls("builtins.iter"):
         if len(call.args) != 1 or not _drawn_from_once(project, call):
@@ -72,14 +80,13 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
         loop = _step_loop(project, call)
         if loop is None or not loaders or not certain or any(_built_in(project, one, loop) for one in loaders):
             continue
-        if any(cadence.is_fed(project, one, call) for one in loaders):
-            continue
         made = project.place(loaders[0].call)
         yield Finding(
             project.place(call),
             _message(project, loaders[0]),
             "make the iterator once before the loop, draw from it with `next`, and make it anew on StopIteration",
             (Related(made, "the loader is built here"), Related(project.place(loop), "the loop that repeats it")),
+            subject=(project, call, loop),
         )
 
 
@@ -133,10 +140,7 @@ def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
         if any(loop.function is function for loop in project.loader_loops()):
             return None
         loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    left_out = loop is not None and (
-        cadence.is_awaited(project, call, loop) or cadence.is_left_out(project, call, loop)
-    )
-    return None if loop is None or loop in epochs or left_out or cadence.is_over_epochs(project, loop) else loop
+    return None if loop is None or loop in epochs or cadence.is_over_epochs(project, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

@@ -10,9 +10,8 @@ Finds `prefetch_factor`, `persistent_workers=True`, `multiprocessing_context` an
 DataLoader raises ValueError for the first three when it is built. `timeout` without workers and `prefetch_factor=0`
 with them fail an assertion when the loader is first iterated.
 
-Not flagged: values that are switched with the workers, such as `persistent_workers=workers > 0`, a `num_workers` that
-the code divides by, which therefore is never 0, and `prefetch_factor=2` in a project for a torch before 2.0, where that
-is the default of all loaders.
+Not flagged: values that are switched with the workers, such as `persistent_workers=workers > 0`, and a `num_workers`
+that the code divides by, which therefore is never 0.
 
 ## Example
 
@@ -42,7 +41,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const, Option, Value, alternatives
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +57,16 @@ RAISES = {
 }
 
 
-@rule("DL202", severity="bug")
+QUIET = (
+    Quiet(
+        "silent",
+        "`prefetch_factor=2` is the default of all loaders in the declared torch, before 2.0",
+        lambda project, loader, name: _is_default_of_old(project, loader, name),
+    ),
+)
+
+
+@rule("DL202", severity="bug", quiet=QUIET)
 def worker_option_without_workers(project: Project) -> Iterator[Finding]:
     for loader in project.loaders():
         workers = project.workers(loader)
@@ -71,7 +79,7 @@ def worker_option_without_workers(project: Project) -> Iterator[Finding]:
             continue
         for name, outcome in RAISES.items():
             given = project.argument(loader, name)
-            if _is_set(name, given.value) and not _is_default_of_old(project, loader, name, given.value):
+            if _is_set(name, given.value):
                 yield _finding(project, loader, name, outcome, count)
 
 
@@ -88,6 +96,7 @@ def _finding(project: Project, loader: Loader, name: str, outcome: str, count: A
         f"`{name}` is for workers, but {state}: {outcome}",
         f"give the loader workers, or pass `{name}` only if it has some",
         related,
+        subject=(project, loader, name),
     )
 
 
@@ -96,9 +105,9 @@ def _is_set(name: str, value: Value) -> bool:
     return all(_asks(name, one) for one in alternatives(value))
 
 
-def _is_default_of_old(project: Project, loader: Loader, name: str, value: Value) -> bool:
-    """Whether an option has the value that it had by default in the torch that a project is for: before 2.0, each
-    loader prefetched two batches, workers or none."""
+def _is_default_of_old(project: Project, loader: Loader, name: str) -> bool:
+    """Whether an option has the value that it had by default in the torch that a project declares."""
+    value = project.argument(loader, name).value
     values = [one.default if isinstance(one, Option) else one for one in alternatives(value)]
     plain = all(one == Const(2, "int") for one in values)
     return name == "prefetch_factor" and plain and project.target(loader.call).lacks((2, 0))
@@ -119,6 +128,7 @@ def _prefetches_nothing(project: Project, loader: Loader) -> Iterator[Finding]:
             project.place(loader.call),
             "`prefetch_factor=0` with workers: iterating the loader fails an assertion",
             "leave `prefetch_factor` at 2, or lower it to 1",
+            subject=(project, loader, "prefetch_factor"),
         )
 
 

@@ -359,7 +359,7 @@ class SeededIfAsked(Dataset):
     def __init__(self, rows, seed=None):
         self.rows = rows
         if seed is not None:
-            self.draws = random.Random(seed)  # expect advice
+            self.draws = random.Random(seed)  # expect
         else:
             self.draws = random
 
@@ -394,15 +394,6 @@ class ValidationCrops(Dataset):
         return self.rows[index], self.draws.randint(10)
 
 
-class RefusesWorkers(Dataset):
-    def __init__(self, rows):
-        self.rows = rows
-        self.draws = np.random.default_rng(0)
-
-    def __getitem__(self, index):
-        return self.rows[index], self.draws.random()
-
-
 class CountsWorkers(Dataset):
     def __init__(self, rows):
         self.rows = rows
@@ -410,13 +401,6 @@ class CountsWorkers(Dataset):
 
     def __getitem__(self, index):
         return self.rows[index], self.draws.random()
-
-
-def refuses_workers(args, rows):
-    if args.same:
-        assert args.dataloader_num_workers == 0, "no workers with this"
-        rows = RefusesWorkers(rows)
-    return rows
 
 
 def counts_workers(args, rows):
@@ -427,7 +411,7 @@ def counts_workers(args, rows):
 class Chained(IterableDataset):
     def __init__(self, parts, seed=0):
         self.parts = parts
-        self.orders = np.random.RandomState(seed)  # expect advice
+        self.orders = np.random.RandomState(seed)  # expect
         self.noise = np.random.RandomState(seed)  # expect
 
     def __iter__(self):

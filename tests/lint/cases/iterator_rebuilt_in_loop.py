@@ -289,17 +289,6 @@ def builtin_shadowed(dataset, steps, iter):
         yield next(iter(loader))
 
 
-def until_there_is_one(model, dataset):
-    loader = DataLoader(dataset, num_workers=4)
-    batch = None
-    while batch is None:
-        try:
-            batch = next(iter(loader))
-        except RuntimeError:
-            print("again")
-    model(batch)
-
-
 def looked_at_once_an_epoch(model, dataset, held_out, device):
     loader = DataLoader(dataset, num_workers=4)
     held_out = DataLoader(held_out, num_workers=4)
@@ -332,14 +321,6 @@ class Stream(IterableDataset):
 
     def __iter__(self):
         yield self.signal
-
-
-def handed_over_first(model, microphone):
-    stream = Stream()
-    loader = DataLoader(stream, batch_size=1)
-    for signal in microphone:
-        stream.set_signal(signal)
-        model(next(iter(loader)))
 
 
 def handed_to_another(model, images, dataset):

@@ -35,7 +35,7 @@ def from_numpy(model, dataset):
 def built_each_time(model, dataset):
     for images, labels in DataLoader(dataset, num_workers=4):
         mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1).to(device)  # expect
-        scale = torch.tensor([255.0], device=device)  # expect
+        scale = torch.tensor([255.0], device=device)  # expect advice
         model((images.to(device) / scale) - mean, labels)
 
 
@@ -227,34 +227,34 @@ CHOSEN = [1, 2, 3, 5]
 def evaluate(model, dataset, results):
     axis = torch.tensor([0.0, 0.0, 1.0])
     for images in DataLoader(dataset, num_workers=4):
-        found = model(images) * torch.tensor([0, 0, 1], device="cuda").view(1, 3)  # expect advice
-        found = found[torch.tensor(CHOSEN, device=found.device)] + axis.to("cuda")  # expect advice
+        found = model(images) * torch.tensor([0, 0, 1], device="cuda").view(1, 3)  # expect
+        found = found[torch.tensor(CHOSEN, device=found.device)] + axis.to("cuda")  # expect
         results.append(found.cpu().numpy())
 
 
 def evaluate_a_part(model, dataset):
     with torch.no_grad():
         for images in DataLoader(dataset, num_workers=4):
-            model(images, torch.tensor(CHOSEN[1:], device="cuda"))  # expect advice
+            model(images, torch.tensor(CHOSEN[1:], device="cuda"))  # expect
 
 
 def evaluate_a_part_of_many(model, dataset, weights):
     with torch.no_grad():
         for images in DataLoader(dataset, num_workers=4):
-            model(images, torch.tensor(weights[1:], device="cuda"))  # expect advice
+            model(images, torch.tensor(weights[1:], device="cuda"))  # expect
 
 
 def evaluate_with_many(model, dataset, results):
     weights = torch.zeros(100_000)
     grid = torch.tensor([0.0, 1.0] * 5000)
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, weights.to("cuda")).cpu())  # expect advice
-        results.append(model(images, grid.to("cuda")).cpu())  # expect advice
+        results.append(model(images, weights.to("cuda")).cpu())  # expect
+        results.append(model(images, grid.to("cuda")).cpu())  # expect
 
 
 def evaluate_without_waiting(model, dataset, results):
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect advice
+        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect
 
 
 def train_and_read(model, optimizer, dataset):
@@ -288,20 +288,6 @@ def in_place_of_a_loss(model, dataset, device, mixed):
         (outputs.loss + extra).backward()
 
 
-def without_a_teacher(model, dataset, device, teacher=None):
-    for images, labels in DataLoader(dataset, num_workers=4):
-        if teacher is not None:
-            loss = teacher(images, labels)
-        else:
-            loss = torch.tensor(0.0, device=device)
-        (model(images) + loss).backward()
-
-
-def with_a_teacher(model, dataset, device, teacher):
-    without_a_teacher(model, dataset, device, teacher)
-    without_a_teacher(model, dataset, device, teacher=teacher)
-
-
 def with_or_without(model, dataset, device, teacher=None):
     for images, labels in DataLoader(dataset, num_workers=4):
         if teacher is None:
@@ -316,12 +302,6 @@ def with_and_without(model, dataset, device, teacher):
     with_or_without(model, dataset, device)
 
 
-def never_read(model, dataset, device):
-    for images, labels in DataLoader(dataset, num_workers=4):
-        extra = torch.tensor(0.0, device=device)
-        model(images, labels).backward()
-
-
 def until_something_comes(model, dataset, device, weighted):
     for images, labels in DataLoader(dataset, num_workers=4):
         extra = torch.tensor(0.0, device=device)  # expect advice
@@ -332,7 +312,7 @@ def until_something_comes(model, dataset, device, weighted):
 
 def a_number_of_its_own(model, dataset, device):
     for images, labels in DataLoader(dataset, num_workers=4):
-        scale = torch.tensor(0.5, device=device)  # expect
+        scale = torch.tensor(0.5, device=device)  # expect advice
         (model(images, labels) * scale).backward()
 
 

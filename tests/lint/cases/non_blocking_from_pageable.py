@@ -95,7 +95,7 @@ def never_prepared(model, dataset):
 def no_workers_either(model, dataset):
     loader = DataLoader(dataset, batch_size=8)
     for images, _ in loader:
-        model(images.to(device, non_blocking=True))  # expect advice
+        model(images.to(device, non_blocking=True))  # expect
 
 
 def to_gpu(part):
@@ -339,7 +339,6 @@ def one_part_is_never_read(model, dataset):
     for images, texts, index in DataLoader(dataset, num_workers=4):
         images = images.cuda(non_blocking=True)  # expect
         texts = texts.cuda(non_blocking=True)  # expect
-        index = index.cuda(non_blocking=True)
         model(images, texts)
 
 
@@ -353,7 +352,7 @@ def tuples(model, dataset, device):
 
 def without_workers_by_default(model, dataset, device, workers=0):
     for images, _ in DataLoader(dataset, batch_size=8, num_workers=workers):
-        model(images.to(device, non_blocking=True))  # expect advice
+        model(images.to(device, non_blocking=True))  # expect
 
 
 def joined_of_what_is_not_pinned(model, first, second, device):
@@ -371,4 +370,4 @@ def joined_of_what_is_pinned(model, first, second, device):
 
 def predict(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        model(images.cuda(non_blocking=True))  # expect advice
+        model(images.cuda(non_blocking=True))  # expect

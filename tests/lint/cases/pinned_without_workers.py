@@ -165,12 +165,12 @@ def only_with_workers(model, dataset, device, config):
 
 
 def visualize(model, dataset, device):
-    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+    for images in DataLoader(dataset, pin_memory=True):  # expect
         model(images.to(device))
 
 
 def predict_all(model, dataset, device):
-    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+    for images in DataLoader(dataset, pin_memory=True):  # expect
         model(moved(images, device))
 
 
