@@ -9,7 +9,6 @@ from dl_lint.facts import tree as t
 from dl_lint.project import handed, indexing, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
-from dl_lint.project.record_sizes import is_number
 from dl_lint.project.retention import ADDING
 from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import (
@@ -53,7 +52,7 @@ _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 class Growth:
     """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
 
-    ``unread`` if fetching a sample never reads it; ``small`` if it grows by a few numbers for each sample.
+    ``unread`` if fetching a sample never reads it.
     """
 
     node: t.Node
@@ -61,7 +60,6 @@ class Growth:
     origin: t.Node | None = None
     memo: bool = False
     unread: bool = False
-    small: bool = False
 
 
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
@@ -74,12 +72,11 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
                     for change in changes:
                         if _grows(project, function, change, cls) and _is_of_sample(indices, function, change):
-                            small = change.value is not None and is_number(project, change.value)
                             unread = not _is_read(project, cls, name.partition(".")[2])
                             origin = _origin(project, owner, name)
-                            yield Growth(change.node, f"`{name}`", origin, unread=unread, small=small)
-            for entry, fixed in handed.filled(project, scope, function.params[0].name):
-                yield Growth(entry, f"`{dotted(entry.value)}`", small=fixed)
+                            yield Growth(change.node, f"`{name}`", origin, unread=unread)
+            for entry in handed.filled(project, scope, function.params[0].name):
+                yield Growth(entry, f"`{dotted(entry.value)}`")
             yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
 

@@ -53,12 +53,9 @@ def only_now_and_then(
 
 
 def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether most passes of ``again`` leave ``node`` out: it runs every n steps, or at steps that a test names."""
+    """Whether most passes of ``again`` leave ``node`` out: it runs every n steps."""
     ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
-    return bool(ways) and all(
-        any(_skips(project, test, outcome) or _is_at_one(project, test, outcome) for test, outcome in guards)
-        for guards in ways
-    )
+    return bool(ways) and all(any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways)
 
 
 def is_over_epochs(project: Project, loop: LoopNode) -> bool:
@@ -68,28 +65,6 @@ def is_over_epochs(project: Project, loop: LoopNode) -> bool:
         for one in project.loader_loops()
         if one.node is not loop
     )
-
-
-def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
-    """Whether a test holds at one count of a loop: ``step == 100``, ``step in (100, 200)``, ``not step``, or in its
-    last passes: ``epochs - epoch <= 1``."""
-    match test:
-        case t.UnaryOp(op="not", operand=inner):
-            return _is_at_one(project, inner, not outcome)
-        case t.BoolOp(op=op, values=parts):
-            held = [_is_at_one(project, one, outcome) for one in parts]
-            return any(held) if (op == "and") is outcome else all(held)
-        case t.Compare(ops=("==" | "in" | "!=" | "not in" as op,), left=left, comparators=(right,)):
-            sides = (left,) if op.endswith("in") else (left, right)
-            return outcome is (op in ("==", "in")) and any(is_counter(project, one) for one in sides)
-        case t.Compare(
-            ops=("<=" | "<",), left=t.BinOp(op="-", right=counted), comparators=(t.Constant(value=0 | 1 | 2),)
-        ):
-            return outcome and is_counter(project, counted)
-        case t.Name() | t.Attribute():
-            return not outcome and is_counter(project, test)
-        case _:
-            return False
 
 
 def is_counter(project: Project, expr: t.Node) -> bool:

@@ -12,7 +12,6 @@ from dl_lint.project.values import (
     Collection,
     Const,
     Function,
-    Number,
     Table,
     alternatives,
 )
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project.model import Project
-    from dl_lint.project.scopes import Change, Scope
+    from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Value
 
 GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
@@ -29,26 +28,18 @@ GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
 _DEEPEST = 2
 """Calls that what is handed over is followed into."""
 
-_NUMBERS = frozenset({"int", "float", "len", "bool", "round", "abs"})
 
-
-def filled(project: Project, scope: Scope, owner: str) -> Iterator[tuple[t.Subscript, bool]]:
-    """``decode(…, meta=self.meta[index])``, where the function fills what it is handed, and whether that is no more
-    than a few numbers under fixed keys."""
+def filled(project: Project, scope: Scope, owner: str) -> Iterator[t.Subscript]:
+    """``decode(…, meta=self.meta[index])``, where the function fills what it is handed."""
     for call in scope.calls:
         for argument in (*call.args, *call.keywords):
             given = argument.value if isinstance(argument, t.Keyword) else argument
             entry = entry_of(given, owner)
             if entry is None or all(isinstance(one, Const) for one in alternatives(project.value(entry.index))):
                 continue
-            if any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value))):
-                found = [
-                    small
-                    for function, name in bound_to(project, call, argument)
-                    for small in _fillings(project, function, name, _DEEPEST)
-                ]
-                if found:
-                    yield entry, all(found)
+            stays = any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value)))
+            if stays and any(_fills(project, one, name, _DEEPEST) for one, name in bound_to(project, call, argument)):
+                yield entry
 
 
 def entry_of(given: t.Node, owner: str) -> t.Subscript | None:
@@ -80,33 +71,20 @@ def bound_to(
                 yield function.scope, function.scope.params[at].name
 
 
-def _fillings(project: Project, function: Scope, name: str, depth: int) -> Iterator[bool]:
-    """What a function puts into what it is given as ``name``: whether each is a mere number."""
+def _fills(project: Project, function: Scope, name: str, depth: int) -> bool:
+    """Whether a function puts something into what it is given as ``name``."""
     for scope in reach.with_inner(function):
         anew = [one.node.at for one in scope.bindings.get(name, ()) if one.kind != "param"]
         for change in scope.changes.get(name, ()):
             if isinstance(change.node, t.AugAssign) or any(at < change.node.at for at in anew):
                 continue  # no entry is added, or not to what was handed over
             if change.kind in GROWING or change.kind == "update":
-                yield _is_number(project, change)
+                return True
         for call in scope.calls if depth else ():
             for argument in (*call.args, *call.keywords):
                 given = argument.value if isinstance(argument, t.Keyword) else argument
-                if isinstance(given, t.Name) and given.id == name:
-                    for one, its in bound_to(project, call, argument):
-                        yield from _fillings(project, one, its, depth - 1)
-
-
-def _is_number(project: Project, change: Change) -> bool:
-    """Whether a number, or what an object says of itself, is stored under a fixed key."""
-    if change.kind != "item" or not isinstance(change.key, t.Constant):
-        return False
-    match change.value:
-        case t.Constant() | t.Compare() | t.Attribute():
-            return True
-        case t.Call(func=t.Name(id=name)):
-            return name in _NUMBERS
-        case t.Expr() as value:
-            return all(isinstance(one, Const | Number) for one in alternatives(project.value(value)) or (None,))
-        case _:
-            return False
+                named = isinstance(given, t.Name) and given.id == name
+                further = bound_to(project, call, argument) if named else ()
+                if any(_fills(project, one, its, depth - 1) for one, its in further):
+                    return True
+    return False

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, caches, iterators, reach, workers
+from dl_lint.project import caches, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Const, Function, Option, alternatives
+from dl_lint.project.values import Const, Option, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -65,66 +65,6 @@ def are_lacking(project: Project, loader: Loader) -> bool:
     return project.target(loader.call).lacks(FIRST if project.pins(loader) == "no" else FIRST_WITH_PINNING)
 
 
-def wraps_itself(project: Project, loader: Loader) -> bool:
-    """Whether iterating the dataset puts one more layer around what it iterates, which only new workers are rid of:
-    ``self.rows = self.rows.shuffle(seed)`` in ``__iter__``."""
-    for one in workers.given(project, loader):
-        function = attributes.of_class(project.evaluator, one.cls, "__iter__")
-        if isinstance(function, Function):
-            for name, bindings in function.scope.bindings.items():
-                if "." in name and any(one.kind == "assign" and _is_made_of(one.value, name) for one in bindings):
-                    return True
-    return False
-
-
 def fills_caches(project: Project, loader: Loader) -> bool:
     """Whether samples stay in a worker as they are fetched, so that one that stays comes to hold all of them."""
     return any(growth for one in workers.given(project, loader) for growth in caches.growing(project, one.cls))
-
-
-def runs_out(project: Project, loader: Loader) -> bool:
-    """Whether fetching a sample advances an iterator that the dataset keeps, and that nothing begins anew but new
-    workers: ``return next(self.rows)``."""
-    for one in workers.given(project, loader):
-        fetching = project.fetching(one.cls)
-        for function in fetching:
-            for call in iterators.ending(project, function):
-                kept = dotted(call.args[0]) if call.args else None
-                endless = iterators.is_renewed(project, call, fetching) or iterators.is_guarded(project, call, fetching)
-                if kept is not None and "." in kept and not endless:
-                    return True
-    return False
-
-
-_EPOCHS = frozenset({"current_epoch", "global_step"})
-"""Attributes of Lightning's modules and trainers that the main process counts up."""
-
-
-def tells_epochs(project: Project, loader: Loader) -> bool:
-    """Whether fetching a sample asks which epoch this is, of which workers that stay would not learn."""
-    fetching = (one for given in workers.given(project, loader) for one in project.fetching(given.cls))
-    return any(
-        _asks_epoch(project, read)
-        for function in dict.fromkeys(fetching)
-        for scope in reach.with_inner(function)
-        for reads in scope.loads.values()
-        for read in reads
-    )
-
-
-def _asks_epoch(project: Project, read: t.Node) -> bool:
-    above = project.parent(read)
-    while isinstance(above, t.Attribute):
-        if above.attr in _EPOCHS:
-            return True
-        above = project.parent(above)
-    return False
-
-
-def _is_made_of(value: t.Expr | None, name: str) -> bool:
-    """Whether a value is what a method of ``name`` returns, or of such: ``self.rows.shuffle(seed).batch(4)``."""
-    while isinstance(value, t.Call) and isinstance(value.func, t.Attribute):
-        value = value.func.value
-        if dotted(value) == name:
-            return True
-    return False

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import is_map_dataset
-from dl_lint.project.rounds import RANGES
 from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 
@@ -33,8 +32,6 @@ STEPS = frozenset(
 )
 """Last words of the names of how many steps there are: of training, sampling or decoding."""
 
-COUNTING = STEPS - {"tokens", "len", "length", "maxlen"}
-"""Those of steps of whatever a program does."""
 
 COUNTS = frozenset({"bs", "bsz", "b", "batch_size", "batchsize", "num_images", "n_images", "num_samples", "n_samples"})
 """Names of how many samples there are in a batch."""
@@ -79,23 +76,6 @@ def repetition(project: Project, loop: LoopNode) -> Repetition:
     if named == "step" and any(loop in project.repeating(one.node) for one in project.loader_loops()):
         return "other"
     return "step" if named == "other" and loop in _stepping(project) else named
-
-
-def counts_only(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether all that is known of a loop is that it counts steps (``range(n_steps)``): it is over no batches, and has
-    no backward pass of its own."""
-    match loop:
-        case t.While(test=over):
-            pass
-        case t.For(iter=over) | t.Generator(iter=over):
-            while isinstance(over, t.Call) and dotted(over.func) not in RANGES and over.args:
-                over = over.args[0]  # a progress bar around it
-        case _:
-            return False
-    counted = {last for name in names_in(over) for last in words(name)[-1:]}
-    if COUNTING.isdisjoint(counted) or any(loop is one.node for one in project.loader_loops()):
-        return False
-    return loop not in _stepping(project)
 
 
 def _stepping(project: Project) -> frozenset[LoopNode]:

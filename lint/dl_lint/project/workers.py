@@ -153,12 +153,6 @@ def _speaks_of_loaders(project: Project, cls: Class) -> bool:
     )
 
 
-def by_request(project: Project, cls: Class) -> bool:
-    """Whether loaders of ``cls`` are known, and each has workers only where the user asks for some: 0 by default."""
-    loaders = users(project, cls)
-    return bool(loaders) and all(project.workers(loader) in ("none", "default-none") for loader in loaders)
-
-
 def _unasked(project: Project, cls: Class) -> tuple[Loader, ...]:
     """All loaders of the sub-project of ``cls``, if the word for workers stands nowhere in it."""
     node = cls.scope.node

@@ -49,10 +49,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project import beside, casts, edits, pinned
-from dl_lint.project.syntax import dotted
-from dl_lint.project.values import Batch, External, alternatives
+from dl_lint.project import beside, edits, pinned
+from dl_lint.project.values import Batch, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
@@ -65,24 +63,9 @@ if TYPE_CHECKING:
 
 QUIET = (
     Quiet(
-        "silent",
-        "a test says that this is no tensor but an object of another library, or of the project",
-        lambda project, copy, loader: _is_of_another_kind(project, copy),
-    ),
-    Quiet(
-        "advice",
-        "without workers each batch is pinned on the thread that copies it: see DL210 first",
-        lambda project, copy, loader: project.workers(loader) == "none",
-    ),
-    Quiet(
-        "advice",
-        "a cast before the copy may have made a new tensor, in pageable memory",
-        lambda project, copy, loader: casts.may_be_new(copy.receiver),
-    ),
-    Quiet(
         "advice",
         "the host has just waited for the device, so that the copy alone is gained",
-        lambda project, copy, loader: beside.follows_wait(project, copy.call),
+        lambda project, copy: beside.follows_wait(project, copy.call),
     ),
 )
 
@@ -107,18 +90,6 @@ def _is_asked_for(transfer: Transfer) -> bool:
     return any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
 
 
-def _is_of_another_kind(project: Project, copy: Transfer) -> bool:
-    name = dotted(copy.receiver_expr)
-    for test, outcome in project.tests_around(copy.call):
-        match test:
-            case t.Call(func=t.Name(id="isinstance"), args=(tested, kind)) if outcome and dotted(tested) == name:
-                kinds = alternatives(project.value(kind))
-                return all(isinstance(one, External) and not one.name.startswith("torch.") for one in kinds)
-            case _:
-                continue
-    return False
-
-
 def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Finding:
     first, names = copies[0], list(dict.fromkeys(one.told for one in copies))
     several = len(names) > 1
@@ -131,7 +102,7 @@ def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Findin
         f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),
         _fix(project, copies),
-        subject=(project, first, loader),
+        subject=(project, first),
     )
 
 

@@ -64,7 +64,7 @@ from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, devices, scripts, seeding, workers
 from dl_lint.project.reach import with_inner
 from dl_lint.project.values import External
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,13 +80,10 @@ REMEDY = (
 )
 
 
-QUIET = (Quiet("advice", "there are workers only where the user asks for some", lambda sure: not sure),)
-
-
-@rule("DL304", severity="bug", quiet=QUIET)
+@rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
     spawning, seen = scripts.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
-    for function, collator, why, sure in _running(project):
+    for function, collator, why in _running(project):
         for call in _moves(project, function, collator):
             stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
             if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
@@ -97,25 +94,20 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
             related = (Related(project.place(why), "workers run it for this"),)
-            yield Finding(project.place(call), message, REMEDY, related, subject=(sure,))
+            yield Finding(project.place(call), message, REMEDY, related)
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node, bool]]:
-    """The functions that workers run, with what makes them, and whether there are workers for sure, unless the user
-    asks for none."""
+def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
+    """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
-        known = workers.users(project, dataset.cls)
-        users = known or workers.unclaimed(project, dataset.cls)
+        users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
-        forking = [loader for loader in users if _forks(project, loader)]
-        if forking or not users:
-            sure = not users or any(project.workers(loader) != "default-none" for loader in forking if loader in known)
-            yield from ((function, None, dataset.node, sure) for function in project.fetching(dataset.cls))
+        if not users or any(_forks(project, loader) for loader in users):
+            yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):
-            sure = project.workers(collator.loader) != "default-none"
-            yield from ((function, collator, collator.node, sure) for function in project.reachable(collator.function))
+            yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
 
 
 def _forks(project: Project, loader: Loader) -> bool:

@@ -46,10 +46,10 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import hooks
 from dl_lint.project.passes import passes
-from dl_lint.project.repetition import counts_only, repetition, usual, words
+from dl_lint.project.repetition import repetition, usual, words
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,10 +65,7 @@ MODELS = frozenset(
 )  # fmt: skip
 
 
-QUIET = (Quiet("advice", "the loop only counts and learns nothing", lambda project, loop: counts_only(project, loop)),)
-
-
-@rule("DL105", severity="slow", quiet=QUIET)
+@rule("DL105", severity="slow")
 def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls(*EMPTYING):
         found = _every_batch(project, call)
@@ -81,7 +78,6 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
             "time, and the next batch has to ask the driver for its memory again",
             "leave it out: the allocator takes blocks from the cache, and gives that back before memory runs out",
             (Related(loop, "repeated here"),),
-            subject=(project, found.loop),
         )
 
 

@@ -60,7 +60,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.project import starting
-from dl_lint.project.purpose import purpose
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
@@ -83,13 +82,18 @@ class _Fault:
     seeded: Seeding
     loader: Loader
     message: str
-    evaluates: bool
 
 
 _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by worker and epoch, or leave it to torch"
 
 
-QUIET = (Quiet("advice", "the loader evaluates", lambda evaluates: evaluates),)
+QUIET = (
+    Quiet(
+        "silent",
+        "the declared torch leaves numpy's state to each worker, before 1.9",
+        lambda project, seeded: "state" in seeded.origins and project.target(seeded.call).lacks(SEEDS_NUMPY),
+    ),
+)
 
 
 @rule("DL404", severity="bug", quiet=QUIET)
@@ -99,29 +103,26 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
     for seeded, loader, drawing in starting.seedings(project):
         if seeded.seeder.startswith("torch.") and seeded.origins <= {"id", "constant", "state"}:
             fixed.setdefault(project.function_of(seeded.call), seeded.call)
-        known = found.get(seeded.call)
-        if (known is not None and not known.evaluates) or project.workers(loader) == "none":
+        if seeded.call in found or project.workers(loader) == "none":
             continue
         fault = _fault(project, seeded, loader, drawing)
-        if fault is not None and (known is None or not fault.evaluates):
+        if fault is not None:
             found[seeded.call] = fault
     together: dict[tuple[object, ...], list[_Fault]] = {}
     for one in sorted(found.values(), key=lambda one: project.place(one.seeded.call)):
         function = project.function_of(one.seeded.call)
-        together.setdefault((function, one.seeded.origins, one.evaluates), []).append(one)
+        together.setdefault((function, one.seeded.origins), []).append(one)
     for first, *others in together.values():
         related = [Related(project.place(first.loader.call), "the workers of this loader run it")]
         related += (Related(project.place(one.seeded.call), "likewise seeded here") for one in others)
         remedy = _REMEDY + _and_torch(project, [first, *others], fixed)
         place = project.place(first.seeded.call)
-        yield Finding(place, first.message, remedy, tuple(related), subject=(first.evaluates,))
+        yield Finding(place, first.message, remedy, tuple(related), subject=(project, first.seeded))
 
 
 def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | None) -> _Fault | None:
     if "state" in seeded.origins and "base" not in seeded.origins:
         if drawing is None and not starting.may_draw(project, seeded):
-            return None
-        if project.target(seeded.call).lacks(SEEDS_NUMPY):
             return None
         message = (
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
@@ -132,7 +133,7 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | 
         message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
     else:
         return None
-    return _Fault(seeded, loader, message, purpose(project, loader) == "evaluation")
+    return _Fault(seeded, loader, message)
 
 
 def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, t.Call]) -> str:

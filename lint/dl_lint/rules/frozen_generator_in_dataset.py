@@ -50,13 +50,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, attributes, roles, workers
+from dl_lint.project import alternatives, attributes, workers
 from dl_lint.project.context import blocks
 from dl_lint.project.passes import jumps
 from dl_lint.project.reach import with_inner
 from dl_lint.project.seeding import GENERATORS, is_renewed
 from dl_lint.project.values import Class, Made
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +67,7 @@ if TYPE_CHECKING:
 _NO_DRAWS = frozenset({"seed", "manual_seed", "get_state", "set_state", "getstate", "setstate", "bit_generator"})
 
 
-QUIET = (Quiet("advice", "the class is named for evaluation", lambda cls: roles.is_named_for_evaluation(cls)),)
-
-
-@rule("DL402", severity="bug", quiet=QUIET)
+@rule("DL402", severity="bug")
 def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     for dataset in project.dataset_classes():
@@ -89,7 +86,6 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
                 "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
                 "the generator in the worker, from `torch.initial_seed()`",
                 (Related(place, "drawn from here, in every worker"),),
-                subject=(dataset.cls,),
             )
 
 

@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.project import caches, workers
 from dl_lint.project.values import Const
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,17 +88,7 @@ REMEDY = {
 }
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "its loaders have workers only where the user asks for some",
-        lambda project, cls, growth: workers.by_request(project, cls),
-    ),
-    Quiet("advice", "only a few numbers are kept for each sample", lambda project, cls, growth: growth.small),
-)
-
-
-@rule("DL302", severity="slow", quiet=QUIET)
+@rule("DL302", severity="slow")
 def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
@@ -134,4 +124,4 @@ def _finding(project: Project, dataset: DatasetClass, growth: Growth, stay: bool
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related), subject=(project, dataset.cls, growth))
+    return Finding(place, message, remedy, tuple(related))

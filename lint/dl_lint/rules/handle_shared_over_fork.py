@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 from dl_lint.project import handles, pickling, workers
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,21 +94,7 @@ _HARM = {
 """What goes wrong with the handles that have no position, by their names."""
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "a memory map is only read, without a lock: forked workers read the same pages, though LMDB says not to",
-        lambda project, cls, shared: not shared.pickled and _only_reads(project, shared),
-    ),
-    Quiet(
-        "advice",
-        "its loaders have workers only where the user asks for some",
-        lambda project, cls, shared: not shared.pickled and workers.by_request(project, cls),
-    ),
-)
-
-
-@rule("DL303", severity="bug", quiet=QUIET)
+@rule("DL303", severity="bug")
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
@@ -123,8 +109,7 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
-            subject = (project, dataset.cls, shared)
-            yield Finding(project.place(shared.made.call), message, REMEDY, related, subject=subject)
+            yield Finding(project.place(shared.made.call), message, REMEDY, related)
 
 
 def _harm(project: Project, shared: Shared) -> str:

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import cadence
 from dl_lint.project.values import ABSENT, Const, alternatives
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,16 +62,7 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 
-QUIET = (
-    Quiet(
-        "silent",
-        "most passes of the loop leave it out",
-        lambda project, call, loop: cadence.is_left_out(project, call, loop),
-    ),
-)
-
-
-@rule("DL201", severity="slow", quiet=QUIET)
+@rule("DL201", severity="slow")
 def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls("builtins.iter"):
         if len(call.args) != 1 or not _drawn_from_once(project, call):
@@ -86,7 +77,6 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
             _message(project, loaders[0]),
             "make the iterator once before the loop, draw from it with `next`, and make it anew on StopIteration",
             (Related(made, "the loader is built here"), Related(project.place(loop), "the loop that repeats it")),
-            subject=(project, call, loop),
         )
 
 
@@ -140,7 +130,9 @@ def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
         if any(loop.function is function for loop in project.loader_loops()):
             return None
         loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    return None if loop is None or loop in epochs or cadence.is_over_epochs(project, loop) else loop
+    if loop is None or loop in epochs or cadence.is_over_epochs(project, loop):
+        return None
+    return None if cadence.is_left_out(project, call, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

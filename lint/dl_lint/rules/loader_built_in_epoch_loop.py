@@ -47,8 +47,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import cadence, invariance, renewal, rounds
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.project import invariance
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,30 +58,7 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 
-QUIET = (
-    Quiet(
-        "silent",
-        "most passes of the outer loop leave this loader out",
-        lambda project, loader, outer, loop: (
-            outer is not loop and cadence.only_now_and_then(project, loader, loop, outer)
-        ),
-    ),
-    Quiet(
-        "silent",
-        "what the workers hold is changed between passes",
-        lambda project, loader, outer, loop: renewal.changes(project, loader, outer, loop),
-    ),
-    Quiet(
-        "advice",
-        "there are two passes, or one unless an option asks for more",
-        lambda project, loader, outer, loop: (
-            rounds.twice_at_most(project.evaluator, outer) or rounds.once_by_default(project.evaluator, outer)
-        ),
-    ),
-)
-
-
-@rule("DL205", severity="slow", quiet=QUIET)
+@rule("DL205", severity="slow")
 def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     for loop in project.loader_loops():
@@ -99,7 +76,6 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                     "build it once, before the loop, with `persistent_workers=True`: without that, workers start anew "
                     "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
-                    subject=(project, loader, outer, loop.node),
                 )
 
 

@@ -48,10 +48,10 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.passes import passes
-from dl_lint.project.purity import ON_DEVICE, is_number, is_pure
+from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Tensor, alternatives
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,10 +60,7 @@ if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
 
 
-QUIET = (Quiet("advice", "what is copied is one number", lambda source: is_number(source)),)
-
-
-@rule("DL106", severity="slow", quiet=QUIET)
+@rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     over_batches = {loop.node for loop in project.loader_loops()}
     for copy, source in _copies(project):
@@ -84,7 +81,6 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
-            subject=(source,),
         )
 
 

@@ -72,21 +72,6 @@ QUIET = (
         lambda project, loader, again, loop: cadence.is_rare(project, loader, again, loop),
     ),
     Quiet(
-        "silent",
-        "iterating the dataset wraps once more what it iterates, of which only new workers are rid",
-        lambda project, loader, again, loop: persistence.wraps_itself(project, loader),
-    ),
-    Quiet(
-        "silent",
-        "fetching a sample advances an iterator that only new workers begin anew",
-        lambda project, loader, again, loop: persistence.runs_out(project, loader),
-    ),
-    Quiet(
-        "silent",
-        "fetching a sample asks which epoch this is",
-        lambda project, loader, again, loop: persistence.tells_epochs(project, loader),
-    ),
-    Quiet(
         "advice",
         "the declared torch has no persistent workers",
         lambda project, loader, again, loop: persistence.are_lacking(project, loader),

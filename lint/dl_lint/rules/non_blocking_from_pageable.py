@@ -51,7 +51,7 @@ from dl_lint.project import casts, edits, purpose
 from dl_lint.project.casts import NEW
 from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
-from dl_lint.rule import Finding, Fix, Quiet, Related, rule
+from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,21 +60,7 @@ if TYPE_CHECKING:
     from dl_lint.project.transfers import Transfer
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "a cast to the dtype that a tensor has already gives the tensor itself, pinned",
-        lambda project, copy, unless: unless,
-    ),
-    Quiet(
-        "advice",
-        "the loader does not pin either, so that the host would wait for its batches as well",
-        lambda project, copy, unless: not unless and copy is not None and _is_of_unpinned(project, copy),
-    ),
-)
-
-
-@rule("DL103", severity="slow", quiet=QUIET)
+@rule("DL103", severity="slow")
 def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not True:
@@ -137,7 +123,6 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
         _pinning(project, loaders[0]) if one and not unattended and not cast else None,
-        subject=(project, None, ""),
     )
 
 
@@ -149,7 +134,6 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "
         f"whether its loader pins or not{unless}: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
-        subject=(project, transfer, unless),
     )
 
 
@@ -163,13 +147,6 @@ def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:
     """Loaders, one for each call, those for training first."""
     each = {one.call: one for one in loaders}.values()
     return tuple(sorted(each, key=lambda one: purpose.purpose(project, one) == "evaluation"))
-
-
-def _is_of_unpinned(project: Project, transfer: Transfer) -> bool:
-    """Whether what is copied was computed of batches that are not pinned: copying first is to wait for each."""
-    found = [one.source for one in alternatives(transfer.receiver) if isinstance(one, Tensor)]
-    loaders = [loader for source in found for loader in project.batches_in(source)]
-    return bool(loaders) and all(project.pins(one) == "no" for one in loaders)
 
 
 def _pinning(project: Project, loader: Loader) -> Fix | None:

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project.syntax import are_alike
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,16 +52,7 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Loader
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "the copy that follows does not wait, which pinning alone makes possible",
-        lambda copy: copy.asynchronous is not False,
-    ),
-)
-
-
-@rule("DL210", severity="slow", quiet=QUIET)
+@rule("DL210", severity="slow")
 def pinned_without_workers(project: Project) -> Iterator[Finding]:
     moved: dict[t.Node, Transfer] | None = None
     for loader in project.loaders():
@@ -81,7 +72,6 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             f"takes it before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
-            subject=(copy,),
         )
 
 

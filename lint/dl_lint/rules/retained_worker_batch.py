@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.project import alternatives, retention
 from dl_lint.project.values import Batch, Const
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,16 +65,8 @@ REMEDY = "keep a copy, `.clone()`, or what is needed of it as numbers, `.tolist(
 
 SETTER = "torch.multiprocessing.set_sharing_strategy"
 
-QUIET = (
-    Quiet(
-        "silent",
-        "the project shares tensors by `file_system`, which keeps no descriptor open",
-        lambda project, near: _shares_by_files(project, near),
-    ),
-)
 
-
-@rule("DL305", severity="bug", quiet=QUIET)
+@rule("DL305", severity="bug")
 def retained_worker_batch(project: Project) -> Iterator[Finding]:
     seen = set()
     for loop in project.loader_loops():
@@ -83,13 +75,15 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
             loaders = _sharing(project, kept)
             if not loaders or kept.node in seen or not calls.intersection(loader.call for loader in loaders):
                 continue
+            if _shares_by_files(project, loop.node):
+                continue
             seen.add(kept.node)
             message = (
                 f"{kept.name} keeps tensors of every batch as the workers sent them, each with an open file and a "
                 "piece of shared memory: at the limit, as a rule 1,024, the process fails with `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
-            yield Finding(project.place(kept.node), message, REMEDY, related, subject=(project, loop.node))
+            yield Finding(project.place(kept.node), message, REMEDY, related)
 
 
 def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:
@@ -109,6 +103,7 @@ def _sends_shared(project: Project, loader: Loader) -> bool:
 
 
 def _shares_by_files(project: Project, near: t.Node) -> bool:
+    """Whether the project shares tensors by `file_system`, which keeps no descriptor open."""
     for call in project.calls(SETTER):
         found = alternatives(project.passed(call, "new_strategy", "new_strategy").value)
         if any(isinstance(one, Const) and one.value == "file_system" for one in found) and project.are_near(call, near):

@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.project import alternatives, narrowed, pickling, scripts, workers
 from dl_lint.project.values import NONE, Absent
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,17 +62,7 @@ REMEDY = (
 )
 
 
-QUIET = (
-    Quiet("advice", "what it holds was told already", lambda project, loader, told: told),
-    Quiet(
-        "advice",
-        "there are workers only where the user asks for some",
-        lambda project, loader, told: project.workers(loader) == "default-none",
-    ),
-)
-
-
-@rule("DL306", severity="bug", quiet=QUIET)
+@rule("DL306", severity="bug")
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen: set[t.Node] = set()
     for loader in project.loaders():
@@ -81,17 +71,14 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
                 continue
             found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, variant, part)]
             for of, obstacle in found:
-                if obstacle.node not in seen:
-                    told = obstacle.cause is not None and obstacle.cause in seen
+                if obstacle.node not in seen and obstacle.cause not in seen:
                     seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
                     message = (
                         f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
                         "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
                     )
                     related = (Related(project.place(variant.call), "this loader"),)
-                    yield Finding(
-                        project.place(obstacle.node), message, REMEDY, related, subject=(project, variant, told)
-                    )
+                    yield Finding(project.place(obstacle.node), message, REMEDY, related)
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const, Option, Value, alternatives
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,16 +57,7 @@ RAISES = {
 }
 
 
-QUIET = (
-    Quiet(
-        "silent",
-        "`prefetch_factor=2` is the default of all loaders in the declared torch, before 2.0",
-        lambda project, loader, name: _is_default_of_old(project, loader, name),
-    ),
-)
-
-
-@rule("DL202", severity="bug", quiet=QUIET)
+@rule("DL202", severity="bug")
 def worker_option_without_workers(project: Project) -> Iterator[Finding]:
     for loader in project.loaders():
         workers = project.workers(loader)
@@ -96,21 +87,12 @@ def _finding(project: Project, loader: Loader, name: str, outcome: str, count: A
         f"`{name}` is for workers, but {state}: {outcome}",
         f"give the loader workers, or pass `{name}` only if it has some",
         related,
-        subject=(project, loader, name),
     )
 
 
 def _is_set(name: str, value: Value) -> bool:
     """Whether the option asks for something, whatever way the code takes."""
     return all(_asks(name, one) for one in alternatives(value))
-
-
-def _is_default_of_old(project: Project, loader: Loader, name: str) -> bool:
-    """Whether an option has the value that it had by default in the torch that a project declares."""
-    value = project.argument(loader, name).value
-    values = [one.default if isinstance(one, Option) else one for one in alternatives(value)]
-    plain = all(one == Const(2, "int") for one in values)
-    return name == "prefetch_factor" and plain and project.target(loader.call).lacks((2, 0))
 
 
 def _asks(name: str, value: Value) -> bool:
@@ -128,7 +110,6 @@ def _prefetches_nothing(project: Project, loader: Loader) -> Iterator[Finding]:
             project.place(loader.call),
             "`prefetch_factor=0` with workers: iterating the loader fails an assertion",
             "leave `prefetch_factor` at 2, or lower it to 1",
-            subject=(project, loader, "prefetch_factor"),
         )
 
 

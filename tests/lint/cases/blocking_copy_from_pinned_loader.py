@@ -685,8 +685,6 @@ def every_tensor_of_every_batch(model, dataset):
 def to_device(batch):
     if isinstance(batch, torch.Tensor):
         return batch.to(device)  # expect
-    if isinstance(batch, Graph):
-        return batch.to(device)
     return batch.to(device) if isinstance(batch, (torch.Tensor, PackedSequence)) else batch  # expect
 
 
@@ -785,10 +783,10 @@ def one_and_all(model, dataset):
 
 def pinned_on_this_thread(model, train, test):
     for images, labels in DataLoader(train, num_workers=0, pin_memory=True):
-        model(images.to(device), labels.to(device, non_blocking=True))  # expect advice
+        model(images.to(device), labels.to(device, non_blocking=True))  # expect
     loader = DataLoader(test, pin_memory=True)
     for images, _ in loader:
-        images = images.to(device)  # expect advice
+        images = images.to(device)  # expect
         model(images)
 
 
@@ -1060,7 +1058,7 @@ def joined_in_one_branch(model, dataset, kind):
         elif kind == "pair":
             (images, other), labels, index = batch
         images = images.to(device)  # expect
-        other = other.to(device)  # expect advice
+        other = other.to(device)  # expect
         model(images, other)
 
 

@@ -408,12 +408,12 @@ def where_memory_is_short(model, dataset, cfg):
 
 def searches(problem, model, n_iterations, max_steps):
     for _ in range(n_iterations):
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         candidate = problem.propose(model)
         model.add(candidate, problem.evaluate(candidate))
     step = 0
     while step < max_steps:
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         step = problem.advance(model, step)
 
 

@@ -388,7 +388,7 @@ class ValidationCrops(Dataset):
 
     def __init__(self, rows, seed):
         self.rows = rows
-        self.draws = np.random.RandomState(seed)  # expect advice
+        self.draws = np.random.RandomState(seed)  # expect
 
     def __getitem__(self, index):
         return self.rows[index], self.draws.randint(10)

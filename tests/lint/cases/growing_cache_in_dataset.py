@@ -625,7 +625,7 @@ class OnRequest(Dataset):
 
     def __getitem__(self, index):
         if index not in self.cache:
-            self.cache[index] = np.load(self.paths[index])  # expect advice
+            self.cache[index] = np.load(self.paths[index])  # expect
         return self.cache[index]
 
 
@@ -692,7 +692,7 @@ class Numbered(Dataset):
     def __getitem__(self, index):
         name = self.rows[index].name
         if name not in self.numbers:
-            self.numbers[name] = len(self.numbers) + 1  # expect advice
+            self.numbers[name] = len(self.numbers) + 1  # expect
         return self.numbers[name]
 
 
@@ -753,7 +753,7 @@ class Vocabulary:
 
     def add_word(self, word):
         if word not in self.numbers:
-            self.numbers[word] = len(self.words)  # expect advice
+            self.numbers[word] = len(self.words)  # expect
             self.words.append(word)
         return self.numbers[word]
 

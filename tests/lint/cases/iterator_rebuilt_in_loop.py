@@ -120,18 +120,6 @@ def every_nth(model, dataset, extra, steps, every):
         model(next(iter(other)))
 
 
-def at_one_step(model, dataset, extra):
-    other = DataLoader(extra, num_workers=2)
-    done = 0
-    for number, batch in tqdm(enumerate(DataLoader(dataset))):
-        model(batch)
-        if number == 100 or done in (200, 400):
-            model(next(iter(other)))
-        if not done:
-            model(next(iter(other)))
-        done += 1
-
-
 def sample(model, loader, done):
     model(next(iter(loader)), done)
 

@@ -35,7 +35,7 @@ def from_numpy(model, dataset):
 def built_each_time(model, dataset):
     for images, labels in DataLoader(dataset, num_workers=4):
         mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1).to(device)  # expect
-        scale = torch.tensor([255.0], device=device)  # expect advice
+        scale = torch.tensor([255.0], device=device)  # expect
         model((images.to(device) / scale) - mean, labels)
 
 
@@ -270,9 +270,9 @@ def train_and_read(model, optimizer, dataset):
 
 def assigned_anew(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        cost = torch.tensor(0.0).to("cuda")  # expect advice
-        other = torch.tensor(0.0).to("cuda")  # expect advice
-        part = torch.tensor(0.0).to("cuda")  # expect advice
+        cost = torch.tensor(0.0).to("cuda")  # expect
+        other = torch.tensor(0.0).to("cuda")  # expect
+        part = torch.tensor(0.0).to("cuda")  # expect
         found = model(images)
         cost = found.mean()
         other = other + found.sum()
@@ -284,14 +284,14 @@ def assigned_anew(model, dataset):
 def in_place_of_a_loss(model, dataset, device, mixed):
     for images, labels in DataLoader(dataset, num_workers=4):
         outputs = model(images, labels)
-        extra = outputs.extra if mixed else torch.tensor(0.0, device=device)  # expect advice
+        extra = outputs.extra if mixed else torch.tensor(0.0, device=device)  # expect
         (outputs.loss + extra).backward()
 
 
 def with_or_without(model, dataset, device, teacher=None):
     for images, labels in DataLoader(dataset, num_workers=4):
         if teacher is None:
-            loss = torch.tensor(0.0, device=device)  # expect advice
+            loss = torch.tensor(0.0, device=device)  # expect
         else:
             loss = teacher(images, labels)
         (model(images) + loss).backward()
@@ -304,7 +304,7 @@ def with_and_without(model, dataset, device, teacher):
 
 def until_something_comes(model, dataset, device, weighted):
     for images, labels in DataLoader(dataset, num_workers=4):
-        extra = torch.tensor(0.0, device=device)  # expect advice
+        extra = torch.tensor(0.0, device=device)  # expect
         if weighted(labels):
             extra = model.extra(images)
         (model(images, labels) + extra).backward()
@@ -312,14 +312,14 @@ def until_something_comes(model, dataset, device, weighted):
 
 def a_number_of_its_own(model, dataset, device):
     for images, labels in DataLoader(dataset, num_workers=4):
-        scale = torch.tensor(0.5, device=device)  # expect advice
+        scale = torch.tensor(0.5, device=device)  # expect
         (model(images, labels) * scale).backward()
 
 
 def results_are_added_up(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        total = torch.tensor(0).float().cuda()  # expect advice
-        unused = torch.tensor(0).float().cuda()  # expect advice
+        total = torch.tensor(0).float().cuda()  # expect
+        unused = torch.tensor(0).float().cuda()  # expect
         for score in model(images):
             total += score
         print(total, unused)
@@ -327,7 +327,7 @@ def results_are_added_up(model, dataset):
 
 def summed_over_all_processes(model, optimizer, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        flag = torch.tensor([0]).cuda()  # expect advice
+        flag = torch.tensor([0]).cuda()  # expect
         torch.distributed.all_reduce(flag)
         model(images, flag).backward()
 
@@ -337,8 +337,8 @@ def one_zero_instead(model, dataset, device, scored):
         if scored:
             loss = model.score(images)
         else:
-            loss = torch.zeros(1, requires_grad=True).float().to(device)  # expect advice
-        extra = further = torch.FloatTensor([0]).cuda()  # expect advice
+            loss = torch.zeros(1, requires_grad=True).float().to(device)  # expect
+        extra = further = torch.FloatTensor([0]).cuda()  # expect
         if scored:
             extra = model.extra(images)
         many = torch.zeros(5).to(device)  # expect

@@ -1321,13 +1321,6 @@ class ShuffledOnce(IterableDataset):
         return iter(self.order)
 
 
-def wraps_its_rows_in_each_pass(model, rows, epochs):
-    loader = DataLoader(Shuffled(rows), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
 def wraps_them_anew(model, rows, epochs):
     loader = DataLoader(ShuffledOnce(rows), num_workers=4)  # expect
     for epoch in range(epochs):
@@ -1339,45 +1332,6 @@ def tried_out(model, dataset, epochs, args):
     loader = DataLoader(dataset, num_workers=3)  # expect
     if args.debug:
         loader = DataLoader(dataset[:8], num_workers=3)  # expect
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
-class Advancing(Dataset):
-    def __init__(self, rows, size):
-        self.rows = iter(rows)
-        self.size = size
-
-    def __len__(self):
-        return self.size
-
-    def __getitem__(self, index):
-        return next(self.rows)
-
-
-class BegunAnew(Advancing):
-    def __init__(self, rows, size):
-        super().__init__(rows, size)
-        self.all = rows
-
-    def __getitem__(self, index):
-        try:
-            return next(self.rows)
-        except StopIteration:
-            self.rows = iter(self.all)
-            return next(iter(self.all))
-
-
-def begins_anew_with_its_workers(model, rows, epochs):
-    loader = DataLoader(Advancing(rows, 100), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
-def begins_anew_by_itself(model, rows, epochs):
-    loader = DataLoader(BegunAnew(rows, 100), num_workers=4)  # expect
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
@@ -1573,36 +1527,6 @@ class Task:
     def draw(self):
         message = f"{type(self).__name__} draws nothing"
         raise NotImplementedError(message)
-
-
-class Chunks(Task):
-    def __init__(self, model):
-        self.model = model
-
-    def draw(self):
-        return range(self.model.current_epoch, 10)
-
-
-class Draws(IterableDataset):
-    def __init__(self, task: Task):
-        self.task = task
-
-    def __iter__(self):
-        return iter(self.task.draw())
-
-
-def train_draws(model, epochs):
-    loader = DataLoader(Draws(Chunks(model)), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch)
-
-
-def train_task(model, task: Task, epochs):
-    loader = DataLoader(Draws(task), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch)
 
 
 def one_worker_where_there_is_a_gpu(model, dataset, use_cuda):

@@ -15,7 +15,7 @@ def absent(model, dataset):
 
 
 def copied_beside_the_host(model, dataset):
-    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect advice
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect
     for images, labels in loader:
         model(images.to(device, non_blocking=True), labels.to(device, non_blocking=True))
 
