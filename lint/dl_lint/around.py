@@ -66,10 +66,15 @@ def _names(folder: str) -> tuple[str, ...]:
         return ()
 
 
+def is_readme(name: str) -> bool:
+    """Such a file tells where a sub-project begins; what is in it is not read."""
+    return name.lower().startswith("readme")
+
+
 def may_tell(name: str) -> bool:
     """By the name of a file, whether it may tell something."""
     name = name.lower()
-    if name in FILES or name == "requirements":
+    if name in FILES or name == "requirements" or is_readme(name):
         return True
     told = name.startswith(BEGINNINGS) or "requirements" in name or _WHOLE.search(name) is not None
     return name.endswith(ENDINGS) and told

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dl_lint.around import is_readme
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,7 +50,8 @@ def target(project: Project, near: t.Node) -> Target:
 def _declared(around: Around, folder: str, root: str) -> Target:
     """What the nearest folder declares that names a torch at all, up to the root."""
     while True:
-        said = [one for name in around.names(folder) for one in _said(name, around.text(os.path.join(folder, name)))]
+        names = [one for one in around.names(folder) if not is_readme(one)]
+        said = [one for name in names for one in _said(name, around.text(os.path.join(folder, name)))]
         if said:
             limits = [one for one in said if one is not None]
             return Target(max(limits) if len(limits) == len(said) else None)
