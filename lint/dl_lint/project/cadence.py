@@ -30,24 +30,17 @@ NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count
 
 
 def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
-    """Whether most passes of ``again`` pass a loader by, so that persistent workers would idle, with what they hold."""
+    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, so that persistent
+    workers would idle, with what they hold."""
     if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
         return False
-    return only_now_and_then(project, loader, loop, again)
-
-
-def only_now_and_then(
-    project: Project, loader: Loader, loop: LoopNode, again: LoopNode, *, chosen: bool = False
-) -> bool:
-    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, or if ``chosen``,
-    may be."""
     ev = project.evaluator
     ways = [
         one.guards
         for one in passes(ev, loop)
         if one.loop is again and all(may_pass(ev, call, loader) for call in one.through)
     ]
-    counted = [any(_skips(project, test, outcome, chosen=chosen) for test, outcome in guards) for guards in ways]
+    counted = [any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways]
     rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
     return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
 
@@ -101,28 +94,26 @@ def _is_once(test: t.Expr, outcome: bool) -> bool:
     return isinstance(test, t.Compare) and test.ops == (("==",) if outcome else ("!=",))
 
 
-def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST, *, chosen: bool = False) -> bool:
+def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST) -> bool:
     """Whether a test may have ``outcome`` in every n-th pass only: ``epoch % n == 0``."""
     match test:
         case t.UnaryOp(op="not", operand=inner):
-            return _skips(project, inner, not outcome, depth, chosen=chosen)
+            return _skips(project, inner, not outcome, depth)
         case t.BoolOp(values=parts):
-            return any(_skips(project, one, outcome, depth, chosen=chosen) for one in parts)
+            return any(_skips(project, one, outcome, depth) for one in parts)
         case t.Compare(ops=(op,)):
-            return _is_equality(op, test, outcome) and any(
-                _counts(project, one, chosen=chosen) for one in children(test)
-            )
+            return _is_equality(op, test, outcome) and any(_counts(project, one) for one in children(test))
         case t.BinOp():
-            return not outcome and _counts(project, test, chosen=chosen)
+            return not outcome and _counts(project, test)
         case t.Name() if depth:
             bound = project.site(test).scope.bindings.get(test.id, ())
             passed = list(_passed(project, test))
-            return any(
-                one.value is not None and _skips(project, one.value, outcome, depth - 1, chosen=chosen) for one in bound
-            ) or (bool(passed) and all(_skips(project, one, outcome, depth - 1, chosen=chosen) for one in passed))
+            return any(one.value is not None and _skips(project, one.value, outcome, depth - 1) for one in bound) or (
+                bool(passed) and all(_skips(project, one, outcome, depth - 1) for one in passed)
+            )
         case t.Call() if depth:
             returned = (one.value for function in project.entered(test) for one in function.returns)
-            return any(one is not None and _skips(project, one, outcome, depth - 1, chosen=chosen) for one in returned)
+            return any(one is not None and _skips(project, one, outcome, depth - 1) for one in returned)
         case _:
             return False
 
@@ -144,22 +135,15 @@ def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:
     return truthy and op in ("==", "is", "!=", "is not", "<", "<=", ">", ">=") and len(test.comparators) == 1
 
 
-def _counts(project: Project, expr: t.Node, *, chosen: bool = False) -> bool:
-    """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, or if ``chosen``,
-    is an option."""
-    match expr:
-        case t.BinOp(op="+" | "-", left=t.Name(), right=t.BinOp(op="%", left=t.Constant())):
-            return True  # ``i + 1 % n``, for want of parentheses
-        case t.BinOp(op="%"):
-            pass
-        case _:
-            return False
+def _counts(project: Project, expr: t.Node) -> bool:
+    """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, also by default."""
+    if not isinstance(expr, t.BinOp) or expr.op != "%":
+        return False
     parts = {word for name in names_in(expr.left) for word in words(name)}
-    return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right), chosen=chosen)
+    return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right))
 
 
-def _is_one(value: Value, *, chosen: bool) -> bool:
-    """Whether a number is 1, or is unless the user chooses another, which if ``chosen`` may be."""
+def _is_one(value: Value) -> bool:
     if isinstance(value, Option):
-        return not (chosen and value.source == "command line") and _is_one(value.default, chosen=chosen)
+        return _is_one(value.default)
     return isinstance(value, Const) and value.value == 1

@@ -304,10 +304,6 @@ class Project:
         """Add ``text`` (``name=value``) behind the last argument of a call; None where that cannot be told."""
         return edits.added(self, call, text)
 
-    def without_argument(self, call: t.Node, argument: t.Node) -> Edit | None:
-        """Take an argument out of a call."""
-        return edits.removed(self, call, argument)
-
     def statement_before(self, stmt: t.Stmt, text: str) -> Edit:
         """Add a statement on a line of its own before another."""
         return edits.before(self, stmt, text)

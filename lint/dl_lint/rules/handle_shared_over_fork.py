@@ -123,11 +123,6 @@ def _has_no_lock(project: Project, shared: Shared) -> bool:
     return lmdb and not isinstance(locked, Absent) and truth_of(locked) is not True
 
 
-def _only_reads(project: Project, shared: Shared) -> bool:
-    """Whether a memory map is read without a lock: forked workers read the same pages, though LMDB says not to."""
-    return _has_no_lock(project, shared) and truth_of(project.argument(shared.made, "readonly").value) is True
-
-
 def _opened(dataset: str, shared: Shared) -> str:
     what = handles.HANDLES[shared.made.name]
     when = f"as soon as the length of `{dataset}` is asked for" if shared.measured else f"when `{dataset}` is made"
