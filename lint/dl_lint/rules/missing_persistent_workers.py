@@ -81,11 +81,14 @@ QUIET = (
 
 @rule("DL204", severity="slow", quiet=QUIET)
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    ways: dict[t.Call, list[tuple[Loader, t.Node, LoopNode | None]]] = {}
     for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project)):
-        if loader.call in seen or not persistence.starts_workers_again(project, loader):
-            continue
-        seen.add(loader.call)
+        if persistence.starts_workers_again(project, loader):
+            ways.setdefault(loader.call, []).append((loader, again, loop))
+    for several in ways.values():
+        # One builder may serve several loops, of which one that nothing keeps quiet is told.
+        loud = (way for way in several if not any(one.when(project, *way) for one in QUIET))
+        loader, again, loop = next(loud, several[0])
         place = project.place(again)
         hooked = isinstance(again, t.FunctionDef | t.Call)
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"

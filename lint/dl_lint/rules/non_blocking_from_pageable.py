@@ -3,15 +3,13 @@
 ## What it does
 
 Finds `.to(device, non_blocking=True)` and `.cuda(non_blocking=True)` on a batch, or a part or view of one, whose
-loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the like made of a batch on the host.
+loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the like made of a batch on the host; not
+where helpers get pinned batches as well.
 
 ## Why is this bad?
 
 Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
-
-Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
-prepared by accelerate, and helpers that pinned and other batches go through.
 
 ## Example
 
