@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dl_lint.cache import Cache
     from dl_lint.engine import Question, Tree
     from dl_lint.report import Entry
-    from dl_lint.rule import Finding
+    from dl_lint.rule import Finding, Rule
 
 
 class Analysis:
@@ -46,6 +47,8 @@ class Analysis:
         self._by_absolute = {file.absolute: file for file in tree.files}
         self._extraction = Extraction(tree.data, digests, cache)
         self._failures: list[Failure] = []
+        self._hidden = 0
+        self._quiet: Counter[tuple[str, str]] = Counter()
 
     def report(self, relevant: Mapping[str, File]) -> Report:
         """What is to be said of the tree, whose ``relevant`` files are read."""
@@ -61,7 +64,8 @@ class Analysis:
             else:
                 self._say_why_not(file, is_relevant=file.path in relevant)
         self.repeatable &= self._extraction.repeatable
-        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked))
+        quiet = tuple((code, reason, count) for (code, reason), count in sorted(self._quiet.items()))
+        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked), self._hidden, quiet)
 
     # --- rules -------------------------------------------------------------------------
 
@@ -80,8 +84,7 @@ class Analysis:
             if entry != UNUSED_SUPPRESSION:
                 try:
                     [rule] = load([entry])
-                    weighed = (standing.weighed(project, one, rule.code) for one in rule.check(project))
-                    findings = [self._shown(one) for one in weighed if one is not None]
+                    findings = [self._shown(one) for one in self._weighed(rule, project)]
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
                     continue
@@ -89,6 +92,14 @@ class Analysis:
                 for finding in findings:
                     found.setdefault(finding.place.path, []).append(Reported(entry, finding))
         return found, ran
+
+    def _weighed(self, rule: Rule, project: Project) -> Iterator[Finding]:
+        """What a rule has to say, each finding with the weight that its ``Quiet`` list and its place leave it."""
+        for finding, quiet in rule.weighed(project, standing.QUIET):
+            if quiet is not None:
+                self._quiet[rule.code, str(quiet)] += 1
+            if quiet is None or quiet.weight == "advice":
+                yield finding
 
     def _broke_down(self, what: str, error: Exception, paths: Mapping[str, str]) -> None:
         path = _looked_at(error, paths)
@@ -115,8 +126,7 @@ class Analysis:
         return facts if isinstance(facts, FileFacts) else None
 
     def _around(self) -> Around:
-        code = {file.absolute: self._tree.data[file.path] for file in self._tree.files}
-        return Around(self.outside, code, self._known_as)
+        return Around(self.outside, self._known_as)
 
     def _content(self, absolute: str) -> bytes | None:
         file = self._by_absolute.get(absolute)
@@ -153,7 +163,9 @@ class Analysis:
         assert isinstance(facts, FileFacts)
         left, used = suppress.accept(found, facts)
         advised = self._question.advised
-        yield from (one for one in left if not one.finding.advice or one.rule in advised)
+        shown = [one for one in left if not one.finding.advice or one.rule in advised]
+        self._hidden += len(left) - len(shown)
+        yield from shown
         if UNUSED_SUPPRESSION in self._question.rules and facts.suppressions:
             source = Source.of(file.path, self._tree.data[file.path])
             judged = {entry for entry in ran if not any(exactness(selector, entry) for selector in ignored)}

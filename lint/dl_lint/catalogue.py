@@ -71,7 +71,12 @@ def load(chosen: Iterable[Entry]) -> Iterator[Rule]:
 
 
 def page(entry: Entry) -> str:
-    """A rule's documentation, in Markdown: the docstring of its module."""
+    """A rule's documentation, in Markdown: the docstring of its module, and where it says nothing or gives advice."""
+    quiet = [f"* {one}" for rule in load([entry]) for one in rule.quiet]
+    return "\n".join([_docstring(entry), *(["", "## Quiet", "", *quiet] if quiet else [])])
+
+
+def _docstring(entry: Entry) -> str:
     import ast
     from importlib.util import find_spec
     from inspect import cleandoc
@@ -81,11 +86,11 @@ def page(entry: Entry) -> str:
     assert spec.origin is not None
     with open(spec.origin, encoding="utf-8") as file:
         text = ast.get_docstring(ast.parse(file.read()), clean=False) or ""
-    return cleandoc(text)
+    return cleandoc(text).rstrip()
 
 
 def summary(entry: Entry) -> str:
-    return page(entry).partition("\n")[0].rstrip(".")
+    return _docstring(entry).partition("\n")[0].rstrip(".")
 
 
 def url(entry: Entry) -> str:
@@ -94,6 +99,8 @@ def url(entry: Entry) -> str:
 
 def markdown(rules: Iterable[Entry]) -> str:
     """docs/rules.md: a table of all rules, then the page of each."""
+    from dl_lint.project.standing import QUIET
+
     rules = list(rules)
     lines = [
         "# Rules",
@@ -103,6 +110,10 @@ def markdown(rules: Iterable[Entry]) -> str:
         *(f"* **{severity}**: {meaning}." for severity, meaning in SEVERITIES.items()),
         "",
         "`DL001` is advice and on by default.",
+        "",
+        "Every rule is:",
+        "",
+        *(f"* {one}" for one in QUIET),
     ]
     for family, title in FAMILIES.items():
         members = [rule for rule in rules if rule.code.startswith(family)]

@@ -65,6 +65,10 @@ class Report:
     findings: tuple[Reported, ...]
     failures: tuple[Failure, ...]
     checked: int
+    hidden: int = 0
+    """Findings that are advice, of rules of which no advice is wanted."""
+    quiet: tuple[tuple[str, str, int], ...] = ()
+    """How often each condition kept a rule quiet: the rule's code, the condition in words, and the number."""
 
 
 def order(reported: Reported) -> tuple[Place, str, str]:
@@ -77,6 +81,8 @@ def encode(report: Report) -> dict[str, Any]:
         "findings": [_encode_finding(reported) for reported in report.findings],
         "failures": [[failure.path, failure.message, failure.line, failure.partial] for failure in report.failures],
         "checked": report.checked,
+        "hidden": report.hidden,
+        "quiet": report.quiet,
     }
 
 
@@ -86,6 +92,8 @@ def decode(data: dict[str, Any], rules: Mapping[str, Entry]) -> Report:
         tuple(_decode_finding(row, rules) for row in data["findings"]),
         tuple(Failure(path, message, line, partial) for path, message, line, partial in data["failures"]),
         int(data["checked"]),
+        int(data["hidden"]),
+        tuple((str(code), str(reason), int(count)) for code, reason, count in data["quiet"]),
     )
 
 

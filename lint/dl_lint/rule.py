@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from dl_lint.project import Project
@@ -52,8 +52,8 @@ class Related:
 class Finding:
     """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead.
 
-    ``advice`` where it depends on a size that the code does not tell, while other findings of the rule do not: this one
-    is shown only where advice is asked for.
+    ``subject`` is what the conditions of the rule's ``Quiet`` list look at; ``advice`` says that one of them holds, and
+    is set by those who apply them: this finding is shown only where advice is asked for.
     """
 
     place: Place
@@ -62,6 +62,20 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     advice: bool = False
+    subject: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A condition under which a rule says nothing, or gives advice only. ``reason`` completes "where …", and ``when``
+    is asked of the things that are a finding's subject."""
+
+    weight: Literal["silent", "advice"]
+    reason: str
+    when: Callable[..., object]
+
+    def __str__(self) -> str:
+        return f"{'Silent' if self.weight == 'silent' else 'Advice'} where {self.reason}."
 
 
 Check = Callable[["Project"], Iterator[Finding]]
@@ -76,12 +90,26 @@ class Rule:
     severity: Severity
     check: Check
     module: str
+    quiet: tuple[Quiet, ...] = ()
+
+    def weighed(self, project: Project, everywhere: tuple[Quiet, ...] = ()) -> Iterator[tuple[Finding, Quiet | None]]:
+        """Every finding with what keeps it quiet, if anything does: a condition of the rule, or one that holds
+        ``everywhere`` and is asked of the project, the place and the rule's code. Advice tells the reason why it is no
+        more."""
+        for finding in self.check(project):
+            quiet = next((one for one in self.quiet if one.when(*finding.subject)), None)
+            if quiet is None or quiet.weight == "advice":
+                of_place = (one for one in everywhere if one.when(project, finding.place, self.code))
+                quiet = next(of_place, quiet)
+            if quiet is not None:
+                finding = replace(finding, advice=True, message=f"{finding.message} (advice: {quiet.reason})")
+            yield finding, quiet
 
 
-def rule(code: str, severity: Severity) -> Callable[[Check], Rule]:
+def rule(code: str, severity: Severity, *, quiet: tuple[Quiet, ...] = ()) -> Callable[[Check], Rule]:
     """Register a generator function as the rule ``code``."""
 
     def register(check: Check) -> Rule:
-        return Rule(code, check.__name__.replace("_", "-"), severity, check, check.__module__)
+        return Rule(code, check.__name__.replace("_", "-"), severity, check, check.__module__, quiet)
 
     return register

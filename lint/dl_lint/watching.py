@@ -1,4 +1,4 @@
-"""Tells when something changed that a run rests on: code, notebooks, settings, ignore files, requirements, READMEs."""
+"""Tells when something changed that a run rests on: code, notebooks, settings, ignore files, requirements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from watchfiles import DefaultFilter, watch
 
-from dl_lint.around import in_manual, is_page, may_tell
+from dl_lint.around import may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,9 +25,7 @@ class _OfARun(DefaultFilter):
     ignore_dirs = (*DefaultFilter.ignore_dirs, ".dl_lint_cache", ".ipynb_checkpoints", "venv")
 
     def __call__(self, change: Change, path: str) -> bool:
-        folder, name = os.path.split(path)
-        tells = path.endswith(ENDS) or may_tell(name) or (is_page(name) and in_manual(folder))
-        return tells and super().__call__(change, path)
+        return (path.endswith(ENDS) or may_tell(os.path.basename(path))) and super().__call__(change, path)
 
 
 def changes(paths: Sequence[str], home: Home) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Data modules that leave their number of workers at the default of their own constructor, not at that of a base."""
+"""Loaders whose workers or arguments are left at a default."""
 
 from __future__ import annotations
 
@@ -8,62 +8,6 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.lint.conftest import Project
-
-MODULES = """\
-from torch.utils.data import DataLoader
-
-
-class Base:
-    def __init__(self, dataset, batch_size=1, num_workers=4):
-        self.dataset = dataset
-        self.num_workers = num_workers
-
-    def test_dataloader(self):
-        return DataLoader(self.dataset, num_workers=self.num_workers)
-
-
-class Scenes(Base):
-    def __init__(self, size=1, num_workers=0, **kwargs):
-        super().__init__(range(10), batch_size=size, num_workers=num_workers)
-
-
-class Patches(Base):
-    def __init__(self, size=1, num_workers=2):
-        super().__init__(range(10), batch_size=size, num_workers=num_workers)
-
-
-class Tiles(Base):
-    pass
-"""
-SCRIPT = """\
-from modules import Patches, Scenes, Tiles
-
-options = {{}}
-module = {made}
-for batch in module.test_dataloader():
-    print(batch)
-"""
-
-
-@pytest.mark.parametrize(
-    ("made", "found"),
-    [
-        ("Scenes(size=8)", 0),
-        ("Scenes()", 0),
-        ("Scenes(size=8, num_workers=0)", 0),
-        ("Scenes(8, 2)", 1),
-        ("Scenes(num_workers=2)", 1),
-        ("Patches()", 1),
-        ("Tiles(range(10))", 1),
-    ],
-)
-def test_the_constructor_that_is_called_decides(project: Project, made: str, found: int) -> None:
-    project.write({"modules.py": MODULES, "scenes.py": SCRIPT.format(made=made)})
-    project.write(
-        {"others.py": "from modules import Patches, Scenes\n\nScenes(num_workers=2)\nPatches(num_workers=2)\n"}
-    )
-    assert len(project.lint_json("--select", "DL307").records) == found
-
 
 FOLDER = """\
 from torch.utils.data import DataLoader

@@ -309,30 +309,3 @@ def test_a_source_that_is_no_notebook_says_so() -> None:
     with pytest.raises(SourceError, match="no cells"):
         Source.of("a.ipynb", b"{}")
     assert read(Source.of("a.ipynb", document().encode())).body == ()
-
-
-FITTED = """\
-import lightning as pl
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, num_workers=8)
-trainer = pl.Trainer(max_epochs=10, strategy={strategy!r})
-trainer.fit(model, loader)
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "strategy", "codes"),
-    [
-        ("train.ipynb", "ddp", []),
-        ("train.ipynb", "ddp_notebook", ["DL204"]),
-        ("train.ipynb", "auto", ["DL204"]),
-        ("train.py", "ddp", ["DL204"]),
-    ],
-)
-def test_a_strategy_that_lightning_refuses_in_a_notebook_trains_nothing(
-    project: Project, name: str, strategy: str, codes: list[str]
-) -> None:
-    text = FITTED.format(strategy=strategy)
-    project.write({name: document(text) if name.endswith("ipynb") else text})
-    assert [one["code"] for one in project.lint_json("--select", "DL204").records] == codes

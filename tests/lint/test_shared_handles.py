@@ -31,8 +31,7 @@ def make_loader(path, locked):
 def message(project: Project, options: str) -> str:
     project.write({"data.py": KEYED.format(options=options)})
     [one] = project.lint_json("--select", "DL303").records
-    only_reads = "readonly=True, lock=False" in options
-    assert one["severity"] == ("advice" if only_reads else "bug")
+    assert one["severity"] == "bug"
     return str(one["message"])
 
 

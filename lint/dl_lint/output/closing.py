@@ -28,6 +28,9 @@ def closing(outcome: Outcome, *, fix: bool, diff: bool, unsafe: bool) -> Iterato
         yield f"[*] {safe + risky * unsafe} can be fixed with --fix.\n"
     if risky and not unsafe:
         yield f"{risky} can be fixed with --unsafe-fixes, which may change what the code does.\n"
+    if report.hidden:
+        pieces = "piece" if report.hidden == 1 else "pieces"
+        yield f"{report.hidden} {pieces} of advice hidden: --pedantic shows them.\n"
     if outcome.accepted:
         yield f"{count(outcome.accepted, 'more finding')} in the baseline.\n"
 

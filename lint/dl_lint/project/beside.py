@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import casts, objects, tensors
+from dl_lint.project import casts, tensors
 from dl_lint.project.blocking import MOVES, blocks
 from dl_lint.project.host_reads import READING
 from dl_lint.project.repetition import names_in, words
@@ -110,13 +110,7 @@ def follows_wait(project: Project, call: t.Call) -> bool:
 
 def _moves_pageable(project: Project, node: t.Node) -> bool:
     """Whether an expression copies a part of the batch of pageable memory, or one that is an object that stays so."""
-    if blocks(project, node):
-        return _is_of_batch(project, node)
-    match node:
-        case t.Call(func=t.Attribute(value=moved, attr=name)) if name in MOVES:
-            return objects.stays_pageable(project, moved)
-        case _:
-            return False
+    return blocks(project, node) and _is_of_batch(project, node)
 
 
 def _is_of_batch(project: Project, copy: t.Node) -> bool:

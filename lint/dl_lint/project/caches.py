@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import bounds, handed, lazily, prefilled, reach, texts, workers
+from dl_lint.project import handed, indexing, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
-from dl_lint.project.shared_keys import aliased, is_of_shape, is_shared, takes_shared
 from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import (
     Class,
@@ -24,7 +23,6 @@ from dl_lint.project.values import (
     Value,
     alternatives,
 )
-from dl_lint.project.weights import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +30,14 @@ if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Change, Scope
 
+FEW = 1000
+"""Entries of a cache that counts as bounded: at 150 kB, a decoded photo of 224 pixels square, they take 150 MB."""
+
 SHRINKING = frozenset({"pop", "popitem", "popleft", "clear", "remove", "discard"})
 
 LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "yaml.safe_load", "yaml.load"})
 """What returns a Python container, as a rule a dict of samples."""
 
-MEMOS = frozenset({"functools.lru_cache", "functools.cache"})
 
 _PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
 """What a worker rightly makes once for itself."""
@@ -52,9 +52,7 @@ _WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 class Growth:
     """``node`` makes something grow; ``origin`` is where that was made, ``memo`` whether a decorator keeps it.
 
-    ``unread`` if fetching a sample never reads it; ``advice`` if it grows with options that are not the defaults only,
-    or by a few numbers for each sample, such as the next one for each name; ``shared`` if what is kept serves several
-    samples.
+    ``unread`` if fetching a sample never reads it.
     """
 
     node: t.Node
@@ -62,30 +60,23 @@ class Growth:
     origin: t.Node | None = None
     memo: bool = False
     unread: bool = False
-    advice: bool = False
-    shared: bool = False
 
 
 def growing(project: Project, cls: Class) -> Iterator[Growth]:
     """Everything that grows with the samples fetched from an object of ``cls``."""
+    indices = indexing.Indices(project, project.fetching(cls))
     for function, owner in workers.methods(project, cls):
         yield from _memoised(project, function)
-        if bounds.is_vocabulary(function, owner, cls) or lazily.is_done_once(project, owner, function):
-            continue
         for scope in reach.with_inner(function):
             for name, changes in scope.changes.items():
                 if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
                     for change in changes:
-                        if _grows(project, function, change, cls) and not prefilled.is_full(project, cls, function):
-                            off = handed.is_off(project, change.node) or handed.is_chosen(project, change.node)
-                            off = off or (change.value is not None and is_number(project, change.value))
-                            off = off or bounds.is_small(project, function, change)
+                        if _grows(project, function, change, cls) and _is_of_sample(indices, function, change):
                             unread = not _is_read(project, cls, name.partition(".")[2])
                             origin = _origin(project, owner, name)
-                            shared = is_shared(_key(change))
-                            yield Growth(change.node, f"`{name}`", origin, unread=unread, advice=off, shared=shared)
-            for entry, fixed in handed.filled(project, scope, function.params[0].name):
-                yield Growth(entry, f"`{dotted(entry.value)}`", advice=fixed)
+                            yield Growth(change.node, f"`{name}`", origin, unread=unread)
+            for entry in handed.filled(project, scope, function.params[0].name):
+                yield Growth(entry, f"`{dotted(entry.value)}`")
             yield from _in_entries(project, scope, function, cls)
     yield from _memoised_on_self(project, cls)
 
@@ -99,16 +90,40 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     holder = _holder(change)
     if holder is None or _emptied(project, change.name, function, cls) or _is_register(project, function, change):
         return False
-    if bounds.limit(project, change.node, holder) == "low":
+    if _is_bounded(project, change, holder):
         return False
     key = _key(change)
     if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
-    if (key is not None and is_of_shape(function, key)) or _fetches_another(function, change.node, project):
+    if _fetches_another(function, change.node, project):
         return False
     if change.kind == "item" and (_is_own(project, change.value) or _is_of_its_own(change)):
         return False
     return any(_can_grow(project, one, change, holder) for one in alternatives(project.value(holder)))
+
+
+def _is_of_sample(indices: indexing.Indices, function: Scope, change: Change) -> bool:
+    """Whether each sample adds something of its own: under a key that comes of its index, or to a list but not in a
+    loop over other things than those of the sample."""
+    key = _key(change)
+    if key is not None:
+        return indices.kind(function, key) is not None
+    loops = [one for one in indices.project.loops_around(change.node) if not isinstance(one, t.While)]
+    return not loops or any(indices.kind(function, one.iter) is not None for one in loops)
+
+
+def _is_bounded(project: Project, change: Change, holder: t.Expr) -> bool:
+    """Whether a test of its length limits a container to a few: ``if len(self.cache) < 100:``."""
+    for test, outcome in project.tests_around(change.node):
+        match test:
+            case t.Compare(
+                left=t.Call(func=t.Name(id="len"), args=(counted,)), ops=("<" | "<=",), comparators=(most,)
+            ) if outcome and dotted(counted) == dotted(holder):
+                found = alternatives(project.value(most))
+                return all(isinstance(one, Const) and one.value in range(FEW + 1) for one in found)
+            case _:
+                continue
+    return False
 
 
 def _key(change: Change) -> t.Expr | None:
@@ -279,7 +294,7 @@ def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
 def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
     for node, target, added in _additions(scope):
-        entry = handed.entry_of(aliased(function, target), function.params[0].name)
+        entry = handed.entry_of(_aliased(function, target), function.params[0].name)
         if (
             entry is None
             or project.in_handler(node)
@@ -291,9 +306,7 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
         name = dotted(entry.value) or ""
         stays = any(_holds_entries(one) for one in alternatives(project.value(entry.value)))
         if stays and not _emptied(project, name, function, cls):
-            off = handed.is_off(project, node) or texts.is_text(function, added)
-            shared = not isinstance(node, t.Call) and is_shared(aliased(function, entry.index))  # a list grows anyway
-            yield Growth(node, f"`{name}`", advice=off, shared=shared)
+            yield Growth(node, f"`{name}`")
 
 
 def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
@@ -332,7 +345,7 @@ def _memoised(project: Project, function: Scope) -> Iterator[Growth]:
     if isinstance(function.node, t.FunctionDef) and len(function.params) > 1:
         for decorator in function.node.decorators:
             if _is_unbounded(project, decorator):
-                yield Growth(decorator, f"the cache of `{function.name}`", memo=True, shared=takes_shared(function))
+                yield Growth(decorator, f"the cache of `{function.name}`", memo=True)
 
 
 def _memoised_on_self(project: Project, cls: Class) -> Iterator[Growth]:
@@ -356,4 +369,12 @@ def _is_unbounded(project: Project, decorator: t.Expr) -> bool:
 
 
 def _is_many(size: object) -> bool:
-    return isinstance(size, int) and size > bounds.FEW
+    return isinstance(size, int) and size > FEW
+
+
+def _aliased(function: Scope, target: t.Expr) -> t.Expr:
+    """What a name was bound to, if that was once."""
+    bindings = function.bindings.get(target.id, ()) if isinstance(target, t.Name) else ()
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        return bindings[0].value or target
+    return target

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import workers
 from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
 from dl_lint.project.syntax import children, dotted
-from dl_lint.project.values import Const, Instance, Option, alternatives
+from dl_lint.project.values import Const, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,56 +24,31 @@ DEEPEST = 3
 COUNTERS = frozenset({"step", "iteration", "iter", "idx", "index", "epoch", "i", "it", "done"})
 """Last words of the names of what counts passes."""
 
-VALIDATION = frozenset({"val", "valid", "validation", "validate"})
-"""Words in the names of functions that training calls every n steps or epochs."""
 
 NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count"})
 """What numbers the passes of a loop over it."""
 
 
-def may_be_rare(project: Project, loader: Loader, loop: LoopNode, again: t.Node) -> bool:
-    """Whether an option that is 1 by default says in which passes of ``again`` there is one over ``loader``."""
-    if not isinstance(again, t.For | t.While | t.Generator):
-        return False
-    return only_now_and_then(project, loader, loop, again, chosen=True)
-
-
 def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
-    """Whether most passes of ``again`` pass a loader by, so that persistent workers would idle, with what they hold."""
+    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, so that persistent
+    workers would idle, with what they hold."""
     if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
         return False
-    return only_now_and_then(project, loader, loop, again)
-
-
-def only_now_and_then(
-    project: Project, loader: Loader, loop: LoopNode, again: LoopNode, *, chosen: bool = False
-) -> bool:
-    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, or if ``chosen``,
-    may be."""
     ev = project.evaluator
     ways = [
         one.guards
         for one in passes(ev, loop)
         if one.loop is again and all(may_pass(ev, call, loader) for call in one.through)
     ]
-    counted = [any(_skips(project, test, outcome, chosen=chosen) for test, outcome in guards) for guards in ways]
+    counted = [any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways]
     rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
     return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
 
 
 def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether most passes of ``again`` leave ``node`` out: it runs every n steps, or at steps that a test names."""
+    """Whether most passes of ``again`` leave ``node`` out: it runs every n steps."""
     ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
-    return bool(ways) and all(
-        any(_skips(project, test, outcome) or _is_at_one(project, test, outcome) for test, outcome in guards)
-        for guards in ways
-    )
-
-
-def is_once(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether ``node`` runs in one pass of ``again`` or a few that a test names, such as the last."""
-    ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
-    return bool(ways) and all(any(_is_at_one(project, test, outcome) for test, outcome in one) for one in ways)
+    return bool(ways) and all(any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways)
 
 
 def is_over_epochs(project: Project, loop: LoopNode) -> bool:
@@ -84,47 +58,6 @@ def is_over_epochs(project: Project, loop: LoopNode) -> bool:
         for one in project.loader_loops()
         if one.node is not loop
     )
-
-
-def is_awaited(project: Project, node: t.Node, again: LoopNode) -> bool:
-    """Whether a loop ends once it has what is assigned: ``while batch is None: batch = next(iter(loader))``."""
-    statement = project.statement_of(node)
-    match again:
-        case t.While(test=t.Compare(left=t.Name(id=name), ops=("is",), comparators=(t.Constant(kind="none"),))):
-            return isinstance(statement, t.Assign) and name in map(dotted, statement.targets)
-        case _:
-            return False
-
-
-def is_validation(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether a loop (or a step of a Lightning module) is of a validation, by the name of the function or of what the
-    loop goes over."""
-    names = [loop.name if isinstance(loop, t.FunctionDef) else project.function_of(loop).name]
-    if isinstance(loop, t.For):
-        names += names_in(loop.iter)
-    return any(not VALIDATION.isdisjoint(words(name)) for name in names)
-
-
-def _is_at_one(project: Project, test: t.Expr, outcome: bool) -> bool:
-    """Whether a test holds at one count of a loop: ``step == 100``, ``step in (100, 200)``, ``not step``, or in its
-    last passes: ``epochs - epoch <= 1``."""
-    match test:
-        case t.UnaryOp(op="not", operand=inner):
-            return _is_at_one(project, inner, not outcome)
-        case t.BoolOp(op=op, values=parts):
-            held = [_is_at_one(project, one, outcome) for one in parts]
-            return any(held) if (op == "and") is outcome else all(held)
-        case t.Compare(ops=("==" | "in" | "!=" | "not in" as op,), left=left, comparators=(right,)):
-            sides = (left,) if op.endswith("in") else (left, right)
-            return outcome is (op in ("==", "in")) and any(is_counter(project, one) for one in sides)
-        case t.Compare(
-            ops=("<=" | "<",), left=t.BinOp(op="-", right=counted), comparators=(t.Constant(value=0 | 1 | 2),)
-        ):
-            return outcome and is_counter(project, counted)
-        case t.Name() | t.Attribute():
-            return not outcome and is_counter(project, test)
-        case _:
-            return False
 
 
 def is_counter(project: Project, expr: t.Node) -> bool:
@@ -161,28 +94,26 @@ def _is_once(test: t.Expr, outcome: bool) -> bool:
     return isinstance(test, t.Compare) and test.ops == (("==",) if outcome else ("!=",))
 
 
-def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST, *, chosen: bool = False) -> bool:
+def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST) -> bool:
     """Whether a test may have ``outcome`` in every n-th pass only: ``epoch % n == 0``."""
     match test:
         case t.UnaryOp(op="not", operand=inner):
-            return _skips(project, inner, not outcome, depth, chosen=chosen)
+            return _skips(project, inner, not outcome, depth)
         case t.BoolOp(values=parts):
-            return any(_skips(project, one, outcome, depth, chosen=chosen) for one in parts)
+            return any(_skips(project, one, outcome, depth) for one in parts)
         case t.Compare(ops=(op,)):
-            return _is_equality(op, test, outcome) and any(
-                _counts(project, one, chosen=chosen) for one in children(test)
-            )
+            return _is_equality(op, test, outcome) and any(_counts(project, one) for one in children(test))
         case t.BinOp():
-            return not outcome and _counts(project, test, chosen=chosen)
+            return not outcome and _counts(project, test)
         case t.Name() if depth:
             bound = project.site(test).scope.bindings.get(test.id, ())
             passed = list(_passed(project, test))
-            return any(
-                one.value is not None and _skips(project, one.value, outcome, depth - 1, chosen=chosen) for one in bound
-            ) or (bool(passed) and all(_skips(project, one, outcome, depth - 1, chosen=chosen) for one in passed))
+            return any(one.value is not None and _skips(project, one.value, outcome, depth - 1) for one in bound) or (
+                bool(passed) and all(_skips(project, one, outcome, depth - 1) for one in passed)
+            )
         case t.Call() if depth:
             returned = (one.value for function in project.entered(test) for one in function.returns)
-            return any(one is not None and _skips(project, one, outcome, depth - 1, chosen=chosen) for one in returned)
+            return any(one is not None and _skips(project, one, outcome, depth - 1) for one in returned)
         case _:
             return False
 
@@ -204,38 +135,15 @@ def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:
     return truthy and op in ("==", "is", "!=", "is not", "<", "<=", ">", ">=") and len(test.comparators) == 1
 
 
-def _counts(project: Project, expr: t.Node, *, chosen: bool = False) -> bool:
-    """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, or if ``chosen``,
-    is an option."""
-    match expr:
-        case t.BinOp(op="+" | "-", left=t.Name(), right=t.BinOp(op="%", left=t.Constant())):
-            return True  # ``i + 1 % n``, for want of parentheses
-        case t.BinOp(op="%"):
-            pass
-        case _:
-            return False
+def _counts(project: Project, expr: t.Node) -> bool:
+    """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, also by default."""
+    if not isinstance(expr, t.BinOp) or expr.op != "%":
+        return False
     parts = {word for name in names_in(expr.left) for word in words(name)}
-    return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right), chosen=chosen)
+    return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right))
 
 
-def _is_one(value: Value, *, chosen: bool) -> bool:
-    """Whether a number is 1, or is unless the user chooses another, which if ``chosen`` may be."""
+def _is_one(value: Value) -> bool:
     if isinstance(value, Option):
-        return not (chosen and value.source == "command line") and _is_one(value.default, chosen=chosen)
+        return _is_one(value.default)
     return isinstance(value, Const) and value.value == 1
-
-
-_FEEDING = frozenset({"set", "feed", "put", "push", "write"})
-"""First words of the names of methods that hand something to a dataset."""
-
-
-def is_fed(project: Project, loader: Loader, call: t.Call) -> bool:
-    """Whether the function of ``call`` hands something to the dataset of a loader, which gives it back as the next
-    batch: ``stream.set_signal(signal)``."""
-    datasets = {one.call for one in workers.given(project, loader)}
-    for one in project.function_of(call).calls:
-        if isinstance(one.func, t.Attribute) and not _FEEDING.isdisjoint(words(one.func.attr)[:1]) and one.args:
-            fed = alternatives(project.value(one.func.value))
-            if any(isinstance(value, Instance) and value.call in datasets for value in fed):
-                return True
-    return False

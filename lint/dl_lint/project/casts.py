@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
 from dl_lint.project import arguments
-from dl_lint.project.syntax import called
-from dl_lint.project.values import Const, External, Tensor, alternatives
+from dl_lint.project.values import Const, External, alternatives
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
-    from dl_lint.project.values import Value
 
 METHODS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte"})
 """Methods that cast to the dtype of their name, where the tensor is."""
@@ -50,9 +48,3 @@ def dtype(ev: Evaluator, call: t.Call) -> str | None:
         return None
     last = last.removesuffix("Tensor").lower()
     return _SAME.get(last, last) or None
-
-
-def may_be_new(value: Value) -> bool:
-    """Whether in some branch a value is new memory, of the host as far as is known."""
-    made = [one for one in alternatives(value) if isinstance(one, Tensor)]
-    return any(one.placement in ("pageable", "unknown") and called(one.node) in NEW for one in made)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import flow
 from dl_lint.project.syntax import dotted
-from dl_lint.project.values import NONE, alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,26 +64,3 @@ def _set_before(project: Project, call: t.Call, attribute: str) -> bool | None:
     found = flow.reaching(site.scope, f"{owner}.{attribute}", site).bindings if owner else ()
     values = {one.value.value if isinstance(one.value, t.Constant) and one.kind == "assign" else None for one in found}
     return bool(next(iter(values))) if len(values) == 1 and values.isdisjoint({None}) else None
-
-
-def is_refused_by_callers(project: Project, node: t.Node) -> bool:
-    """Whether a place depends on a parameter being None, and every known call passes something else for it."""
-    function = project.function_of(node)
-    names = [param.name for param in function.params][1 if function.is_method else 0 :]
-    calls = [frame.call for frame in project.callers(function)]
-    for test, outcome in project.tests_around(node) if calls else ():
-        match test:
-            case t.Compare(left=t.Name(id=name), ops=("is" | "is not" as op,), comparators=(t.Constant(kind="none"),)):
-                bound = function.bindings.get(name, ())
-                is_parameter = name in names and all(one.kind == "param" for one in bound)
-                if is_parameter and outcome is (op == "is") and all(_gives(project, one, name, names) for one in calls):
-                    return True
-            case _:
-                continue
-    return False
-
-
-def _gives(project: Project, call: t.Call, name: str, names: list[str]) -> bool:
-    """Whether a call passes something that is never None as far as is known."""
-    given = project.passed(call, name, *names)
-    return given.given and NONE not in alternatives(given.value)

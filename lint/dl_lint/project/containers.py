@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import shared
 from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
+from dl_lint.project.repetition import names_in
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Collection,
     Const,
@@ -175,7 +176,7 @@ def of_python_objects(project: Project, value: Value) -> bool:
 def _holds(project: Project, value: Value) -> bool:
     match value:
         case Collection(items=None, node=node):
-            return not is_array(innermost(value)) and not shared.holds_few(project, node) and is_large(project, value)
+            return not is_array(innermost(value)) and not _is_of_one_object(node) and is_large(project, value)
         case Collection(items=tuple() as items):
             return any(of_python_objects(project, one) for one in items)
         case Table():
@@ -191,6 +192,15 @@ def _holds(project: Project, value: Value) -> bool:
             return not is_array(value) and is_large(project, value) and not _is_handle(value)
         case _:
             return False
+
+
+def _is_of_one_object(node: t.Node | None) -> bool:
+    """Whether a comprehension holds the same object again and again: ``[effects for _ in paths]``."""
+    if not isinstance(node, t.Comprehension) or node.key is not None:
+        return False
+    name = (dotted(node.element) or "").partition(".")[0]
+    bound = {one for clause in node.generators for one in names_in(clause.target)}
+    return isinstance(node.element, t.Constant) or (bool(name) and name not in bound)
 
 
 def innermost(value: Value) -> Value:

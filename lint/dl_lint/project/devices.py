@@ -34,11 +34,6 @@ def names_accelerator(project: Project, symbolic: Value, depth: int = FARTHEST) 
     return any(_is_named(one) for one in found)
 
 
-def goes_where_data_is(project: Project, node: t.Node) -> bool:
-    """Whether something is put on the accelerator only where some tensor is there: ``if image.is_cuda:``."""
-    return any(outcome and getattr(test, "attr", "") == "is_cuda" for test, outcome in project.tests_around(node))
-
-
 def _passed(project: Project, parameter: Parameter, depth: int) -> bool:
     frames = project.callers(parameter.scope) if depth else ()
     if not frames:

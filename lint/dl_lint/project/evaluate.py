@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 LONGEST_CHAIN = 6
 """Calls remembered between where an object is made and where it is used."""
 
-DEEPEST_VALUE = 10
-"""Steps taken from one parameter before its value counts as unknown."""
 
 _PLAIN = frozenset(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import containers, indexing, inherited, overwriting, reach, shared
+from dl_lint.project import containers, indexing, inherited, reach
 from dl_lint.project.changes import GROWING
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.values import Collection, Made, Table, Value, alternatives, union
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[t.Node]:
     """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
     if _holds_images(project, cls) or _ends_as_array(project, cls, attribute):
-        return []
-    if shared.is_repeated(project, cls, attribute):
         return []
     found = []
     for binding in _last_assignments(project, cls, attribute):
@@ -90,11 +88,7 @@ def _last_assignments(project: Project, cls: Class, attribute: str) -> Iterator[
     own: list[Binding] = []
     found: list[Binding] = []
     for method, key in inherited.methods(project, cls, attribute):
-        last = [
-            binding
-            for binding in visible_at_end(method, key).bindings
-            if binding.kind == "assign" and not overwriting.is_overwritten(project, cls, method, attribute, binding)
-        ]
+        last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
         filling = [binding for binding in last if not _reads(project, method, attribute, binding)]
         if filling or _is_filled_before(method, key, last):
             found += filling or last
@@ -156,13 +150,20 @@ def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t
 def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
     node, added = addition
     value = project.value(added)
-    if (
-        containers.is_array(containers.innermost(value))
-        or _is_dict_of_arrays(value)
-        or shared.is_added_again(project, node, added)
-    ):
+    if containers.is_array(containers.innermost(value)) or _is_dict_of_arrays(value):
+        return False
+    if _is_of_outer_loop(project, node, added):
         return False
     return containers.grows_with_data(project, node)
+
+
+def _is_of_outer_loop(project: Project, node: t.Node, added: t.Expr | None) -> bool:
+    """Whether one object is added again and again: ``for label, folder in …: for file in …: labels.append(label)``."""
+    if isinstance(added, t.Constant):
+        return True
+    bindings = project.function_of(node).bindings.get(added.id, ()) if isinstance(added, t.Name) else ()
+    outer = list(project.loops_around(node))[1:]
+    return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
 
 
 def _is_dict_of_arrays(value: Value) -> bool:

@@ -274,28 +274,6 @@ READING = frozenset(
 )
 """Functions whose results are as large as a data set: listings, files and their lines, parsed files."""
 
-OUTGROWN = frozenset(
-    {
-        "MinkowskiEngine",
-        "torch._six",
-        "torchtext.legacy",
-        "torchtext.data.Field",
-        "torchtext.data.BucketIterator",
-        "torchvision.models.utils",
-        "tensorflow.contrib",
-        "sklearn.externals",
-        "scipy.misc.imread",
-        "scipy.misc.imresize",
-        "scipy.misc.imsave",
-        "imp",
-        "asyncore",
-        "collections.Iterable",
-        "collections.Mapping",
-        "collections.Sequence",
-    }
-)
-"""Packages, modules and names that cannot be imported where there is Python 3.14: gone from Python or from the releases
-of their package that run on it, or of a package that was given up years before."""
 
 TABLES = frozenset(
     {"pandas.read_csv", "pandas.read_json", "pandas.read_excel", "pandas.read_table", "pandas.read_pickle"}

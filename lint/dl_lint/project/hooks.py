@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.project.values import Bound, Class, Const, Function, Loader, Made, Option, Value, alternatives
-from dl_lint.source import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +64,6 @@ def _fitted(project: Project, call: t.Call) -> Iterator[Value]:
     made = [one for one in owner if isinstance(one, Made) and one.name in LIGHTNING_TRAINERS]
     if not made or len(made) < len(owner) or any(_may_end_early(project, one) for one in made):
         return
-    if is_notebook(project.site(call).scope.file.path) and any(_starts_scripts(project, one) for one in made):
-        return
     given = project.passed(call, "train_dataloaders", "model", "train_dataloaders")
     yield given.value if given.given else project.passed(call, "train_dataloader").value  # its name in Lightning 1
     if not any(project.argument(one, name).given for one in made for name in _OF_VALIDATION):
@@ -76,10 +73,6 @@ def _fitted(project: Project, call: t.Call) -> Iterator[Value]:
 _ENDING = ("max_steps", "max_time", "fast_dev_run")
 _OF_VALIDATION = ("check_val_every_n_epoch", "limit_val_batches", "val_check_interval")
 """Arguments of a Trainer that may leave it with less than two passes; and those of another rhythm for validation."""
-
-
-_STARTING = ("ddp", "fsdp", "deepspeed")
-"""What the names of strategies begin with that do so, unless they speak of ``fork`` or ``notebook``."""
 
 
 def _validates_at_will(project: Project, hook: t.Node) -> bool:
@@ -93,30 +86,6 @@ def _may_end_early(project: Project, trainer: Made) -> bool:
         if isinstance(told, Const) and told.value in (0, 1):
             return True
     return any(project.argument(trainer, name).given for name in _ENDING)
-
-
-def taken_by_hand(project: Project, hook: t.FunctionDef) -> t.Call | None:
-    """Where a script of Fabric asks a data module for the loaders itself, and goes over them in a loop of its own."""
-    for file in project.files:
-        if file.methods.get("setup_dataloaders"):
-            for call in file.methods.get(hook.name, ()):
-                owner = call.func.value if isinstance(call.func, t.Attribute) else None
-                if isinstance(owner, t.Name) and owner.id not in ("self", "trainer"):
-                    return call
-    return None
-
-
-def _starts_scripts(project: Project, trainer: Made) -> bool:
-    """Whether a Trainer starts its script anew for each device, and so refuses to begin in a notebook."""
-    said = alternatives(project.argument(trainer, "strategy").value)
-    return any(
-        isinstance(one, Const)
-        and isinstance(one.value, str)
-        and one.value.startswith(_STARTING)
-        and "fork" not in one.value
-        and "notebook" not in one.value
-        for one in said
-    )
 
 
 def _is_hook_owner(project: Project, scope: Scope | None) -> bool:

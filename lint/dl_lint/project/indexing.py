@@ -25,6 +25,8 @@ _ROWS = frozenset({"iloc", "loc", "iat", "at", "values"})
 
 _RANDOM = frozenset({"randrange", "randint", "choice", "random_sample", "sample"})
 
+_MEASURES = frozenset({"shape", "size", "dtype", "device", "ndim"})
+
 FEW = frozenset(
     {"class", "classes", "category", "categories", "cat", "cats", "label", "labels", "name", "names", "vocab",
      "vocabulary", "transform", "transforms", "split", "splits", "idx2", "id2", "to", "speakers", "languages"}
@@ -53,7 +55,7 @@ class Indexed:
     depth: int = 1
 
 
-class _Indices:
+class Indices:
     """The names in each function that hold the index asked for (direct), or what was looked up by it (found)."""
 
     def __init__(self, project: Project, functions: tuple[Scope, ...]) -> None:
@@ -106,6 +108,8 @@ class _Indices:
                     looked_up = False
             elif isinstance(node, t.Call) and getattr(node.func, "attr", None) in _RANDOM:
                 return True
+            if _measures(node):
+                continue
             inside = below or isinstance(node, t.Subscript) or self._fetches(node)
             waiting.extend((child, inside) for child in children(node))
         return looked_up
@@ -118,9 +122,16 @@ class _Indices:
         return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
 
 
+def _measures(node: t.Node) -> bool:
+    """Whether something is a size or a type, of which samples have few: ``image.shape``, ``len(words)``."""
+    return (isinstance(node, t.Attribute) and node.attr in _MEASURES) or (
+        isinstance(node, t.Call) and dotted(node.func) == "len"
+    )
+
+
 def indexed(project: Project, functions: tuple[Scope, ...]) -> Iterator[Indexed]:
     """The attributes of self that ``functions``, which fetch a sample, index by it."""
-    indices = _Indices(project, functions)
+    indices = Indices(project, functions)
     for function in functions:
         if not function.is_method or not function.params:
             continue
@@ -142,7 +153,7 @@ def _attributes(project: Project, scope: Scope, owner: str) -> Iterator[tuple[st
                 yield from ((source.attr, load) for load in scope.loads.get(name, ()))
 
 
-def _of(project: Project, indices: _Indices, function: Scope, attribute: str, node: t.Node) -> Iterator[Indexed]:
+def _of(project: Project, indices: Indices, function: Scope, attribute: str, node: t.Node) -> Iterator[Indexed]:
     above, depth = project.parent(node), 0
     found: Indexed | None = None
     while (isinstance(above, t.Subscript) and above.value is node) or (

@@ -89,11 +89,6 @@ def is_unknown(project: Project, call: t.Call) -> bool:
     return source is not None and UNKNOWN in alternatives(project.value(source))
 
 
-def is_search(call: t.Call) -> bool:
-    """Whether a call takes the first of what fits a test, ``next(… for … if test)``: it ends only where none does."""
-    return bool(call.args) and isinstance(call.args[0], t.Comprehension)
-
-
 def _is_looked_for(project: Project, search: t.Comprehension) -> bool:
     """Whether ``any(test for …)`` was asked before ``next(… for … if test)``."""
     for test, outcome in project.tests_around(search):

@@ -124,17 +124,9 @@ class Project:
         """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
         return self._tokens.mentions(self.evaluator.sites[near].scope.file, word)
 
-    def mentions_unlinted(self, near: t.Node, word: str, passed_on: bool = True) -> bool:
-        """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``.
-
-        Unless ``passed_on``, docstrings do not count, nor does an ``__init__.py`` that only imports it, to be imported
-        from there.
-        """
-        return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files, passed_on)
-
-    def is_installable(self, near: t.Node) -> bool:
-        """Whether the file of ``near`` is part of something that pip installs."""
-        return self._tokens.is_installable(self.evaluator.sites[near].scope.file)
+    def mentions_unlinted(self, near: t.Node, word: str) -> bool:
+        """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""
+        return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files)
 
     def are_near(self, one: t.Node, other: t.Node) -> bool:
         """Whether two nodes stand in the same sub-project."""
@@ -303,10 +295,6 @@ class Project:
     def with_argument(self, call: t.Node, text: str) -> Edit | None:
         """Add ``text`` (``name=value``) behind the last argument of a call; None where that cannot be told."""
         return edits.added(self, call, text)
-
-    def without_argument(self, call: t.Node, argument: t.Node) -> Edit | None:
-        """Take an argument out of a call."""
-        return edits.removed(self, call, argument)
 
     def statement_before(self, stmt: t.Stmt, text: str) -> Edit:
         """Add a statement on a line of its own before another."""

@@ -65,12 +65,6 @@ def _first(ev: Evaluator, expr: t.Call) -> Value:
     return UNKNOWN
 
 
-def _argument(ev: Evaluator, kind: str, arg: t.Expr) -> Value:
-    if kind == "chain" and isinstance(arg, t.Starred):
-        return apply.iterate(ev, ev.symbolic(arg.value))
-    return ev.symbolic(arg)
-
-
 def _wrapped(ev: Evaluator, kind: str, expr: t.Call) -> Value:
     inner = [
         apply.iterate(ev, ev.symbolic(arg.value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.syntax import called, children
+from dl_lint.project.syntax import children
 from dl_lint.project.values import External, alternatives
 from dl_lint.project.views import VIEWS
 
@@ -47,23 +47,3 @@ def _is_pure_call(project: Project, call: t.Call) -> bool:
 def _builds(name: str) -> bool:
     package, _, last = name.rpartition(".")
     return last in FUNCTIONS.get(package, ())
-
-
-def is_number(source: t.Expr) -> bool:
-    """Whether a single number is copied, also by way of ``torch.tensor(0).float()``: it stands in for a result that
-    comes later or that some passes do without, or adds results up, and little is gained with it."""
-    while isinstance(source, t.Call):
-        if isinstance(source.func, t.Attribute) and isinstance(source.func.value, t.Call):
-            source = source.func.value
-        elif called(source) in ("tensor", "as_tensor") and source.args:
-            source = source.args[0]
-        elif called(source) in ("zeros", "ones"):
-            return all(isinstance(one, t.Constant) and one.value == 1 for one in source.args)
-        else:
-            listed = called(source) in ("Tensor", "FloatTensor")
-            return listed and all(isinstance(one, t.Sequence) and _is_of_one(one) for one in source.args)
-    return isinstance(source, t.Constant) or (isinstance(source, t.Sequence) and _is_of_one(source))
-
-
-def _is_of_one(sequence: t.Sequence) -> bool:
-    return len(sequence.items) == 1 and isinstance(sequence.items[0], t.Constant)

@@ -39,12 +39,6 @@ def purpose(project: Project, made: Made) -> Purpose:
     return "unknown" if said == "both" else said
 
 
-def said_around(project: Project, call: t.Call) -> Literal["training", "evaluation", "unknown", "both"]:
-    """What the names around ``call`` speak of: those that it is given, and those that its result is given."""
-    given = {name for one in (*call.args, *call.keywords) for name in _mentioned(one)}
-    return _of_words({*_bound_to(project, call), *given})
-
-
 def _of_words(names: set[str]) -> Literal["training", "evaluation", "unknown", "both"]:
     found = {word for name in names for word in words(name)}
     evaluation, training = not found.isdisjoint(EVALUATION), not found.isdisjoint(TRAINING)

@@ -9,14 +9,10 @@ from dl_lint.facts import tree as t
 from dl_lint.project import (
     attributes,
     conditions,
-    direct,
     filling,
-    heft,
     indexing,
     inherited,
-    ranges,
-    roles,
-    updating,
+    record_sizes,
     workers,
 )
 from dl_lint.project.syntax import dotted
@@ -37,28 +33,23 @@ DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in. ``ranges`` makes lists of ranges for
-    its samples."""
+    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in; each takes so many ``bytes``."""
 
     attribute: str
     filled: list[t.Node]
     reads: list[Indexed]
-    ranges: t.Call | None = None
-
-    @property
-    def copied(self) -> str:
-        """What workers copy; of a list of frames, say, the few that a sample takes."""
-        return "all of them" if self.ranges is None else "what it reads of them"
+    samples: list[Value]
+    bytes: int
 
 
 def owners(project: Project) -> list[Class]:
     """The map-style datasets, and the classes of the objects that they keep and index in turn; bases before those that
-    derive from them, minor ones last."""
+    derive from them."""
     found: dict[Class, None] = {}
     for dataset in project.dataset_classes():
-        if dataset.kind == "map" and not direct.is_read_directly(project, dataset.cls):
+        if dataset.kind == "map":
             found.update(dict.fromkeys(workers.held(project, dataset.cls)))
-    return sorted(found, key=lambda one: (roles.is_minor(project, one), len(_lineage(project, one))))
+    return sorted(found, key=lambda one: len(_lineage(project, one)))
 
 
 def of_base(project: Project, cls: Class, read: t.Node, told: Mapping[tuple[Value, t.Node], Told]) -> Told | None:
@@ -83,10 +74,11 @@ def of_python_objects(project: Project, cls: Class, reads: dict[str, list[Indexe
         filled = [one for one in filled if not conditions.is_settled_otherwise(project, one)]
         if filled:
             indexed = [one for one in indexed if not all(conditions.exclude(project, one.node, at) for at in filled)]
-            samples = heft.filling(project, cls, attribute, filled)
-            ranges_ = ranges.spelled_out(project, samples)
-            found.append(Container(attribute, _made_here(project, filled), indexed, ranges_))
-    return _originals(project, cls, found)
+            depth = min(one.depth for one in indexed)
+            samples = list(record_sizes.filling(project, cls, attribute, filled))
+            each = record_sizes.bytes_each(project, list(record_sizes.filling(project, cls, attribute, filled, depth)))
+            found.append(Container(attribute, _made_here(project, filled), indexed, samples, each))
+    return _originals(found)
 
 
 def _meant(project: Project, cls: Class, attribute: str, links: int = 2) -> str:
@@ -112,36 +104,16 @@ def _made_here(project: Project, filled: list[t.Node]) -> list[t.Node]:
     return [one for one in filled if _attribute(project, one) is None] or filled
 
 
-def remedy(project: Project, cls: Class, one: Container) -> str:
-    """What to keep in place of a container."""
-    if updating.is_updated(project, cls, one.attribute):
-        return (
-            "keep numbers and strings in numpy arrays or tensors, one for each field: samples are changed in place, "
-            "which bytes and ranges do not allow"
-        )
-    arrays = (
-        "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one "
-        "byte array with an array of offsets"
-    )
-    if one.ranges is None or updating.is_joined(project, cls, one.attribute):
-        return arrays
-    at = project.told(project.place(one.ranges))
-    return (
-        f"keep `range(…)` itself, not a list of it ({at}): it is sliced and counted in the same way, and `list(…)` of "
-        f"the part that a sample takes is a list where one is changed; {arrays}"
-    )
-
-
 def telling(project: Project, found: list[Indexed]) -> Indexed:
     """The read that tells most of what is read: one that leads to a file, if any."""
     return next((one for one in found if indexing.leads_to_file(project, one)), found[0])
 
 
-def _originals(project: Project, cls: Class, found: list[Container]) -> list[Container]:
+def _originals(found: list[Container]) -> list[Container]:
     kept: dict[frozenset[Value], Container] = {}
     nothing_known: list[Container] = []
-    for one in sorted(found, key=lambda one: min(map(project.place, one.filled))):
-        objects = frozenset(_objects(project, cls, one))
+    for one in sorted(found, key=lambda one: min(node.at for node in one.filled)):
+        objects = frozenset(_objects(one))
         if not objects:
             nothing_known.append(one)
         elif not any(_are_of(objects, other) or other <= objects for other in kept):
@@ -163,9 +135,9 @@ def _is_of(value: Value, others: frozenset[Value]) -> bool:
     return True
 
 
-def _objects(project: Project, cls: Class, container: Container) -> Iterator[Value]:
+def _objects(container: Container) -> Iterator[Value]:
     """What the container holds for a sample, as far as it can be told from other things."""
-    for value in heft.filling(project, cls, container.attribute, container.filled):
+    for value in container.samples:
         yield from _inside(value, DEEPEST)
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import is_map_dataset
-from dl_lint.project.rounds import RANGES
-from dl_lint.project.syntax import called, children, dotted
+from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ STEPS = frozenset(
 )
 """Last words of the names of how many steps there are: of training, sampling or decoding."""
 
-COUNTING = STEPS - {"tokens", "len", "length", "maxlen"}
-"""Those of steps of whatever a program does."""
 
 COUNTS = frozenset({"bs", "bsz", "b", "batch_size", "batchsize", "num_images", "n_images", "num_samples", "n_samples"})
 """Names of how many samples there are in a batch."""
@@ -58,15 +55,6 @@ LOADERS = frozenset({"loader", "loaders", "dataloader", "dataloaders"})
 TIMING = frozenset({"benchmark", "bench", "profile", "profiler", "measure", "timing", "timeit", "warmup"})
 """Words in the names of functions that measure, and repeat to that end."""
 
-_LEARNING = frozenset({"train", "training", "fit", "learn", "finetune", "pretrain", "optimize"})
-
-_ATTACKS = frozenset(
-    {"adv", "adversarial", "attack", "attacked", "blackbox", "fgsm", "pgd", "perturb", "perturbation", "whitebox"}
-)
-"""Words in the names of functions that look for samples which a model gets wrong."""
-
-_OF_DATA = frozenset({"data", "dataset", "loader", "dataloader", "set", "split", "test", "transform", "transforms"})
-"""Words in the names of functions that prepare what is learnt from."""
 
 ALIKE = frozenset({"cuda", "gpu", "gpus", "npu", "xpu", "device", "train", "training"})
 """Words of tests that come out alike in every pass."""
@@ -88,61 +76,6 @@ def repetition(project: Project, loop: LoopNode) -> Repetition:
     if named == "step" and any(loop in project.repeating(one.node) for one in project.loader_loops()):
         return "other"
     return "step" if named == "other" and loop in _stepping(project) else named
-
-
-def learns(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether each pass of a loop has a backward pass, in itself or in a function that it calls, or may have by the
-    name of its function; of a step that a trainer calls nobody knows."""
-    if isinstance(loop, t.FunctionDef) or loop in _stepping(project):
-        return True
-    if not _LEARNING.isdisjoint(words(project.function_of(loop).name)):
-        return True
-    inside, entered = _within(project, loop)
-    return any(map(_teaches, inside)) or any(called(call) == "backward" for call in entered)
-
-
-def attacks(project: Project, loop: LoopNode) -> bool:
-    """Whether a loop attacks a model, by the name of a function that it calls, and goes back through it for that only:
-    neither it nor a function that it calls takes a step."""
-    inside, entered = _within(project, loop)
-    calls = (*inside, *entered)
-    named = any(not _ATTACKS.isdisjoint(words(called(call) or "")) for call in calls)
-    return named and not any(called(call) == "step" or _is_named_for_learning(call) for call in calls)
-
-
-def _within(project: Project, loop: LoopNode) -> tuple[list[t.Call], list[t.Call]]:
-    """The calls inside a loop, and those of the functions that they enter."""
-    inside = [call for call in project.site(loop).scope.calls if loop in project.loops_around(call)]
-    entered = project.reachable(*(scope for call in inside for scope in project.entered(call)))
-    return inside, [call for scope in entered for call in scope.calls]
-
-
-def _teaches(call: t.Call) -> bool:
-    """Whether a call learns, by its name: ``loss.backward()``, ``trainer.train_step(batch)``; not ``model.train()``."""
-    return called(call) in ("backward", "manual_backward", "optimize_parameters") or _is_named_for_learning(call)
-
-
-def _is_named_for_learning(call: t.Call) -> bool:
-    parts = words(called(call) or "")
-    named = parts[:1] and parts[0] in _LEARNING and _OF_DATA.isdisjoint(parts)
-    return bool(named) and (bool(call.args) or isinstance(call.func, t.Name))
-
-
-def counts_only(project: Project, loop: LoopNode | t.FunctionDef) -> bool:
-    """Whether all that is known of a loop is that it counts steps (``range(n_steps)``): it is over no batches, and has
-    no backward pass of its own."""
-    match loop:
-        case t.While(test=over):
-            pass
-        case t.For(iter=over) | t.Generator(iter=over):
-            while isinstance(over, t.Call) and dotted(over.func) not in RANGES and over.args:
-                over = over.args[0]  # a progress bar around it
-        case _:
-            return False
-    counted = {last for name in names_in(over) for last in words(name)[-1:]}
-    if COUNTING.isdisjoint(counted) or any(loop is one.node for one in project.loader_loops()):
-        return False
-    return loop not in _stepping(project)
 
 
 def _stepping(project: Project) -> frozenset[LoopNode]:

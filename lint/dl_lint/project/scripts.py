@@ -34,15 +34,6 @@ def is_imported(project: Project, file: FileIndex) -> bool:
     return False
 
 
-def imported(project: Project, file: FileIndex) -> Iterator[Value]:
-    """The modules that importing a file is certain to import, and what else it takes from them."""
-    for bindings in file.module.bindings.values():
-        for binding in bindings:
-            if not any(isinstance(above, t.Try | t.If) for above in project.ancestors(binding.node)):
-                for source in _sources(project, file.module, binding):
-                    yield from alternatives(source)
-
-
 def imported_names(binding: Binding) -> Iterable[str]:
     """The names in an import, of which one is that of a file that it reads, but for ``from . import name``."""
     match binding.node:

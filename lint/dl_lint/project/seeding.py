@@ -309,9 +309,3 @@ def _may_be(project: Project, node: t.Expr, drawn: t.Node) -> bool:
         return True
     here, there = Class(function.parent), Class(owner)
     return here in attributes.lineage(project.evaluator, there) or there in attributes.lineage(project.evaluator, here)
-
-
-def is_for_a_pass(project: Project, drawn: t.Node) -> bool:
-    """Whether numbers are drawn as a pass over the data begins, ``def __iter__(self): order = rng.permutation(n)``: all
-    workers may have to come to the same order."""
-    return project.function_of(drawn).name == "__iter__" and not any(project.loops_around(drawn))

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dl_lint.facts import tree as t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 LONGEST_NAME = 6
 """Parts of a dotted name that are followed; ``self.cfg.data.train.loader.workers`` is as deep as configs get."""
-
-_ARMS = ("body", "orelse", "handlers", "cases", "final")
-"""What statements have of others, in source order."""
 
 
 def _present(*nodes: t.Node | None) -> tuple[t.Node, ...]:
@@ -59,25 +56,6 @@ _CHILDREN: dict[type[t.Node], Callable[[Any], tuple[t.Node, ...]]] = {
 def children(node: t.Node) -> tuple[t.Node, ...]:
     """The nodes right below an expression or a statement without a body, in source order."""
     return _CHILDREN[type(node)](node)
-
-
-def within(expr: t.Node) -> Iterator[t.Node]:
-    """An expression and all nodes below it."""
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(children(node))
-
-
-def spans(body: tuple[t.Node, ...], line: int) -> bool:
-    """Whether a line is one of those that statements take, all that is in them included."""
-    return bool(body) and body[0].at[0] <= line <= _last_line(body[-1])
-
-
-def _last_line(node: t.Node) -> int:
-    arms = (getattr(node, name, ()) for name in _ARMS)
-    return max((node.at[2], *(_last_line(arm[-1]) for arm in arms if isinstance(arm, tuple) and arm)))
 
 
 def dotted(expr: t.Node | None) -> str | None:

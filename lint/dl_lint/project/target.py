@@ -1,183 +1,157 @@
-"""Which torch a project is for, where its configuration does not say: what the nearest folder that speaks of it says.
-
-The requirements of a folder come before its README and its pages about installing. What the code uses in every run
-overrules them: a pin below the torch that first had it stands for that torch, and a file that no newer torch runs is
-for an old one.
-"""
+"""Which torch a project is for: what its configuration says, else what packaging tools read in the nearest folder that
+declares one."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from dl_lint.around import may_tell
-from dl_lint.project import aged, declarations, needs
-from dl_lint.project.syntax import dotted
+from dl_lint.around import is_readme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.around import Around
     from dl_lint.facts import tree as t
-    from dl_lint.project.declarations import Said, Version
     from dl_lint.project.model import Project
-    from dl_lint.project.modules import Files
+
+Version = tuple[int, int]
+
+LAST_MINOR = 99
+"""Behind the last minor version of any major one: ``<2`` allows up to 1.99."""
+
+LONGEST_LINE = 10_000
+"""Characters; longer ones are no requirement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The oldest and the newest torch that a project is for, as far as known; ``told`` is where that stands and as what
-    it is written, empty for the configuration. ``promised`` is the oldest that requirements say is enough, or
-    what prose says of it where no requirements do."""
+    """The newest torch that a project is for; None where that is open."""
 
-    oldest: Version | None = None
     newest: Version | None = None
-    told: str = ""
-    promised: Version | None = None
 
     def lacks(self, since: Version) -> bool:
         """Whether the project is for a torch older than ``since`` only."""
         return self.newest is not None and self.newest < since
 
-    def begins_before(self, since: Version) -> bool:
-        """Whether the project promises to run with a torch older than ``since``, too."""
-        return self.promised is not None and self.promised < since
-
-    def is_known_to_have(self, since: Version) -> bool:
-        return self.oldest is not None and self.oldest >= since
-
-
-UNKNOWN = Target()
-
-_TELLING = (declarations.readme, declarations.image)
-"""What reads files that name the torch of one machine or image, and leave others open."""
-
 
 def target(project: Project, near: t.Node) -> Target:
     """The torch that the code of ``near`` is for."""
-    given = project.hints.target_torch
-    if given is not None:
-        return Target(given, given)
-    files, file = project.evaluator.files, project.site(near).scope.file
-    folder = os.path.dirname(files.keys[file])
-    found: Target = project.evaluator.once(("target", folder), lambda: _inferred(project, files, folder))
-    old = aged.ceiling(project, file)
-    if old is None and aged.is_plain(file) and found is UNKNOWN:
-        remnant = aged.remnant(project, near)
-        if remnant is not None:
-            return Target(None, aged.BEFORE, f"{remnant} is for torch 0.3 and older")
-    if old is None and found is UNKNOWN:
-        refused: Target | None = project.evaluator.once(
-            ("refused by newer", folder), lambda: _refused_by_newer(project, files, folder)
-        )
-        if refused is not None:
-            return refused
-    if old is None or found.lacks(old[0]) or needs.needed(project, folder, aged.LAST) > aged.LAST:
-        return found
-    newest, node = old
-    told = f"`{dotted(node)}[0]` ({project.told(project.place(node))}) is for torch 0.4 and older"
-    return Target(None, newest, told)
-
-
-def _refused_by_newer(project: Project, files: Files, folder: str) -> Target | None:
-    """What code says that newer torches refuse, where nothing else speaks of a torch."""
-    flattened = aged.flattened(project, folder)
-    if flattened is not None and needs.needed(project, folder, aged.LAST_FLAT) == aged.LAST_FLAT:
-        return Target(None, aged.LAST_FLAT, f"{flattened} is for torch 1.6 and older")
-    abstract = aged.abstract(project, files.root)
-    if abstract is not None and needs.needed(project, files.root, aged.LAST_ABC) == aged.LAST_ABC:
-        return Target(None, aged.LAST_ABC, f"{abstract} is for torch 1.8 and older", aged.LAST)
-    return None
-
-
-def _inferred(project: Project, files: Files, folder: str) -> Target:
-    while True:
-        found = _known(project, files.around, folder)
-        if found is not None:
-            break
-        if folder == files.root or not folder.startswith(files.root.rstrip("/") + "/"):
-            return UNKNOWN
-        folder = os.path.dirname(folder)
-    source = _promising(project, files, folder, found)
-    promised = source.stated if source is not None else None
-    shown = source or found
-    told = f"{files.around.shown(shown.path)}:{shown.line} says `{shown.text}`"
-    if shown.implied and shown.newest is not None:
-        told += " (for torch {}.{})".format(*shown.newest)
-    least = promised or found.newest
-    if least is None:
-        return Target(found.oldest, None, told)
-    needed = needs.needed(project, folder, least)
-    if needed == least:
-        return Target(found.oldest, found.newest, told, promised)
-    newest = None if found.newest is None else max(found.newest, needed)
-    return Target(needed, newest, told, None if promised is None else needed)
-
-
-def _promising(project: Project, files: Files, folder: str, found: Said) -> Said | None:
-    """What says which torch is enough: requirements, or prose where those around it leave that open. Requirements
-    around prose that names the newest install a newer one."""
-    while _is_prose(found) and folder != files.root and folder.startswith(files.root.rstrip("/") + "/"):
-        folder = os.path.dirname(folder)
-        outer = _known(project, files.around, folder)
-        if outer is not None and not _is_prose(outer):
-            if found.newest is not None:
-                return None
-            found = outer if outer.stated is not None else found
+    if project.hints.target_torch is not None:
+        return Target(project.hints.target_torch)
+    files = project.evaluator.files
+    folder = os.path.dirname(files.keys[project.site(near).scope.file])
+    found: Target = project.evaluator.once(("target", folder), lambda: _declared(files.around, folder, files.root))
     return found
 
 
-def _is_prose(said: Said) -> bool:
-    name = os.path.basename(said.path)
-    return not may_tell(name) or declarations.reader(name) in _TELLING
+def _declared(around: Around, folder: str, root: str) -> Target:
+    """What the nearest folder declares that names a torch at all, up to the root."""
+    while True:
+        names = [one for one in around.names(folder) if not is_readme(one)]
+        said = [one for name in names for one in _said(name, around.text(os.path.join(folder, name)))]
+        if said:
+            limits = [one for one in said if one is not None]
+            return Target(max(limits) if len(limits) == len(said) else None)
+        if folder == root or not folder.startswith(root.rstrip("/") + "/"):
+            return Target()
+        folder = os.path.dirname(folder)
 
 
-def _known(project: Project, around: Around, folder: str) -> Said | None:
-    return project.evaluator.once(("declared", folder), lambda: _declared(around, folder))
+_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~|=)\s*v?(\d+(?:\.\d+)*)")
+_SPECIFIER = r"\(?\s*+(?:[=<>~!^][^;#@\"']*+|\d[\w.*]*+)"
+_NAME = r"(?:py)?torch\s*+(?:\[[^\]\"']*+\]\s*+)?"
+_REQUIREMENT = re.compile(rf"{_NAME}({_SPECIFIER})?\s*+(;.*)?$", re.IGNORECASE)
+_WHEEL = re.compile(r"\btorch-(\d+\.\d+)[^\s/]*\.whl", re.IGNORECASE)
+_QUOTED = re.compile(rf"[\"'](?P<requirement>{_NAME}(?:{_SPECIFIER})?\s*+(?:;[^\"']*+)?)[\"']", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_BEFORE = re.compile(r"^\s*(?:-\s+|install_requires\s*=\s*)?[\"']?(?:[\w./-]+::)?")
 
 
-def _declared(around: Around, folder: str) -> Said | None:
-    """What a folder says: its requirements, its prose where those leave open what is too new or too old, else None."""
-    required: list[Said] = []
-    mentioned: list[Said] = []
-    for name in around.names(folder):
-        path = os.path.join(folder, name)
-        read = declarations.reader(name)
-        found = [replace(one, path=path) for one in read(around.text(path))]
-        (mentioned if read in _TELLING else required).extend(found)
-    for path in around.pages(folder):
-        read = declarations.readme if may_tell(os.path.basename(path)) else declarations.page
-        mentioned += [replace(one, path=path) for one in read(around.text(path))]
-    wanted, named = _together(required), _together(mentioned)
-    if named is not None:
-        named = replace(named, stated=_enough(mentioned))
-    if wanted is None or (wanted.stated is None and wanted.newest is None and named is not None):
-        return named
-    if wanted.newest is not None or named is None or named.newest is None:
-        return wanted
-    contradicts = wanted.oldest is not None and named.newest < wanted.oldest
-    return wanted if contradicts else named
+def _said(name: str, text: str) -> Iterator[Version | None]:
+    """The newest torch that each requirement in a file allows, None where one leaves it open."""
+    match name.lower():
+        case "pyproject.toml" | "pipfile":
+            yield from _toml(text)
+        case "setup.py":
+            for found in _QUOTED.finditer(text):
+                yield from _requirement(found["requirement"])
+        case _:  # requirements.txt, setup.cfg and the lists of an environment.yml: one on each line
+            for line in text.splitlines():
+                if len(line) < LONGEST_LINE and "torch" in line.lower():
+                    bare = _COMMENT.sub("", line)
+                    yield from _requirement(_BEFORE.sub("", bare, count=1).rstrip("\"' \t,"))
 
 
-def _enough(mentioned: list[Said]) -> Version | None:
-    """The torch that prose says is enough: ``PyTorch 1.6+``, unless a command installs a newer one, or it was tested
-    with that; else the oldest of several that it says are supported, else the newest that it names."""
-    least = [max(one.oldest, one.stated or one.oldest) for one in mentioned if one.oldest and not one.newest]
-    if least:
-        return max([*least, *(one.newest for one in mentioned if one.installs and one.newest)])
-    supported = [one.stated for one in mentioned if one.stated]
-    if supported:
-        return min(supported)
-    return max((number for one in mentioned for number in (one.newest, one.oldest) if number), default=None)
+def _toml(text: str) -> Iterator[Version | None]:
+    """pyproject.toml, also as poetry writes it, and Pipfile."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(text)
+    except ValueError:
+        return
+    project = _table(document, "project")
+    wanted = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
+    written = [one for many in wanted if isinstance(many, list) for one in many if isinstance(one, str)]
+    for table in (_table(document, "tool", "poetry", "dependencies"), _table(document, "packages")):
+        for one in _as_list(table.get("torch")):
+            version = one.get("version", "*") if isinstance(one, dict) else one
+            if isinstance(version, str):
+                marked = isinstance(one, dict) and {"markers", "python", "platform"} & one.keys()
+                plain = f"={version}" if version[:1].isdigit() else version.replace("*", "").rstrip(".")
+                written.append(f"torch{plain}{';' if marked else ''}")
+    for one in written:
+        yield from _requirement(one)
 
 
-def _together(several: list[Said]) -> Said | None:
-    """What several statements allow between them, said by the one that allows the newest. Requirements without any
-    version leave it to those with one: a plain ``torch`` beside the pin of an environment, or beside that of a package
-    built for one torch."""
-    if not several:
-        return None
-    several = [one for one in several if one.newest is not None or one.oldest is not None] or several
-    several = [one for one in several if not one.implied] or several
-    last = max(several, key=lambda one: (one.newest is None, one.newest or (0, 0), one.oldest or (0, 0)))
-    oldest = [one.oldest for one in several if one.oldest is not None]
-    return replace(last, oldest=min(oldest) if len(oldest) == len(several) else None, stated=last.oldest)
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _table(table: Any, *names: str) -> dict[str, Any]:
+    for name in names:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
+
+
+def _requirement(text: str) -> Iterator[Version | None]:
+    """``torch==1.4``, ``pytorch=1.4=py3.7_0``, the address of a wheel; nothing for another package, and for ``torch``
+    alone, which leaves it to other requirements."""
+    wheel = _WHEEL.search(text)
+    found = _REQUIREMENT.match(f"torch=={wheel[1]}" if wheel is not None else text.strip())
+    specifier = (found[1] or "").strip("() ") if found is not None else ""
+    if found is not None and specifier:
+        newest = _newest(f"={specifier}" if specifier[:1].isdigit() else specifier)
+        yield None if found[2] is not None else newest
+
+
+def _newest(specifier: str) -> Version | None:
+    """The newest version that a specifier of pip, conda or poetry allows, as far as it says."""
+    newest: Version | None = None
+    for operator, written in _CLAUSE.findall(specifier):
+        if operator != "!=":
+            last = _last(operator, [int(part) for part in written.split(".")])
+            newest = last if newest is None else newest if last is None else min(newest, last)
+        if operator == "=":  # conda's, which a build may follow
+            break
+    return newest
+
+
+def _last(operator: str, numbers: list[int]) -> Version | None:
+    major, minor = numbers[0], numbers[1] if len(numbers) > 1 else LAST_MINOR
+    match operator:
+        case ">" | ">=":
+            return None
+        case "<":
+            while numbers[-1] == 0 and len(numbers) > 1:
+                numbers = numbers[:-1]
+            return (major - 1, LAST_MINOR) if len(numbers) == 1 else (major, minor - (len(numbers) == 2))
+        case "~=" if len(numbers) == 2:
+            return major, LAST_MINOR
+        case "^" if major > 0:
+            return major, LAST_MINOR
+        case _:
+            return major, minor

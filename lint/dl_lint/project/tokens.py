@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,25 +16,7 @@ MARKS = frozenset(
 )
 """Files that stand at the top of a project inside a repository."""
 
-INSTALLABLE = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
-
 MOST_FILES = 5_000
-
-_PASSED_ON = re.compile(
-    rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|(?:[^\\\n]|\\\r?\n)*)"
-    rb"|^__all__[ \t]*\+?=[ \t]*[\[(][^\[\]()]*[\])]",
-    re.MULTILINE,
-)
-"""The imports and the ``__all__`` of an ``__init__.py``."""
-
-_SAID = re.compile(
-    rb"(?P<own>^[ \t]*)?"
-    rb'(?:[rRuU]?"""(?:[^"\\]|\\.|"(?!""))*"""'
-    rb"|[rRuU]?'''(?:[^'\\]|\\.|'(?!''))*''')"
-    rb"|(?P<comment>^[ \t]*#[^\n]*)",
-    re.MULTILINE | re.DOTALL,
-)
-"""The texts in three quotes, of which those on lines of their own are docstrings, and comments on such lines."""
 
 
 class Tokens:
@@ -53,26 +34,12 @@ class Tokens:
             self._found[key] = self._search(*key)
         return self._found[key]
 
-    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...], passed_on: bool) -> bool:
-        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``.
-
-        Unless ``passed_on``, it is to be a word, and neither in a docstring nor in an ``__init__.py`` that only
-        imports it, to be imported from there.
-        """
-        paths = frozenset(self.files.keys[one] for one in known)
-        return self._search(self._top(file), word.encode(), paths, passed_on)
+    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...]) -> bool:
+        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``."""
+        return self._search(self._top(file), word.encode(), frozenset(self.files.keys[one] for one in known))
 
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
         return one is other or self._top(one) == self._top(other)
-
-    def is_installable(self, file: FileIndex) -> bool:
-        """Whether a folder above ``file`` says how to install it."""
-        folder = os.path.dirname(self.files.keys[file])
-        while not INSTALLABLE.intersection(self.files.around.names(folder)):
-            if folder == self.files.root or not folder.startswith(self.files.root):
-                return False
-            folder = os.path.dirname(folder)
-        return True
 
     def _top(self, file: FileIndex) -> str:
         if file not in self._tops:
@@ -88,7 +55,7 @@ class Tokens:
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
 
-    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset(), passed_on: bool = True) -> bool:
+    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset()) -> bool:
         searched = 0
         for top, below, names in os.walk(folder):
             below[:] = [
@@ -98,11 +65,11 @@ class Tokens:
                 if name.endswith((".py", ".ipynb", ".pyx")):
                     searched += 1
                     path = os.path.join(top, name)
-                    if searched > MOST_FILES or (path not in known and self._holds(path, word, passed_on)):
+                    if searched > MOST_FILES or (path not in known and self._holds(path, word)):
                         return True
         return False
 
-    def _holds(self, path: str, word: bytes, passed_on: bool) -> bool:
+    def _holds(self, path: str, word: bytes) -> bool:
         content = self.files.content(path)
         if content is None:
             try:
@@ -110,12 +77,6 @@ class Tokens:
                     content = file.read()
             except OSError:
                 return True
-        if word in content and not passed_on:
-            content = _SAID.sub(lambda one: one[0] if one["own"] is one["comment"] is None else b"", content)
-            renamed = re.search(rb"\b" + re.escape(word) + rb"[ \t]+as\b", content) is not None
-            if path.endswith("__init__.py") and not renamed:
-                content = _PASSED_ON.sub(b"", content)
-            return re.search(rb"\b" + re.escape(word) + rb"\b", content) is not None
         return word in content
 
 

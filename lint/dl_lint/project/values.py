@@ -328,8 +328,3 @@ def alternatives(value: Value) -> tuple[Value, ...]:
     if isinstance(value, OneOf):
         return value.members
     return () if isinstance(value, Nothing) else (value,)
-
-
-def known(value: Value) -> bool:
-    """Whether no alternative is unknown."""
-    return bool(alternatives(value)) and not any(isinstance(one, Unknown) for one in alternatives(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import beside, context, copied
+from dl_lint.project import beside, context
 from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Value, Wrapped, alternatives
 
@@ -27,9 +27,7 @@ def delays(project: Project, transfer: Transfer) -> bool:
         if loop in begun_anew:
             continue
         if not _is_over_one_batch(project, loop) and not _copies_one_batch(project, transfer, loop):
-            return not (
-                beside.is_waited_for(project, transfer.call) or copied.is_read_by_callee(project, transfer.call)
-            )
+            return not beside.is_waited_for(project, transfer.call)
     return False
 
 

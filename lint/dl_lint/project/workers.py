@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import attributes, choosing, forbidden, narrowed, reach, unused
+from dl_lint.project import attributes, choosing, narrowed, reach, unused
 from dl_lint.project.frameworks import MAP_DATASETS, composes
 from dl_lint.project.values import (
     UNKNOWN,
@@ -133,14 +133,12 @@ def _called_from(project: Project, loader: Loader) -> Iterator[Loader]:
 
 def idle(project: Project, cls: Class) -> bool:
     """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers, or its
-    scripts refuse them, or its notebook, from which nothing can be imported, makes no loader, or its project has
+    notebook, from which nothing can be imported, makes no loader, or its project has
     scripts and not one of them."""
     file = cls.scope.file
     if file.path.endswith(".ipynb") and all(project.site(one.call).scope.file is not file for one in project.loaders()):
         return True
     if unused.has_scripts(project, file) and not _speaks_of_loaders(project, cls):
-        return True
-    if forbidden.are_workers(project, cls):
         return True
     loaders = users(project, cls) or _unasked(project, cls)
     return bool(loaders) and all(project.workers(loader) == "none" for loader in loaders)
@@ -153,12 +151,6 @@ def _speaks_of_loaders(project: Project, cls: Class) -> bool:
     return (node is None or project.mentions(node, "DataLoader")) or project.evaluator.once(
         "speaks of loaders", lambda: any("DataLoader" in files.text(one) for one in project.files)
     )
-
-
-def by_request(project: Project, cls: Class) -> bool:
-    """Whether loaders of ``cls`` are known, and each has workers only where the user asks for some: 0 by default."""
-    loaders = users(project, cls)
-    return bool(loaders) and all(project.workers(loader) in ("none", "default-none") for loader in loaders)
 
 
 def _unasked(project: Project, cls: Class) -> tuple[Loader, ...]:

@@ -1,16 +1,15 @@
 """Samples or batches that are put on the accelerator by a worker.
 
 ## What it does
+
 Finds `.cuda()`, `.to("cuda")` and `device="cuda"` in what `__getitem__` of a dataset or the `collate_fn` of a loader
-runs, unless the loader is known to have no workers; where an option asks for workers that is 0 by default, or nobody
-knows which of the loaders takes the dataset, that is **advice**. A device that is not known is left alone, and so is
-what goes where the data is (`mask.cuda() if image.is_cuda else mask`).
+runs, unless the loader is known to have no workers. A device that is not known is left alone.
 
 ## Why is this bad?
+
 CUDA cannot be used in a forked process once the main process has used it: the worker fails with `Cannot re-initialize
-CUDA in forked subprocess`. Under spawn each worker opens a context of its own, which takes device memory, and every
-tensor must stay alive in the worker until the main process is done with it. Workers should prepare on the CPU; the
-main process moves whole batches, from pinned memory and while the model computes.
+CUDA in forked subprocess`. Under spawn each worker opens a context of its own, which takes device memory. Workers
+should prepare on the CPU; the main process moves whole batches, from pinned memory and while the model computes.
 
 ## Example
 ```python
@@ -84,10 +83,9 @@ REMEDY = (
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
     spawning, seen = scripts.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
-    for function, collator, why, sure in _running(project):
+    for function, collator, why in _running(project):
         for call in _moves(project, function, collator):
             stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
-            alone = alone or devices.goes_where_data_is(project, call)
             if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(stmt)
@@ -96,25 +94,20 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
             related = (Related(project.place(why), "workers run it for this"),)
-            yield Finding(project.place(call), message, REMEDY, related, advice=not sure)
+            yield Finding(project.place(call), message, REMEDY, related)
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node, bool]]:
-    """The functions that workers run, with what makes them, and whether there are workers for sure, unless the user
-    asks for none."""
+def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
+    """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
-        known = workers.users(project, dataset.cls)
-        users = known or workers.unclaimed(project, dataset.cls)
+        users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
-        forking = [loader for loader in users if _forks(project, loader)]
-        if forking or not users:
-            sure = not users or any(project.workers(loader) != "default-none" for loader in forking if loader in known)
-            yield from ((function, None, dataset.node, sure) for function in project.fetching(dataset.cls))
+        if not users or any(_forks(project, loader) for loader in users):
+            yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):
-            sure = project.workers(collator.loader) != "default-none"
-            yield from ((function, collator, collator.node, sure) for function in project.reachable(collator.function))
+            yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
 
 
 def _forks(project: Project, loader: Loader) -> bool:

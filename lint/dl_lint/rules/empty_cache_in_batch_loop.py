@@ -3,23 +3,14 @@
 ## What it does
 
 Finds `empty_cache()` of `torch.cuda`, `torch.xpu`, `torch.npu` and `torch.accelerator` that runs in every pass of a
-loop over batches, images or decoding steps, also inside a function called from one or a step of a Lightning module.
+loop over batches, images or decoding steps, also inside a function called from one or a step of a Lightning module; not
+in an `except`, every n-th step, behind a setting or after a model was deleted.
 
 ## Why is this bad?
 
 The caching allocator keeps freed blocks so that the next batch gets its memory without asking the driver. Emptying it
-gives them back: the call waits until the device has finished, and the next batch pays for `cudaMalloc` again. Training
-runs took 1.3 to 1.4 times as long with it in every step. It does not make room for tensors either: the allocator gives
-cached blocks back by itself before it runs out of memory.
-
-Right after a `del` where nothing learns, in a validation, which runs only now and then, say, it is **advice**, and so
-it is where each pass takes seconds anyway, as it writes a text, goes over a volume piece by piece or takes away noise
-step by step, where nothing learns and each pass writes a file or attacks the model, and in a project that builds CUDA
-code of its own, or uses MinkowskiEngine, which take memory past the allocator, where a comment says that it is for such
-(NCCL, another process), or for a torch before 1.2. It is advice, too, in a loop that only counts (`for step in
-range(steps)`) and in which nothing learns: a step may be anything; and where the peak of memory is measured beside it.
-Not flagged: calls in an `except`, every n-th step, behind a setting, or after a model was deleted; loops that retry,
-profile, collect how long the device takes for each pass, or go over chunks, weights, models or epochs.
+waits for the device, and the next batch pays for `cudaMalloc` again: training took 1.3 to 1.4 times as long with it in
+every step. It makes no room either: the allocator gives cached blocks back by itself before memory runs out.
 
 ## Example
 
@@ -53,11 +44,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import allocators, hooks, timing
-from dl_lint.project.cadence import is_validation
+from dl_lint.project import hooks
 from dl_lint.project.passes import passes
-from dl_lint.project.repetition import counts_only, learns, repetition, usual, words
-from dl_lint.project.syntax import called, dotted
+from dl_lint.project.repetition import repetition, usual, words
+from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const
 from dl_lint.rule import Finding, Related, rule
 
@@ -79,22 +69,15 @@ MODELS = frozenset(
 def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
     for call in project.calls(*EMPTYING):
         found = _every_batch(project, call)
-        if found is None or _after_model(project, call) or timing.is_timed(project, found.loop):
+        if found is None or _after_model(project, call):
             continue
         loop = project.place(found.loop)
         yield Finding(
             project.place(call),
             f"this runs for every batch, sample or step ({project.told(loop)}): it waits for the device each "
             "time, and the next batch has to ask the driver for its memory again",
-            "leave it out: the allocator uses cached blocks again, and gives them back before it runs out of memory",
+            "leave it out: the allocator takes blocks from the cache, and gives that back before memory runs out",
             (Related(loop, "repeated here"),),
-            advice=(
-                _is_after_del(project, call) and (is_validation(project, found.loop) or not learns(project, found.loop))
-            )
-            or timing.takes_long(project, found.loop, call)
-            or timing.measures_memory(project, call)
-            or counts_only(project, found.loop)
-            or allocators.stand_beside(project, call),
         )
 
 
@@ -130,12 +113,3 @@ def _after_model(project: Project, call: t.Call) -> bool:
             if to_host and MODELS & set(words(dotted(func.value) or "")) and project.site(other).order < site.order:
                 return True
     return False
-
-
-def _is_after_del(project: Project, call: t.Call) -> bool:
-    """Whether something was deleted in the same block just before, but for ``gc.collect()`` and ``x.cpu()``."""
-    site = project.site(call)
-    bound = [one.site for bindings in site.scope.bindings.values() for one in bindings if one.kind == "delete"]
-    gone = max((one.order for one in bound if one.block is site.block and one.order < site.order), default=-1)
-    later = [one for one in site.scope.calls if gone < project.site(one).order < site.order]
-    return gone >= 0 and all(called(one) in ("collect", "cpu") for one in later)

@@ -12,13 +12,7 @@ Finds code that runs in workers and seeds `random`, numpy or torch
 
 Workers start anew for every epoch, and the function with them: each epoch repeats the augmentations of the first. With
 the word of numpy's state so does every run and every rank, whatever the user's seed. torch seeds `random`, numpy and
-torch itself in each worker, differently by worker and epoch. Of torch's generator draw the transforms of torchvision.
-Several seeds in one function are told once.
-
-Where all loaders whose workers run it are for evaluation this is **advice**: draws that are the same each time cost no
-augmentation there, and may be meant. So is the word of numpy's state where requirements or a README say that the
-project is for a torch before 1.9; where `target-torch` says so, it is not reported. Nor are seeds of a generator from
-which nothing in the project draws but in its main process.
+torch itself in each worker, differently by worker and epoch.
 
 ## Example
 
@@ -66,8 +60,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.project import starting
-from dl_lint.project.purpose import purpose
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,55 +82,58 @@ class _Fault:
     seeded: Seeding
     loader: Loader
     message: str
-    advice: bool
 
 
 _REMEDY = "derive the seed from `torch.initial_seed() % 2**32`, which differs by worker and epoch, or leave it to torch"
 
 
-@rule("DL404", severity="bug")
+QUIET = (
+    Quiet(
+        "silent",
+        "the declared torch leaves numpy's state to each worker, before 1.9",
+        lambda project, seeded: "state" in seeded.origins and project.target(seeded.call).lacks(SEEDS_NUMPY),
+    ),
+)
+
+
+@rule("DL404", severity="bug", quiet=QUIET)
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
     found: dict[t.Call, _Fault] = {}
     fixed: dict[Scope, t.Call] = {}
     for seeded, loader, drawing in starting.seedings(project):
         if seeded.seeder.startswith("torch.") and seeded.origins <= {"id", "constant", "state"}:
             fixed.setdefault(project.function_of(seeded.call), seeded.call)
-        known = found.get(seeded.call)
-        if (known is not None and not known.advice) or project.workers(loader) == "none":
+        if seeded.call in found or project.workers(loader) == "none":
             continue
         fault = _fault(project, seeded, loader, drawing)
-        if fault is not None and (known is None or not fault.advice):
+        if fault is not None:
             found[seeded.call] = fault
     together: dict[tuple[object, ...], list[_Fault]] = {}
     for one in sorted(found.values(), key=lambda one: project.place(one.seeded.call)):
         function = project.function_of(one.seeded.call)
-        together.setdefault((function, one.seeded.origins, one.advice), []).append(one)
+        together.setdefault((function, one.seeded.origins), []).append(one)
     for first, *others in together.values():
         related = [Related(project.place(first.loader.call), "the workers of this loader run it")]
         related += (Related(project.place(one.seeded.call), "likewise seeded here") for one in others)
         remedy = _REMEDY + _and_torch(project, [first, *others], fixed)
         place = project.place(first.seeded.call)
-        yield Finding(place, first.message, remedy, tuple(related), advice=first.advice)
+        yield Finding(place, first.message, remedy, tuple(related), subject=(project, first.seeded))
 
 
 def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | None) -> _Fault | None:
-    older = False
     if "state" in seeded.origins and "base" not in seeded.origins:
         if drawing is None and not starting.may_draw(project, seeded):
             return None
-        target = project.target(seeded.call)
-        older = target.lacks(SEEDS_NUMPY)
-        if older and not target.told:
-            return None
-        since = f"torch 1.9 and newer; {target.told}" if older else "torch 1.9 and newer"
-        message = f"the first word of numpy's state is 2147483648 in every worker ({since}), so this seed is "
+        message = (
+            "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
+        )
         message += "the same in every epoch, on every rank and in every run"
     elif drawing is not None and starting.repeats(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
         message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
     else:
         return None
-    return _Fault(seeded, loader, message, older or purpose(project, loader) == "evaluation")
+    return _Fault(seeded, loader, message)
 
 
 def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, t.Call]) -> str:

@@ -8,15 +8,10 @@ samples are fetched.
 
 ## Why is this bad?
 
-Every worker starts with a copy of the same generator in the same state, whatever the start method: the workers draw
-the same numbers for different samples, and where workers are not persistent every epoch draws them again. (A generator
-that a module makes without a seed is fresh in spawned workers and copied in forked ones.) A `torch.Generator` on the
-dataset also makes spawned workers die. The global `random`, `numpy.random` and torch generators have no such fault:
-torch seeds them in each worker, differently by worker and epoch. Linters that ask for `default_rng` in place of
-`numpy.random` (ruff's NPY002) lead here.
-
-It is **advice** in a class that is for evaluation by its name, where the same numbers in each epoch are wanted, and at
-the beginning of `__iter__`, before its loops, as all workers may have to come to the same order.
+Every worker starts with a copy of the generator in the same state: the workers draw the same numbers for different
+samples, and where they are not persistent every epoch draws them again. The global `random`, `numpy.random` and torch
+generators have no such fault: torch seeds them in each worker, differently by worker and epoch. Linters that ask for
+`default_rng` in place of `numpy.random` (ruff's NPY002) lead here.
 
 ## Example
 
@@ -55,11 +50,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, attributes, handed, roles, workers
+from dl_lint.project import alternatives, attributes, workers
 from dl_lint.project.context import blocks
 from dl_lint.project.passes import jumps
 from dl_lint.project.reach import with_inner
-from dl_lint.project.seeding import GENERATORS, is_for_a_pass, is_renewed
+from dl_lint.project.seeding import GENERATORS, is_renewed
 from dl_lint.project.values import Class, Made
 from dl_lint.rule import Finding, Related, rule
 
@@ -91,9 +86,6 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
                 "draw from the global `random` or `numpy.random`, which torch seeds for each worker and epoch, or make "
                 "the generator in the worker, from `torch.initial_seed()`",
                 (Related(place, "drawn from here, in every worker"),),
-                advice=handed.is_off(project, made.call)
-                or roles.is_named_for_evaluation(dataset.cls)
-                or is_for_a_pass(project, drawn),
             )
 
 

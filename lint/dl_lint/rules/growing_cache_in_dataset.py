@@ -1,18 +1,17 @@
 """A dataset that remembers what it read, once in each worker.
 
 ## What it does
-Finds `__getitem__` writing into a dict, list or set that the dataset keeps on `self`, or into a record held there, by
-itself, in a method that it calls or in an object that the dataset holds; and methods on that path with an unbounded
-`lru_cache` or `cache`. Small bounded caches, caches that drop entries, copies of records, manager proxies and one open
-file per shard are left alone. What grows only with an option that is not the default, or where a switch such as
-`self.in_memory` says so, by a few numbers or a text put together for each sample, or under what several samples share,
-by its name (`self.scenes[scene_id]`) or as `index // 10` tells, is **advice**, and so are data sets whose loaders have
-workers only where an option asks for some.
+
+Finds `__getitem__` writing under a key that comes of its index, or adding, to a container that the dataset keeps on
+`self`, or into a record held there, by itself, in a method that it calls or in an object that the dataset holds; and
+methods on that path with an unbounded `lru_cache` or `cache`. Caches with a limit of a thousand entries, caches that
+drop some and one open file per shard are left alone.
 
 ## Why is this bad?
-Each worker is a process with its own copy of the dataset. A cache that is filled in `__getitem__` is filled again in
-every worker and shared with none: 24 MB of samples grew one worker by 68 MB, and eight workers hold it eight times.
-Without `persistent_workers` the workers end with the epoch and the cache ends with them, so that it never hits at all.
+
+A cache that is filled in `__getitem__` is filled again in every worker and shared with none: 24 MB of samples grew one
+worker by 68 MB, and eight workers hold it eight times. Without `persistent_workers` the cache ends with the epoch, so
+that it never hits at all.
 
 ## Example
 ```python
@@ -68,7 +67,6 @@ def make_loader(paths):
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.project import caches, workers
@@ -78,7 +76,7 @@ from dl_lint.rule import Finding, Related, rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import Project
+    from dl_lint.project import DatasetClass, Project
     from dl_lint.project.caches import Growth
     from dl_lint.project.values import Class
 
@@ -96,12 +94,11 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
     for dataset in project.dataset_classes():
         if dataset.kind != "map" or workers.idle(project, dataset.cls):
             continue
-        stay, asked = _stay(project, dataset.cls), workers.by_request(project, dataset.cls)
+        stay = _stay(project, dataset.cls)
         for growth in caches.growing(project, dataset.cls):
             if growth.node not in seen:
                 seen.add(growth.node)
-                found = _finding(project, dataset.name, growth, stay)
-                yield replace(found, advice=found.advice or asked)
+                yield _finding(project, dataset, growth, stay)
 
 
 def _stay(project: Project, cls: Class) -> bool:
@@ -111,20 +108,20 @@ def _stay(project: Project, cls: Class) -> bool:
     return bool(found) and all(one == Const(True, "bool") for one in found)
 
 
-def _finding(project: Project, dataset: str, growth: Growth, stay: bool) -> Finding:
+def _finding(project: Project, dataset: DatasetClass, growth: Growth, stay: bool) -> Finding:
     place = project.place(growth.node)
     if growth.unread:
         cost = "each worker fills its own, which nobody else sees"
-    elif stay or growth.shared:
+    elif stay:
         cost = "each worker fills its own, and none sees another's"
     else:
         cost = (
             "each worker fills its own, none sees another's, and without persistent_workers it is thrown away after "
             "each epoch before it is ever hit"
         )
-    message = f"{growth.what} grows with every sample that a worker fetches from `{dataset}`: {cost}"
+    message = f"{growth.what} grows with every sample that a worker fetches from `{dataset.name}`: {cost}"
     related = []
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related), advice=growth.advice or growth.shared)
+    return Finding(place, message, remedy, tuple(related))

@@ -1,18 +1,16 @@
 """A file that a dataset opens in the main process and reads in its workers.
 
 ## What it does
+
 Finds `h5py.File`, `lmdb.open`, `sqlite3.connect`, archives, `open()` and their like kept on `self` by what `__init__`
 or `__len__` runs and read by what `__getitem__` runs, also through an alias: `self.images = self.file["images"]`. Files
-that are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers,
-which those are that the linted code only iterates and indexes where it makes them, or of a notebook without a loader.
+that are closed again, opened in the worker or read with `os.pread` are left alone, and so are datasets without workers.
 
 ## Why is this bad?
+
 Forked workers inherit the descriptor, and with it one file offset for all: between the seek and the read of one worker
 another one seeks. Of 400 samples read by two workers 3 were wrong, without an error; a zip archive fails with
-`Bad CRC-32`. HDF5 and SQLite forbid it outright, and so does LMDB, whose environments are memory maps, with a table of
-readers unless `lock=False`, and must not be used after a fork. Under spawn and forkserver most handles cannot be
-pickled. An environment that is only read, `readonly=True, lock=False`, is **advice** where workers are forked, as is
-any handle where they come by an option alone that is 0 by default.
+`Bad CRC-32`. HDF5, SQLite and LMDB forbid it outright. Under spawn and forkserver most handles cannot be pickled.
 
 ## Example
 ```python
@@ -67,7 +65,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import direct, handles, pickling, workers
+from dl_lint.project import handles, pickling, workers
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent
 from dl_lint.rule import Finding, Related, rule
@@ -100,7 +98,7 @@ _HARM = {
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
-        if workers.idle(project, dataset.cls) or direct.is_read_directly(project, dataset.cls):
+        if workers.idle(project, dataset.cls):
             continue
         for shared in handles.shared(project, dataset.cls):
             if shared.made.call in seen or (project.hints.spawns and shared.made.name in pickling.UNPICKLABLE):
@@ -111,8 +109,7 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
-            mild = not shared.pickled and (_only_reads(project, shared) or workers.by_request(project, dataset.cls))
-            yield Finding(project.place(shared.made.call), message, REMEDY, related, advice=mild)
+            yield Finding(project.place(shared.made.call), message, REMEDY, related)
 
 
 def _harm(project: Project, shared: Shared) -> str:
@@ -124,11 +121,6 @@ def _has_no_lock(project: Project, shared: Shared) -> bool:
     locked = project.argument(shared.made, "lock").value
     lmdb = handles.HANDLES[shared.made.name] == "an LMDB environment"
     return lmdb and not isinstance(locked, Absent) and truth_of(locked) is not True
-
-
-def _only_reads(project: Project, shared: Shared) -> bool:
-    """Whether a memory map is read without a lock: forked workers read the same pages, though LMDB says not to."""
-    return _has_no_lock(project, shared) and truth_of(project.argument(shared.made, "readonly").value) is True
 
 
 def _opened(dataset: str, shared: Shared) -> str:

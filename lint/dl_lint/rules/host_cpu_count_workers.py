@@ -7,15 +7,9 @@ Finds `os.cpu_count()` and `multiprocessing.cpu_count()` whose result reaches `n
 ## Why is this bad?
 
 The count is that of the host. A job that may use 4 of 104 CPUs (a container, a Slurm allocation, `taskset`) starts 104
-workers, each with its own copy of what it imports and its own prefetched batches; torch warns of it at run time and
-goes on. `len(os.sched_getaffinity(0))` counts the CPUs that the process may use; macOS and Windows do not have it, and
-from Python 3.13 `os.process_cpu_count()` works on all systems. None of them knows a container's CPU quota (`cpu.max`),
-so a number that was measured for the job is better still.
-
-The smaller of the count and another number, `min(os.cpu_count(), 8)` or `8 if os.cpu_count() > 8 else os.cpu_count()`,
-is **advice**: no more workers start than were
-asked for, which is too many only where the process may use fewer CPUs than that. So is a count that only stands in for
-a number of the configuration: `config.workers or os.cpu_count()`, or in the `except` around reading it.
+workers, each with its own copy of what it imports and its own prefetched batches. `len(os.sched_getaffinity(0))` counts
+the CPUs that the process may use; macOS and Windows do not have it, and from Python 3.13 `os.process_cpu_count()` works
+on all systems. None of them knows a container's CPU quota, so a number that was measured for the job is better still.
 
 ## Example
 
@@ -52,9 +46,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import alternatives, counted_cpus, edits
+from dl_lint.project import alternatives, edits
 from dl_lint.project.values import CpuCount, Option, Value
-from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +56,10 @@ if TYPE_CHECKING:
     from dl_lint.project import Project
 
 
-@rule("DL206", severity="slow")
+QUIET = (Quiet("advice", "a smaller number caps the count", lambda count: count.capped),)
+
+
+@rule("DL206", severity="slow", quiet=QUIET)
 def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
     seen: set[t.Call] = set()
     for loader in project.loaders():
@@ -80,9 +77,7 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 "was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
-                advice=count.capped
-                or counted_cpus.is_capped(project, count.call)
-                or counted_cpus.stands_in(project, count.call),
+                subject=(count,),
             )
 
 

@@ -3,12 +3,11 @@
 ## What it does
 
 Finds `pin_memory_device=` in the construction of a DataLoader, also through a dict, a partial or a subclass, unless
-it is the default `""`. Where its requirements or README say that a project is for a torch before
-2.8, which still heeds the argument, this is advice; where `target-torch` says so, nothing is reported.
+it is the default `""`.
 
 ## Why is this bad?
 
-The argument is deprecated and ignored: batches are pinned for the accelerator there is. With
+The argument is deprecated and, from torch 2.8 on, ignored: batches are pinned for the accelerator there is. With
 `pin_memory=True` every iteration over the loader warns, which stops test suites that turn warnings into errors;
 without `pin_memory=True` nothing was ever pinned.
 
@@ -45,7 +44,7 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.values import Const, Made, Unknown, alternatives
-from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +58,16 @@ OTHERS = ("torchdata.", "dgl.")
 """Libraries whose loaders have iterators of their own."""
 
 
-@rule("DL209", severity="slow")
+QUIET = (
+    Quiet(
+        "silent",
+        "the declared torch still heeds it",
+        lambda project, loader: project.target(loader.call).lacks(IGNORES),
+    ),
+)
+
+
+@rule("DL209", severity="slow", quiet=QUIET)
 def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
     seen: set[t.Node] = set()
     for loader in project.loaders():
@@ -67,22 +75,18 @@ def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
         if argument.node in seen or loader.name.startswith(OTHERS) or not _names_device(argument):
             continue
         seen.add(argument.node)
-        target = project.target(loader.call)
-        heeds = target.lacks(IGNORES)  # it still chooses the device there
-        if heeds and not target.told:
-            continue
         pins = project.pins(loader)
         made = project.place(loader.call)
         yield Finding(
             project.place(argument.node),
-            f"`pin_memory_device` is deprecated and ignored{f' from torch 2.8 on ({target.told})' if heeds else ''}"
+            "`pin_memory_device` is deprecated and ignored"
             + ("" if pins != "no" else ", and without `pin_memory=True` this loader pins nothing"),
             "leave it out: batches are pinned for the accelerator there is"
             if pins != "no"
             else "write `pin_memory=True` instead",
             (Related(made, "the loader is built here"),),
-            None if heeds else _fix(project, argument.node),
-            advice=heeds,
+            _fix(project, argument.node),
+            subject=(project, loader),
         )
 
 

@@ -11,8 +11,7 @@ each, takes one batch and throws the rest away. That was measured to cost 53 tim
 one iterator (fork; with spawn and forkserver the workers import torch again too). Without `shuffle=True` it is also
 the same first batch every time.
 
-Not flagged: one batch before a loop, at the start of an epoch or every n steps, what the dataset is handed before each
-batch (`stream.set_signal(signal)`), and iterators of lists, dicts or parameters.
+Not flagged: one batch before a loop or at the start of an epoch, and iterators of lists, dicts or parameters.
 
 ## Example
 
@@ -71,8 +70,6 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
         loaders, certain = project.iterated_loaders(call.args[0])
         loop = _step_loop(project, call)
         if loop is None or not loaders or not certain or any(_built_in(project, one, loop) for one in loaders):
-            continue
-        if any(cadence.is_fed(project, one, call) for one in loaders):
             continue
         made = project.place(loaders[0].call)
         yield Finding(
@@ -133,10 +130,9 @@ def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
         if any(loop.function is function for loop in project.loader_loops()):
             return None
         loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    left_out = loop is not None and (
-        cadence.is_awaited(project, call, loop) or cadence.is_left_out(project, call, loop)
-    )
-    return None if loop is None or loop in epochs or left_out or cadence.is_over_epochs(project, loop) else loop
+    if loop is None or loop in epochs or cadence.is_over_epochs(project, loop):
+        return None
+    return None if cadence.is_left_out(project, call, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

@@ -12,10 +12,8 @@ Each pass starts the workers again and throws them away: about half a second wit
 help a loader that does not persist, and a loader built once starts its workers for each pass unless they persist: only
 both together spare the starts.
 
-Not flagged: loaders without workers, which cost microseconds to build; those that only every n-th pass builds, as
-persistent workers would idle in between; arguments that depend on the loop, that are changed in it (also by a method of
-the dataset), or whose origin is not known. A loop that is written to have two passes, or has one unless an option says
-otherwise, is **advice**, and so are all in a project for a torch without persistent workers.
+Not flagged: loaders without workers, which cost microseconds to build, and arguments that depend on the loop, that are
+changed in it (also by a method of the dataset), or whose origin is not known.
 
 ## Example
 
@@ -49,7 +47,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import cadence, invariance, persistence, renewal, rounds
+from dl_lint.project import invariance
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -78,9 +76,6 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                     "build it once, before the loop, with `persistent_workers=True`: without that, workers start anew "
                     "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
-                    advice=rounds.twice_at_most(project.evaluator, outer)
-                    or rounds.once_by_default(project.evaluator, outer)
-                    or persistence.is_lacking(project.target(loader.call), persistence.first_torch(project, loader)),
                 )
 
 
@@ -96,13 +91,6 @@ def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode 
             same = invariance.is_same_in(project, loader.call, outer)
         else:
             same = invariance.is_same_through_calls(project, loader.call, outer, loop)
-        if same and not _is_due(project, loader, outer, loop):
+        if same:
             return outer
     return None
-
-
-def _is_due(project: Project, loader: Loader, outer: LoopNode, loop: LoaderLoop) -> bool:
-    """Whether the workers have to start anew: most passes do without the loader, or its dataset was changed."""
-    if outer is not loop.node and cadence.only_now_and_then(project, loader, loop.node, outer):
-        return True
-    return renewal.changes(project, loader, outer, loop.node)

@@ -11,10 +11,7 @@ The copy comes from pageable memory, so the host stops queueing work for it, in 
 in the step before.
 
 Not flagged: values that depend on the batch or the step, random ones, tensors that are written to in the loop, and
-tensors whose place is not known. **Advice** is all in a loop that learns nothing and that no training runs again; a few
-numbers, written out in the code, where the loop reads a result back in each pass or is without gradients, as the host
-waits for the device there in any case; a copy whose name is assigned anew before it is read; and a single number that
-stands in for a result, `loss if mixed else torch.tensor(0.0, device=device)`, or beside one that results are added to.
+tensors whose place is not known.
 
 ## Example
 
@@ -50,10 +47,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import conditions, copied, read_back, unread
-from dl_lint.project.once_over import is_seldom
 from dl_lint.project.passes import passes
-from dl_lint.project.purity import ON_DEVICE, is_number, is_pure
+from dl_lint.project.purity import ON_DEVICE, is_pure
 from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
@@ -68,18 +63,12 @@ if TYPE_CHECKING:
 @rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     over_batches = {loop.node for loop in project.loader_loops()}
-    copies = [(copy, source, unread.bound(project, copy)) for copy, source in _copies(project)]
-    summing = {project.site(copy).block for copy, _, bound in copies if "augment" in bound}
-    for copy, source, bound in copies:
+    for copy, source in _copies(project):
         loop = _repeated(project, copy, source, over_batches)
-        if loop is None or conditions.is_refused_by_callers(project, copy):
+        if loop is None:
             continue
         place = project.place(loop)
-        again = unread.assigned_again(project, copy)
-        if again is None and copied.is_unread(project, copy):
-            continue
         built = dotted(source) is None or source in copy.args
-        stands_in = len(bound) > 1 or isinstance(project.parent(copy), t.Conditional)
         yield Finding(
             project.place(copy),
             (
@@ -88,18 +77,10 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
                 else f"`{dotted(source)}` stays the same but is"
             )
             + f" copied to the device for every batch ({project.told(place)})",
-            f"delete it: the name is assigned anew before it is read ({project.told(project.place(again))})"
-            if again is not None
-            else "make it on the device, as `torch.zeros` and `torch.full` do with `device=`: the loop changes it"
-            if built and "augment" in bound
-            else "make it on the device: give the function that builds it `device=`"
+            "make it on the device: give the function that builds it `device=`"
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
-            advice=again is not None
-            or read_back.is_beside_the_point(project, source, loop)
-            or is_seldom(project, copy)
-            or (is_number(source) and (stands_in or project.site(copy).block in summing)),
         )
 
 

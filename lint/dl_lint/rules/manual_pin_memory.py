@@ -13,9 +13,6 @@ which makes the driver stage the same bytes piece by piece through its own pinne
 it, as in `x.pin_memory().to(device)`, pinning gains nothing at all, and the host waits for all that the device has been
 given to do. Pinning pays only where another thread does it: `DataLoader(pin_memory=True)` has such a thread.
 
-For a tensor made on the spot of numbers or an array, which no loader could pin and which is small as a rule (labels,
-conditions), it is **advice**.
-
 Not flagged: a buffer that is pinned once and used again, pinning in a collate function or in a `pin_memory` method
 (the loader's thread runs those), and weights.
 
@@ -45,7 +42,6 @@ from typing import TYPE_CHECKING
 from dl_lint.facts import tree as t
 from dl_lint.project import workers
 from dl_lint.project.frameworks import WEIGHTS
-from dl_lint.project.fresh import is_of_data
 from dl_lint.project.values import Derived, Made, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -81,19 +77,12 @@ def _finding(project: Project, pin: t.Node, move: Transfer) -> Finding:
     else:
         message = "the host waits here while the tensor is copied to pinned memory, longer than the copy could save"
         remedy = f"drop `.pin_memory()` and keep {copy}"
-    made_here = _is_made_on_the_spot(project, move)
     return Finding(
         project.place(pin),
         message,
-        remedy if made_here else f"{remedy}, or let the loader's thread pin, with `DataLoader(pin_memory=True)`",
+        f"{remedy}, or let the loader's thread pin, with `DataLoader(pin_memory=True)`",
         () if move.receiver_expr is pin else (Related(project.place(move.call), "the copy to the device"),),
-        advice=made_here,
     )
-
-
-def _is_made_on_the_spot(project: Project, move: Transfer) -> bool:
-    pinned = (one for one in alternatives(move.receiver) if isinstance(one, Tensor) and _pins(one.node))
-    return all(is_of_data(project, one.source) for one in pinned)
 
 
 def _pins(node: t.Node) -> bool:

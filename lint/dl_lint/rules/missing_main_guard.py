@@ -3,16 +3,11 @@
 ## What it does
 Finds scripts whose module level iterates a loader with workers, in a loop of its own or in a function that it calls,
 outside `if __name__ == "__main__"`. Modules that other files of the project import, and notebooks, are left alone.
-A script that is shown as one, cut into cells (`# %%`) or begun by an underlined title, is **advice**.
 
 ## Why is this bad?
 Under spawn (macOS, Windows) and forkserver (Linux from Python 3.14) every worker imports the main script again. Without
 the guard it runs the script again, tries to start workers of its own, and dies: `DataLoader worker (pid(s) …) exited
-unexpectedly`. A script for a Python older than 3.14, where neither prose nor code speaks of another system than Linux
-(see DL306), or for a Python older than 3.8 or a torch older than 1.4 where no README names Windows, always forks unless
-it asks for something else: there it is **advice**. It is advice too in a script that shows batch after batch, or stands
-among tests and has none: somebody runs that by hand; and in one that a benchmarking service runs on its machines
-(sotabench).
+unexpectedly`.
 
 ## Example
 ```python
@@ -43,7 +38,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, defaults, loops, machines, purposes, rounds, scripts, viewing, workers
+from dl_lint.project import alternatives, loops, rounds, scripts, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
 
@@ -53,10 +48,6 @@ if TYPE_CHECKING:
     from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import FileIndex, Scope
-
-ANYWHERE = "under spawn and forkserver (macOS, Windows, Linux from Python 3.14)"
-OF_OLD = "under spawn (macOS, Windows)"
-"""Where each worker of a script imports it again, also of one that needs an older Python."""
 
 REMEDY = 'put it into a function, and call that under `if __name__ == "__main__":`'
 
@@ -72,16 +63,12 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
         found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
         if found and not scripts.is_imported(project, file):
             node, loader = min(found, key=lambda one: one[0].at)
-            forks = not scripts.spawns(project, loader)
-            where = OF_OLD if forks and machines.is_outgrown(project, node) else ANYWHERE
             message = (
-                f"workers are started as this file is imported: {where} each worker imports it again, starts workers "
-                "in turn and dies"
+                "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
+                "Python 3.14) each worker imports it again, starts workers in turn and dies"
             )
             related = (Related(project.place(loader.call), "this loader has workers"),)
-            there = machines.always_fork(project, node)
-            mild = (forks and there) or viewing.is_by_hand(project, file) or purposes.is_elsewhere(project, file)
-            yield Finding(project.place(node), message, REMEDY, related, advice=mild)
+            yield Finding(project.place(node), message, REMEDY, related)
 
 
 def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
@@ -90,7 +77,7 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
     for loop in project.loader_loops():
         for loader in loop.loaders:
             off = rounds.is_switched_off(project.evaluator, loop.node)
-            if project.may_have_workers(loader) and not (off or defaults.leave_none(project, loop)):
+            if project.may_have_workers(loader) and not off:
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
         for call in file.methods.get("iter", ()):

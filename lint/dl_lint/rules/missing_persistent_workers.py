@@ -3,26 +3,14 @@
 ## What it does
 
 Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
-stand in another function or file, or belong to a Lightning Trainer.
+stand in another function or file, or belong to a Lightning Trainer. The message says how many workers there are, and
+what is known of the number of passes.
 
 ## Why is this bad?
 
 For each epoch the workers are started again, import what they need and fill their queues while the model waits. With
-`fork` that is up to half a second an epoch, with `forkserver`, the default on Linux from Python 3.14, 12 to 25 seconds.
-Persistent workers stay, with their dataset: where it is changed between epochs, also through the loader's iterator,
-they would not see it, so nothing is flagged there; nor where the collate_fn is changed, an attribute of the loader or
-of a wrapper, which may hand it on, or what the dataset's `__iter__` iterates. Nor is a loader of every n-th epoch: its
-workers would idle. Where a loop ends after so many steps, which may be few epochs, takes batches of an endless
-generator or renews an iterator at its end, is written to have two passes, is for a trial (`if args.debug:`), is gone
-over for each of a few models or tries on this and that what was learnt before, or an option, 1 by default, says how
-many epochs there are or how many lie between two passes, the finding is advice, and so it is of two workers or one,
-which fork in a tenth of a second. Where a function builds loaders for several callers, the finding names those whose
-loader is iterated again, without a fix; where the others read theirs once, at their end, it proposes one value for all.
-
-The option came with torch 1.7, where it fails if batches are pinned; from 1.8 on it works. Where a project is for an
-older torch, or says that one is enough, the finding is advice and says by which file that was told: the nearest
-requirements or prose that name a version (`torch>=1.5`, "PyTorch >= 1.5"), unless the code uses what only a newer one
-has. `target-torch` in `[tool.dl-lint]` overrules them: what is too old for it is not reported.
+`fork` that is 49 ms for one worker, 130 ms for four and up to half a second an epoch; with `forkserver`, the default on
+Linux from Python 3.14, 12 to 25 seconds.
 
 ## Example
 
@@ -61,55 +49,57 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import branches, builders, cadence, exhaustion, hooks, persistence, renewal
+from dl_lint.project import cadence, hooks, persistence, renewal, rounds
 from dl_lint.project.syntax import dotted
-from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
     from dl_lint.project.context import LoopNode
-    from dl_lint.project.declarations import Version
-    from dl_lint.project.target import Target
     from dl_lint.project.values import Loader
 
+QUIET = (
+    Quiet(
+        "silent",
+        "what the workers hold is changed between passes, which those that stay would not see",
+        lambda project, loader, again, loop: renewal.changes(project, loader, again, loop),
+    ),
+    Quiet(
+        "silent",
+        "most passes of the outer loop leave this loader out, whose workers would idle",
+        lambda project, loader, again, loop: cadence.is_rare(project, loader, again, loop),
+    ),
+    Quiet(
+        "advice",
+        "the declared torch has no persistent workers",
+        lambda project, loader, again, loop: persistence.are_lacking(project, loader),
+    ),
+)
 
-@rule("DL204", severity="slow")
+
+@rule("DL204", severity="slow", quiet=QUIET)
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
-    found = [
-        (loader, again, exhaustion.doubt(project, loader, again, loop))
-        for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project))
-        if persistence.starts_workers_again(project, loader)
-        and not renewal.changes(project, loader, again, loop)
-        and not cadence.is_rare(project, loader, again, loop)
-    ]
-    repeated = branches.alike(project, found)
-    for loader, again, doubt in sorted(repeated, key=lambda one: bool(one[2])):
-        if loader.call in seen:
-            continue
-        seen.add(loader.call)
-        doubt = doubt or exhaustion.of_its_own(project, loader)
-        only = builders.only_from(project, [one for one, _, _ in repeated if one.call is loader.call])
-        target, since = project.target(loader.call), persistence.first_torch(project, loader)
-        lacking = persistence.is_lacking(target, since)
-        if lacking and not target.told:
-            continue
+    ways: dict[t.Call, list[tuple[Loader, t.Node, LoopNode | None]]] = {}
+    for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project)):
+        if persistence.starts_workers_again(project, loader):
+            ways.setdefault(loader.call, []).append((loader, again, loop))
+    for several in ways.values():
+        # One builder may serve several loops, of which one that nothing keeps quiet is told.
+        loud = (way for way in several if not any(one.when(project, *way) for one in QUIET))
+        loader, again, loop = next(loud, several[0])
         place = project.place(again)
         hooked = isinstance(again, t.FunctionDef | t.Call)
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
-        asked = [
-            Related(project.place(call), "iterated again, of those built here: the loader of this") for call in only
-        ]
         yield Finding(
             project.place(loader.call),
-            f"{by} iterates this loader again and again, and its workers are started anew for every pass{doubt}"
-            + (f"; {target.told}, {persistence.lack(target, since)}" if lacking else ""),
-            _remedy(project, loader, target, since, only),
-            (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"), *asked),
-            None if lacking or only else _fix(project, loader),
-            advice=bool(doubt) or lacking,
+            f"{by} iterates this loader again and again{_passes(project, again)}, and its {_workers(project, loader)} "
+            "started anew for every pass",
+            f"pass {persistence.wanted(project, loader)}, so that the workers stay between epochs",
+            (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"),),
+            _fix(project, loader),
+            subject=(project, loader, again, loop),
         )
 
 
@@ -122,15 +112,18 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
     yield from ((loader, again, again) for loader, again in project.drained_again())
 
 
-def _remedy(project: Project, loader: Loader, target: Target, since: Version, only: tuple[t.Call, ...]) -> str:
-    first = "" if target.is_known_to_have(since) else f" (torch {since[0]}.{since[1]} or newer)"
-    name, passed = project.function_of(loader.call).name, f"pass {persistence.wanted(project, loader)}{first}"
-    if not only:
-        return f"{passed}, so that the workers stay between epochs"
-    if builders.serves_all(project, loader, only):
-        return f"{passed}: other callers of `{name}` read theirs once, and lose nothing"
-    from_here = " and ".join(project.told(project.place(call)) for call in only)
-    return f"let `{name}` take `persistent_workers`{first}, and pass True from {from_here} only: it builds others too"
+def _passes(project: Project, again: t.Node) -> str:
+    """What is known of the number of passes, where it may be small."""
+    if rounds.twice_at_most(project.evaluator, again):
+        return " (twice)"
+    if rounds.once_by_default(project.evaluator, again):
+        return " (once, by default of its option)"
+    return " (how many passes that makes is not known)" if isinstance(again, t.While) else ""
+
+
+def _workers(project: Project, loader: Loader) -> str:
+    count = persistence.count(project, loader)
+    return "workers are" if count is None else "one worker is" if count == 1 else f"{count} workers are"
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:

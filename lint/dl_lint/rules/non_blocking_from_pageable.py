@@ -3,21 +3,13 @@
 ## What it does
 
 Finds `.to(device, non_blocking=True)` and `.cuda(non_blocking=True)` on a batch, or a part or view of one, whose
-loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the like made of a batch on the host.
+loaders are all known not to pin, and on what `cat`, `stack`, `clone` and the like made of a batch on the host; not
+where helpers get pinned batches as well.
 
 ## Why is this bad?
 
 Only page-locked memory can be copied while the host goes on. From pageable memory CUDA first copies the batch to a
 buffer of its own on the thread that trains; `non_blocking=True` reads as if that were overlapped, and is not.
-
-Not flagged: loaders whose pinning is not known or is the user's choice, `pin_memory=torch.cuda.is_available()`, loaders
-prepared by accelerate, helpers that pinned and other batches go through, loaders whose collate function moves batches
-to the device, copies that nothing reads, or that `isinstance` keeps from the batches that there are. `images.float()`
-of a pinned batch is advice: it is new memory, but for a batch of float32, which it leaves as it is. So are copies for
-whose loaders `pin_memory=False` is written out where the host waits for a result right behind the copy, those in a loop
-that learns nothing and that no training runs again, those whose loaders have no workers, by default at least: there
-pinning is one more copy on the thread that trains (DL210); and what was computed of batches that their loaders do not
-pin, as copying these first is to wait for each.
 
 ## Example
 
@@ -52,16 +44,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import casts, copied, pinless
+from dl_lint.facts import tree as t
+from dl_lint.project import casts, edits, purpose
 from dl_lint.project.casts import NEW
 from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.transfers import Transfer
 
@@ -71,8 +63,6 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not True:
             continue
-        if copied.is_unread(project, transfer.call):
-            continue
         sources = alternatives(transfer.receiver)
         unpinned = [found for one in sources if (found := _unpinned(project, one))]
         computed = [one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW)]
@@ -81,13 +71,11 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
-        if len(unpinned + computed) < len(sources) and not (unpinned and pinless.nobody_pins(project, transfer.call)):
+        if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
         if unpinned:
             # Where more than these may be copied here, nobody in the sub-project pins; only these are known to feed it.
-            loaders = pinless.in_order(project, tuple(one for found in unpinned for one in found))
-            if pinless.fits(project, loaders, transfer.call):
-                yield _of_loaders(project, transfer, loaders)
+            yield _of_loaders(project, transfer, _in_order(project, [one for found in unpinned for one in found]))
         else:
             yield _of_copy(project, transfer, computed[0])
 
@@ -95,8 +83,7 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
 def _unpinned(project: Project, value: Value) -> tuple[Loader, ...]:
     """The loaders, if none of them ever pins, whose batch this is, or may be after a cast."""
     loaders = project.batches_in(value) if _is_as_loaded(value) else ()
-    pageable = all(not one.prepared and project.pins(one) == "no" for one in loaders)
-    return loaders if pageable and not any(pinless.moves_itself(project, one) for one in loaders) else ()
+    return loaders if all(not one.prepared and project.pins(one) == "no" for one in loaders) else ()
 
 
 def _is_as_loaded(value: Value) -> bool:
@@ -133,8 +120,7 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"({', '.join(map(project.told, made))}): the host waits for this copy in spite of `non_blocking=True`",
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
-        pinless.pinning(project, loaders[0]) if one and not unattended and not cast else None,
-        advice=pinless.gains_little(project, loaders, transfer.call),
+        _pinning(project, loaders[0]) if one and not unattended and not cast else None,
     )
 
 
@@ -146,5 +132,25 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "
         f"whether its loader pins or not{unless}: the host waits for this copy in spite of `non_blocking=True`",
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
-        advice=bool(unless) or pinless.is_of_unpinned(project, transfer),
     )
+
+
+def _nobody_pins(project: Project, near: t.Node) -> bool:
+    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
+    nearby = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
+    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in nearby)
+
+
+def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:
+    """Loaders, one for each call, those for training first."""
+    each = {one.call: one for one in loaders}.values()
+    return tuple(sorted(each, key=lambda one: purpose.purpose(project, one) == "evaluation"))
+
+
+def _pinning(project: Project, loader: Loader) -> Fix | None:
+    """Let the loader pin, where its own call says or may say whether it does."""
+    argument = project.argument(loader, "pin_memory")
+    edit = edits.added(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
+    if isinstance(argument.expr, t.Constant):
+        edit = edits.replaced(project, argument.expr, "True")
+    return Fix("pin the loader's batches", (edit,)) if edit else None

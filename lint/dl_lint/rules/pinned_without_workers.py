@@ -11,13 +11,6 @@ With workers, a thread of the loader pins batches while the model computes. With
 `next()` fetches the batch, allocates page-locked memory, copies the batch there and returns only then, so the training
 thread pays for one more copy of every batch, and nothing runs beside it.
 
-Where every copy asks for `non_blocking=True`, it is **advice**: it then runs beside the host's work, as one from memory
-that is not pinned would not, which makes up for the pinning. So it is in a loop that
-learns nothing and that no training runs again.
-
-Not flagged: loaders whose number of workers is not known or is the user's choice, and loaders whose batches are never
-seen to go to the device.
-
 ## Example
 
 ```python
@@ -48,7 +41,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project.once_over import is_only_looked_at, is_seldom
 from dl_lint.project.syntax import are_alike
 from dl_lint.rule import Finding, Related, rule
 
@@ -80,9 +72,6 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             f"takes it before it is copied to the device ({project.told(place)})",
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
-            advice=copy.asynchronous is not False
-            or is_seldom(project, copy.call)
-            or is_only_looked_at(project, loader),
         )
 
 

@@ -1,19 +1,17 @@
 """Batches of workers that are kept, each with its file descriptor and its piece of shared memory.
 
 ## What it does
+
 Finds loops over a loader with workers that append CPU tensors of the batch, or views of them, to a container that
 outlives the loop: as they are, after `.detach()`, `.numpy()` or indexing, or after a `.cpu()` that has nothing to copy.
-Copies, numbers, tensors that went to the device and loaders that pin or may pin are left alone, and so is all where
-`set_sharing_strategy("file_system")` is sure to have run, with which no descriptor is kept.
+Copies, numbers, tensors that went to the device and loaders that pin or may pin are left alone.
 
 ## Why is this bad?
+
 A worker sends each tensor in a shared memory file of its own. The main process holds one descriptor and one mapping of
 it for as long as any view of the tensor lives: with a limit of 256 descriptors the loop failed after 243 batches with
-`Too many open files. Communication with the workers is no longer possible`, for `batch.numpy()`, `batch.detach()` and
-`batch[0]` alike, while 4,000 copies made by `.clone()` did no harm. The usual limit is 1,024.
-
-It takes as many batches as that: where a batch has more than eight samples, or nobody knows how many, and nothing tells
-that the data set is so large, the finding is **advice**.
+`Too many open files`, for `batch.numpy()`, `batch.detach()` and `batch[0]` alike, while 4,000 copies made by `.clone()`
+did no harm. The usual limit is 1,024.
 
 ## Example
 ```python
@@ -50,21 +48,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project import descriptors, many, retention, steps
-from dl_lint.project.repetition import names_in
-from dl_lint.project.syntax import called, within
-from dl_lint.project.values import Batch
+from dl_lint.project import alternatives, retention
+from dl_lint.project.values import Batch, Const
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.retention import Kept
     from dl_lint.project.values import Loader
 
 REMEDY = "keep a copy, `.clone()`, or what is needed of it as numbers, `.tolist()`"
+
+
+SETTER = "torch.multiprocessing.set_sharing_strategy"
 
 
 @rule("DL305", severity="bug")
@@ -74,12 +73,9 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
         calls = {loader.call for loader in loop.loaders}
         for kept in retention.kept(project, loop):
             loaders = _sharing(project, kept)
-            if (
-                not loaders
-                or not descriptors.are_kept(project, loop.node)
-                or kept.node in seen
-                or not calls.intersection(loader.call for loader in loaders)
-            ):
+            if not loaders or kept.node in seen or not calls.intersection(loader.call for loader in loaders):
+                continue
+            if _shares_by_files(project, loop.node):
                 continue
             seen.add(kept.node)
             message = (
@@ -87,8 +83,7 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
                 "piece of shared memory: at the limit, as a rule 1,024, the process fails with `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
-            few = not any(many.are_batches(project, one) for one in loaders)
-            yield Finding(project.place(kept.node), message, REMEDY, related, advice=few)
+            yield Finding(project.place(kept.node), message, REMEDY, related)
 
 
 def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:
@@ -104,15 +99,13 @@ def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:
 
 def _sends_shared(project: Project, loader: Loader) -> bool:
     """Whether batches arrive in shared memory and stay there. Pinning copies them out of it, accelerate may."""
-    if loader.prepared or project.workers(loader) not in ("some", "unknown") or project.pins(loader) != "no":
-        return False
-    return not _comes_in_few(project, loader)
+    return not loader.prepared and project.workers(loader) in ("some", "unknown") and project.pins(loader) == "no"
 
 
-def _comes_in_few(project: Project, loader: Loader) -> bool:
-    """Whether a batch is a part of the whole data set: ``batch_size=len(dataset) // workers``."""
-    size = project.argument(loader, "batch_size").expr
-    if not isinstance(size, t.Expr):
-        return False
-    made = (one for name in names_in(size) for one in steps.assigned(project, size, name))
-    return any(called(part) == "len" for one in (size, *made) for part in within(one))
+def _shares_by_files(project: Project, near: t.Node) -> bool:
+    """Whether the project shares tensors by `file_system`, which keeps no descriptor open."""
+    for call in project.calls(SETTER):
+        found = alternatives(project.passed(call, "new_strategy", "new_strategy").value)
+        if any(isinstance(one, Const) and one.value == "file_system" for one in found) and project.are_near(call, near):
+            return True
+    return False

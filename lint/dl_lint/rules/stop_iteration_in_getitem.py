@@ -1,14 +1,12 @@
 """An iterator that may run out while a sample is made.
 
 ## What it does
+
 Finds `next(iterator)` without a default in what `__getitem__` of a map-style dataset or a collate function runs, where
-no `try` catches `StopIteration`. A search, `next(… for … if …)`, which ends only where nothing fits, is **advice**.
-Endless iterators, also those of classes whose `__next__` neither raises it nor advances another iterator, or begins
-that anew at its end, those that something makes anew between samples or after the first try, those of which nothing is
-known, and the first item of something made on the spot, are left alone. Of two calls in a row for one iterator, the
-first is named.
+no `try` catches `StopIteration`. Iterators that are endless, made anew or not known are left alone.
 
 ## Why is this bad?
+
 The loader takes a `StopIteration` out of the dataset for its own end. The epoch stops early, without an error: of 8
 samples in batches of 2, four were seen, with and without workers.
 
@@ -87,7 +85,7 @@ def stop_iteration_in_getitem(project: Project) -> Iterator[Finding]:
                     f"StopIteration from this `next`, while {user}, looks to the loader like its own end: the epoch "
                     "stops early, without an error"
                 )
-                yield Finding(project.place(call), message, REMEDY, advice=iterators.is_search(call))
+                yield Finding(project.place(call), message, REMEDY)
 
 
 def _running(project: Project) -> Iterator[tuple[str, tuple[Scope, ...]]]:

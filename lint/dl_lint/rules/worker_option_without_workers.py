@@ -10,9 +10,8 @@ Finds `prefetch_factor`, `persistent_workers=True`, `multiprocessing_context` an
 DataLoader raises ValueError for the first three when it is built. `timeout` without workers and `prefetch_factor=0`
 with them fail an assertion when the loader is first iterated.
 
-Not flagged: values that are switched with the workers, such as `persistent_workers=workers > 0`, a `num_workers` that
-the code divides by, which therefore is never 0, and `prefetch_factor=2` in a project for a torch before 2.0, where that
-is the default of all loaders.
+Not flagged: values that are switched with the workers, such as `persistent_workers=workers > 0`, and a `num_workers`
+that the code divides by, which therefore is never 0.
 
 ## Example
 
@@ -71,7 +70,7 @@ def worker_option_without_workers(project: Project) -> Iterator[Finding]:
             continue
         for name, outcome in RAISES.items():
             given = project.argument(loader, name)
-            if _is_set(name, given.value) and not _is_default_of_old(project, loader, name, given.value):
+            if _is_set(name, given.value):
                 yield _finding(project, loader, name, outcome, count)
 
 
@@ -94,14 +93,6 @@ def _finding(project: Project, loader: Loader, name: str, outcome: str, count: A
 def _is_set(name: str, value: Value) -> bool:
     """Whether the option asks for something, whatever way the code takes."""
     return all(_asks(name, one) for one in alternatives(value))
-
-
-def _is_default_of_old(project: Project, loader: Loader, name: str, value: Value) -> bool:
-    """Whether an option has the value that it had by default in the torch that a project is for: before 2.0, each
-    loader prefetched two batches, workers or none."""
-    values = [one.default if isinstance(one, Option) else one for one in alternatives(value)]
-    plain = all(one == Const(2, "int") for one in values)
-    return name == "prefetch_factor" and plain and project.target(loader.call).lacks((2, 0))
 
 
 def _asks(name: str, value: Value) -> bool:

@@ -685,8 +685,6 @@ def every_tensor_of_every_batch(model, dataset):
 def to_device(batch):
     if isinstance(batch, torch.Tensor):
         return batch.to(device)  # expect
-    if isinstance(batch, Graph):
-        return batch.to(device)
     return batch.to(device) if isinstance(batch, (torch.Tensor, PackedSequence)) else batch  # expect
 
 
@@ -696,14 +694,6 @@ class Pair:
 
     def to(self, device):
         return Pair(self.first.to(device), self.second.to(device))
-
-
-def pairs_for_sure(model, optimizer, dataset):
-    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
-        if not isinstance(batch, Pair):
-            batch = Pair(*batch)
-        batch = batch.to(device)
-        model(batch).backward()
 
 
 def of_any_kind(model, dataset):
@@ -788,30 +778,15 @@ def one_and_all(model, dataset):
         model(on_device(images))
 
 
-def by_version(model, dataset):
-    torch_ver = torch.__version__[:3]
-    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
-    for images, labels in loader:
-        if torch_ver == "0.3":
-            images, labels = images.cuda(), labels.cuda()
-        elif torch.__version__.startswith("0."):
-            images, labels = images.cuda(0), labels.cuda(0)
-        elif torch_ver == "1.0":
-            images, labels = images.cuda(), labels.cuda(non_blocking=True)  # expect
-        else:
-            images, labels = images.cuda(non_blocking=True), labels.to(device)  # expect
-        model(images, labels)
-
-
 # --- without workers ------------------------------------------------------------------------
 
 
 def pinned_on_this_thread(model, train, test):
     for images, labels in DataLoader(train, num_workers=0, pin_memory=True):
-        model(images.to(device), labels.to(device, non_blocking=True))  # expect advice
+        model(images.to(device), labels.to(device, non_blocking=True))  # expect
     loader = DataLoader(test, pin_memory=True)
     for images, _ in loader:
-        images = images.to(device)  # expect advice
+        images = images.to(device)  # expect
         model(images)
 
 
@@ -869,17 +844,6 @@ class OfSomeKind(Dataset):
         return self.rows[index].cpu()
 
 
-def unpacked_too_far(model, texts, size):
-    batches = iter(DataLoader(Tokens(texts), batch_size=size, num_workers=4, pin_memory=True))
-    while True:
-        x, y = next(batches)
-        x = x.to(device)
-        model(x, y)
-        model(y.to(device))
-    for step, (x, y) in enumerate(DataLoader(Rows(), batch_size=64, num_workers=4, pin_memory=True)):
-        model(x.to(device), y, step)
-
-
 def unpacked_as_it_is(model, texts, rows, collate, size):
     for x, y in DataLoader(Pairs(), batch_size=64, num_workers=4, pin_memory=True):
         model(x.to(device), y)  # expect
@@ -917,12 +881,6 @@ def nothing_reads_the_copy(model, dataset):
         images = images.to(device)  # expect
         labels, inverse = labels.to(device), inverse.to(device)  # expect
         model(images, labels)
-
-
-def nothing_reads_the_list(model, dataset):
-    for images, others in DataLoader(dataset, num_workers=4, pin_memory=True):
-        others = [one.to(device) for one in others]
-        model(images)
 
 
 def a_closure_reads_the_copy(model, dataset):
@@ -963,30 +921,6 @@ class Mean:
         self.values.append((scores - truth).sum().item())
 
 
-def read_on_the_host_next(model, dataset):
-    score = Score()
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        scores = model(images)
-        labels = labels.to(device)
-        score.update(labels, scores)
-
-
-def read_on_the_host_in_the_end(model, dataset):
-    score = Score()
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        labels = labels.to(device)
-        scores = model(images.to(device))  # expect
-        score.update(labels, scores)
-
-
-def waited_for_next(model, dataset, weights):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        scores = model(images)
-        labels = labels.to(device)
-        matches(scores, labels)
-        model(labels)
-
-
 def worked_with_before_it_is_read(model, dataset):
     mean = Mean()
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
@@ -1000,12 +934,6 @@ def read_by_one_and_used_by_another(model, dataset, criterion):
         labels = labels.to(device)  # expect
         criterion(model(images), labels).backward()
         score.update(labels, images)
-
-
-def only_the_shape_is_read(model, dataset):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        labels = labels.to(device)
-        print(model(images), labels.shape, labels.size(0))
 
 
 def printed_next(model, dataset):
@@ -1062,21 +990,6 @@ def shuffled(images, labels):
     return share * images + (1 - share) * images[order], labels[order]
 
 
-def mixed_with_a_pageable_copy(model, dataset):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images, labels = images.cuda(), labels.cuda()
-        images, labels = shuffled(images, labels)
-        model(images, labels)
-
-
-def mixed_with_a_pageable_copy_after_an_operation(model, dataset):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images, labels = images.cuda(), labels.cuda()
-        labels = torch.nn.functional.one_hot(labels, 10)
-        images, labels = shuffled(images, labels)
-        model(images, labels)
-
-
 # --- measured, and for a torch that is gone --------------------------------------------------
 
 
@@ -1084,7 +997,7 @@ def measured_with_the_copy(model, dataset):
     for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
         start = time.time()
         with torch.no_grad():
-            images = images.to(device)  # expect advice
+            images = images.to(device)  # expect
             scores = model(images)
         taken = time.time() - start
         print(taken, scores.cpu())
@@ -1105,12 +1018,6 @@ def measured_before_the_copy(model, dataset, meter):
         meter.update(time.time() - start)
         model(images.to(device))  # expect
         start = time.time()
-
-
-def of_old_times(model, dataset):
-    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
-        model(torch.autograd.Variable(images.cuda(), volatile=True))
-        model(torch.autograd.Variable(images.cuda(), requires_grad=True))  # expect
 
 
 def counted_on_the_host_next(model, dataset):
@@ -1150,9 +1057,8 @@ def joined_in_one_branch(model, dataset, kind):
             other = torch.cat([images[1:].clone(), images[:1].clone()], dim=0)
         elif kind == "pair":
             (images, other), labels, index = batch
-        index = index.to(device)
         images = images.to(device)  # expect
-        other = other.to(device)  # expect advice
+        other = other.to(device)  # expect
         model(images, other)
 
 
@@ -1168,7 +1074,7 @@ def the_copy_of_the_pass_before(model, dataset, kind):
 
 def drawn_one_by_one(model, dataset, save):
     def draw(image, index):
-        maps = model.maps(image.to(device))  # expect advice
+        maps = model.maps(image.to(device))  # expect
         save(maps.mean(0).cpu().numpy(), index)
 
     for images, indices in DataLoader(dataset, num_workers=4, pin_memory=True):
@@ -1249,11 +1155,6 @@ def collate_open(samples):
     return OpenBatch(samples)
 
 
-def objects_that_take_a_device_only(model, dataset, device):
-    for batch in DataLoader(dataset, num_workers=4, pin_memory=True, collate_fn=collate_points):
-        model(batch.to(device))
-
-
 def objects_that_take_options(model, dataset, device):
     for batch in DataLoader(dataset, num_workers=4, pin_memory=True, collate_fn=collate_open):
         model(batch.to(device))  # expect
@@ -1285,7 +1186,7 @@ def measured_by_stopwatches(model, dataset, device):
     copying, computing = Stopwatch(), Stopwatch()
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
         with copying:
-            images = images.to(device)  # expect advice
+            images = images.to(device)  # expect
             images = images.float() / 255
         with computing:
             labels = labels.to(device)  # expect
@@ -1302,7 +1203,7 @@ def measured_by_nobody(model, dataset, device):
 
 def predict(model, dataset):
     for images in DataLoader(dataset, num_workers=4, pin_memory=True):
-        model(images.to(device))  # expect advice
+        model(images.to(device))  # expect
 
 
 def look_again_after_each_epoch(model, optimizer, dataset, epochs):
@@ -1326,7 +1227,7 @@ def each_of_the_models(models, dataset):
 
 def score(model, loader):
     for images in loader:
-        model(images.to(device))  # expect advice
+        model(images.to(device))  # expect
 
 
 def trained_by_somebody_else(trainer, dataset):
@@ -1342,7 +1243,7 @@ def test_beside_what_learns(trainer, model, dataset):
 def test_in_another_mode(model, dataset):
     for images in DataLoader(dataset, num_workers=4, pin_memory=True):
         model.train()
-        model(images.to(device))  # expect advice
+        model(images.to(device))  # expect
 
 
 def extract_features_by_hand(model, dataset):
@@ -1350,7 +1251,7 @@ def extract_features_by_hand(model, dataset):
     done = 0
     while done < len(dataset):
         images = next(batches)
-        model(images.to(device))  # expect advice
+        model(images.to(device))  # expect
         done += len(images)
 
 
@@ -1388,7 +1289,7 @@ def validated_every_n_steps(model, dataset, held_out, every):
         model(images.to(device)).backward()  # expect
         if step % every == 0:
             for seen in held_out:
-                model(seen.to(device))  # expect advice
+                model(seen.to(device))  # expect
 
 
 def validated_every_n_epochs(model, dataset, held_out, every):
@@ -1404,7 +1305,7 @@ def validated_every_n_epochs(model, dataset, held_out, every):
 
 def test_under_attack(model, dataset, loss):
     for images in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)  # expect advice
+        images = images.to(device)  # expect
         model(attacked(model, images, loss))
 
 
@@ -1428,7 +1329,7 @@ def validated_in_the_last_epoch(model, dataset, held_out, epochs):
             model(images.to(device)).backward()  # expect
         if epochs - epoch <= 1:
             for seen in held_out:
-                model(seen.to(device))  # expect advice
+                model(seen.to(device))  # expect
 
 
 def before_a_synchronise_where_there_is_a_gpu(model, dataset):

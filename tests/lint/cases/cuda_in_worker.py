@@ -256,7 +256,7 @@ class OnRequest(Dataset):
         return len(self.rows)
 
     def __getitem__(self, index):
-        return self.rows[index].cuda(), self.rows[index - 1].cuda()  # expect advice
+        return self.rows[index].cuda(), self.rows[index - 1].cuda()  # expect
 
 
 def on_request(rows):
@@ -283,13 +283,8 @@ class InTheMainProcess(Dataset):
             return self.rows[index + 2].cuda()
         if info is not None and index:
             return self.rows[index - 1].cuda()  # expect
-        if self.rows[index].is_cuda:
-            return torch.zeros(2).cuda()
         if not self.rows[index].is_cuda:
             return torch.zeros(2).cuda()  # expect
-        mask = torch.ones(2).cuda() if self.rows[index].is_cuda else torch.ones(2)
-        if index > 5:
-            return mask
         return self.rows[index]
 
 

@@ -364,7 +364,7 @@ def makes_room_between_validations(model, val_set):
         del images
         labels = labels.cpu()
         outputs = outputs.cpu()
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         model.score(outputs, labels)
 
 
@@ -389,7 +389,7 @@ def each_data_set(models, dataloader_iter):
 def writes_texts(model, dataset, loader_of):
     for images, questions in DataLoader(dataset, num_workers=4):
         answers = model.generate(images, questions, max_new_tokens=100)
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         model.score(answers)
     model.generate(dataset)
     for images, questions in DataLoader(dataset, num_workers=4):
@@ -408,12 +408,12 @@ def where_memory_is_short(model, dataset, cfg):
 
 def searches(problem, model, n_iterations, max_steps):
     for _ in range(n_iterations):
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         candidate = problem.propose(model)
         model.add(candidate, problem.evaluate(candidate))
     step = 0
     while step < max_steps:
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         step = problem.advance(model, step)
 
 
@@ -426,7 +426,7 @@ def learns(model, batches, n_iterations):
 def watches_memory(model, dataset):
     peaks = []
     for images in DataLoader(dataset, num_workers=4):
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         torch.cuda.reset_peak_memory_stats()
         model(images)
         peaks.append(torch.cuda.max_memory_allocated())
@@ -441,7 +441,7 @@ def answers(model, loader):
 def score(model, batch, step):
     with torch.no_grad():
         texts = model.generate(batch["input_ids"])
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
     return model(texts, step)
 
 
@@ -459,7 +459,7 @@ def makes_room_for_others(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
         loss = model(images)
         # The buffers of reduce_scatter are allocated past the caching allocator.
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         loss.backward()
 
 
@@ -476,20 +476,20 @@ def makes_room(model, dataset):
 
 def docks(model, dataset, steps):
     for graph in DataLoader(dataset, num_workers=4):
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         model.sample(graph, inference_steps=steps)
 
 
 def slides_twice(model, dataset):
     for volume in DataLoader(dataset, num_workers=4):
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
         double_sliding_window_inference(volume, (96, 96, 96), model)
 
 
 def writes_masks(model, dataset):
     for image, path in DataLoader(dataset, num_workers=4):
         cv2.imwrite(path, model(image).cpu().numpy())
-        torch.cuda.empty_cache()  # expect advice
+        torch.cuda.empty_cache()  # expect
 
 
 def learns_and_writes(model, dataset, optimizer):

@@ -132,7 +132,7 @@ def good_loaders(epochs):
 
 
 def for_evaluation(worker_id):
-    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect advice
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
 
 
 def for_both(worker_id):
@@ -140,7 +140,7 @@ def for_both(worker_id):
 
 
 def id_for_evaluation(worker_id):
-    np.random.seed(worker_id)  # expect advice
+    np.random.seed(worker_id)  # expect
 
 
 def evaluate(model):

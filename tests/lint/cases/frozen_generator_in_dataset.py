@@ -359,7 +359,7 @@ class SeededIfAsked(Dataset):
     def __init__(self, rows, seed=None):
         self.rows = rows
         if seed is not None:
-            self.draws = random.Random(seed)  # expect advice
+            self.draws = random.Random(seed)  # expect
         else:
             self.draws = random
 
@@ -388,19 +388,10 @@ class ValidationCrops(Dataset):
 
     def __init__(self, rows, seed):
         self.rows = rows
-        self.draws = np.random.RandomState(seed)  # expect advice
+        self.draws = np.random.RandomState(seed)  # expect
 
     def __getitem__(self, index):
         return self.rows[index], self.draws.randint(10)
-
-
-class RefusesWorkers(Dataset):
-    def __init__(self, rows):
-        self.rows = rows
-        self.draws = np.random.default_rng(0)
-
-    def __getitem__(self, index):
-        return self.rows[index], self.draws.random()
 
 
 class CountsWorkers(Dataset):
@@ -412,13 +403,6 @@ class CountsWorkers(Dataset):
         return self.rows[index], self.draws.random()
 
 
-def refuses_workers(args, rows):
-    if args.same:
-        assert args.dataloader_num_workers == 0, "no workers with this"
-        rows = RefusesWorkers(rows)
-    return rows
-
-
 def counts_workers(args, rows):
     assert args.dataloader_num_workers == 4
     return CountsWorkers(rows)
@@ -427,7 +411,7 @@ def counts_workers(args, rows):
 class Chained(IterableDataset):
     def __init__(self, parts, seed=0):
         self.parts = parts
-        self.orders = np.random.RandomState(seed)  # expect advice
+        self.orders = np.random.RandomState(seed)  # expect
         self.noise = np.random.RandomState(seed)  # expect
 
     def __iter__(self):

@@ -469,9 +469,9 @@ class KeptByOption(Dataset):
     def __getitem__(self, index):
         image = np.load(self.paths[index])
         if self.keep:
-            self.images[index] = image  # expect advice
+            self.images[index] = image  # expect
         if self.store == "memory":
-            self.sounds[index] = image.mean()  # expect advice
+            self.sounds[index] = image.mean()  # expect
         if self.store == "disk":
             self.masks[index] = image > 0  # expect
         return image
@@ -489,7 +489,7 @@ class KeptInMemory(Dataset):
     def __getitem__(self, index):
         image = np.load(self.paths[index])
         if self.in_memory and index not in self.images:
-            self.images[index] = image  # expect advice
+            self.images[index] = image  # expect
         if index not in self.sounds:
             self.sounds[index] = image  # expect
         return image
@@ -538,21 +538,9 @@ class FilledBeforehand(Dataset):
 
     def __init__(self, folder, names):
         self.folder = folder
-        self.walks = {}
         self.maps = {}
-        self.index = []
-        self.fill(names)
+        self.index = [(name, 0) for name in names]
         self.map(names[0])
-
-    def fill(self, names):
-        for name in names:
-            walk = self.walk(name)
-            self.index += [(name, step) for step in range(len(walk))]
-
-    def walk(self, name):
-        if name not in self.walks:
-            self.walks[name] = np.load(self.folder + name)
-        return self.walks[name]
 
     def map(self, name):
         if name not in self.maps:
@@ -561,7 +549,7 @@ class FilledBeforehand(Dataset):
 
     def __getitem__(self, index):
         name, step = self.index[index]
-        return self.walk(name)[step], self.map(name)
+        return step, self.map(name)
 
 
 class Resampled(Dataset):
@@ -637,7 +625,7 @@ class OnRequest(Dataset):
 
     def __getitem__(self, index):
         if index not in self.cache:
-            self.cache[index] = np.load(self.paths[index])  # expect advice
+            self.cache[index] = np.load(self.paths[index])  # expect
         return self.cache[index]
 
 
@@ -704,7 +692,7 @@ class Numbered(Dataset):
     def __getitem__(self, index):
         name = self.rows[index].name
         if name not in self.numbers:
-            self.numbers[name] = len(self.numbers) + 1  # expect advice
+            self.numbers[name] = len(self.numbers) + 1  # expect
         return self.numbers[name]
 
 
@@ -718,12 +706,12 @@ class OfScenes(Dataset):
     def __getitem__(self, index):
         scene_id, frame = self.rows[index]
         if scene_id not in self.scenes:
-            self.scenes[scene_id] = np.load(f"{scene_id}.npy")  # expect advice
+            self.scenes[scene_id] = np.load(f"{scene_id}.npy")  # expect
         if index not in self.frames:
             self.frames[index] = np.load(frame)  # expect
         return self.scenes[scene_id], self.frames[index], self.pose(scene_id, frame)
 
-    @functools.lru_cache(maxsize=None)  # expect advice
+    @functools.lru_cache(maxsize=None)  # expect
     def pose(self, scene_id, frame):
         return np.load(f"{scene_id}/{frame}.npy")
 
@@ -753,8 +741,8 @@ class Reliable(Dataset):
         if len(self.few) < 1000:
             self.few.append(image)
         if len(self.many) < 1_000_000:
-            self.many.append(image)  # expect advice
-        self.all.append(index)  # expect advice
+            self.many.append(image)  # expect
+        self.all.append(index)  # expect
         self.images.append(image)  # expect
         return image + self.few[-1] + self.many[-1] + self.images[0], self.all
 
@@ -765,7 +753,7 @@ class Vocabulary:
 
     def add_word(self, word):
         if word not in self.numbers:
-            self.numbers[word] = len(self.words)
+            self.numbers[word] = len(self.words)  # expect
             self.words.append(word)
         return self.numbers[word]
 
@@ -797,8 +785,8 @@ class Prompts(Dataset):
         text = self.template
         for name in self.names:
             text = text.replace(name, row[name])
-        row["text"] = text  # expect advice
-        row["prompt"] = f"{text}:"  # expect advice
+        row["text"] = text  # expect
+        row["prompt"] = f"{text}:"  # expect
         row["pixels"] = load_pixels(text)  # expect
         return row
 
@@ -818,7 +806,7 @@ class Steps(Dataset):
         which = index // self.steps
         graph = self.graphs[which]
         graph["position"] = self.positions[which]
-        graph["pixels"] = load_pixels(which)  # expect advice
+        graph["pixels"] = load_pixels(which)  # expect
         return graph
 
 
@@ -928,7 +916,7 @@ class Sentences(Dataset):
         return len(self.rows)
 
     def __getitem__(self, index):
-        return cut(self.rows[index])  # expect advice
+        return cut(self.rows[index])  # expect
 
 
 class Pictures(Dataset):

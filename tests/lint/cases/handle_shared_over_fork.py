@@ -85,7 +85,7 @@ class IndexedInMemory(Indexed):
 
 class Keyed(Dataset):
     def __init__(self, path):
-        self.env = lmdb.open(path, readonly=True, lock=False)  # expect advice
+        self.env = lmdb.open(path, readonly=True, lock=False)  # expect
         with self.env.begin(write=False) as txn:
             self.length = int(txn.get(b"length"))
 
@@ -553,7 +553,7 @@ class ReadFromAnEnvironment(Dataset):
 
 class ByRequest(Dataset):
     def __init__(self, path):
-        self.file = h5py.File(path, "r")  # expect advice
+        self.file = h5py.File(path, "r")  # expect
 
     def __getitem__(self, index):
         return self.file["images"][index]

@@ -31,8 +31,8 @@ def capped_by_eight(dataset):
 
 
 def capped_by_a_choice(dataset, wanted):
-    yield DataLoader(dataset, num_workers=5 if cpu_count() > 4 else cpu_count())  # expect advice
-    yield DataLoader(dataset, num_workers=os.cpu_count() if os.cpu_count() <= 8 else 8)  # expect advice
+    yield DataLoader(dataset, num_workers=5 if cpu_count() > 4 else cpu_count())  # expect
+    yield DataLoader(dataset, num_workers=os.cpu_count() if os.cpu_count() <= 8 else 8)  # expect
     yield DataLoader(dataset, num_workers=os.cpu_count() if os.cpu_count() > 8 else 8)  # expect
     yield DataLoader(dataset, num_workers=4 if wanted > 4 else cpu_count())  # expect
 
@@ -123,7 +123,7 @@ def where_the_configuration_has_none(dataset, config):
     try:
         workers = config.getint("data", "workers")
     except configparser.NoOptionError:
-        workers = multiprocessing.cpu_count()  # expect advice
+        workers = multiprocessing.cpu_count()  # expect
     return DataLoader(dataset, num_workers=workers)
 
 
@@ -132,13 +132,13 @@ def by_default_of_the_configuration(dataset, cfg):
 
 
 def instead_of_a_setting(dataset, cfg):
-    return DataLoader(dataset, num_workers=cfg.data.workers or os.cpu_count())  # expect advice
+    return DataLoader(dataset, num_workers=cfg.data.workers or os.cpu_count())  # expect
 
 
 def instead_of_an_option_that_is_a_number(dataset):
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=4)
-    return DataLoader(dataset, num_workers=parser.parse_args().workers or os.cpu_count())  # expect advice
+    return DataLoader(dataset, num_workers=parser.parse_args().workers or os.cpu_count())  # expect
 
 
 def instead_of_an_option_that_is_none(dataset):

@@ -120,18 +120,6 @@ def every_nth(model, dataset, extra, steps, every):
         model(next(iter(other)))
 
 
-def at_one_step(model, dataset, extra):
-    other = DataLoader(extra, num_workers=2)
-    done = 0
-    for number, batch in tqdm(enumerate(DataLoader(dataset))):
-        model(batch)
-        if number == 100 or done in (200, 400):
-            model(next(iter(other)))
-        if not done:
-            model(next(iter(other)))
-        done += 1
-
-
 def sample(model, loader, done):
     model(next(iter(loader)), done)
 
@@ -289,17 +277,6 @@ def builtin_shadowed(dataset, steps, iter):
         yield next(iter(loader))
 
 
-def until_there_is_one(model, dataset):
-    loader = DataLoader(dataset, num_workers=4)
-    batch = None
-    while batch is None:
-        try:
-            batch = next(iter(loader))
-        except RuntimeError:
-            print("again")
-    model(batch)
-
-
 def looked_at_once_an_epoch(model, dataset, held_out, device):
     loader = DataLoader(dataset, num_workers=4)
     held_out = DataLoader(held_out, num_workers=4)
@@ -332,14 +309,6 @@ class Stream(IterableDataset):
 
     def __iter__(self):
         yield self.signal
-
-
-def handed_over_first(model, microphone):
-    stream = Stream()
-    loader = DataLoader(stream, batch_size=1)
-    for signal in microphone:
-        stream.set_signal(signal)
-        model(next(iter(loader)))
 
 
 def handed_to_another(model, images, dataset):

@@ -227,38 +227,6 @@ def none_unless_asked_for(model, dataset, epochs):
             model(batch)
 
 
-def every_fifth_epoch(model, dataset, epochs):
-    for epoch in range(epochs):
-        model.train(epoch)
-        if epoch % 5 == 0:
-            loader = DataLoader(dataset, batch_size=4, num_workers=2)
-            for batch in loader:
-                model(batch)
-
-
-def check(model, dataset):
-    loader = DataLoader(dataset, batch_size=4, num_workers=2)
-    for batch in loader:
-        model(batch)
-
-
-def check_every_n_steps(model, train_set, dataset, every):
-    loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
-    while True:
-        for step, batch in enumerate(loader):
-            model(batch)
-            if every is not None and step % every == 1:
-                check(model, dataset)
-
-
-def through_the_loader(model, dataset, epochs):
-    for epoch in range(epochs):
-        loader = DataLoader(dataset, num_workers=2)
-        loader.dataset.resample(epoch)
-        for batch in loader:
-            model(batch)
-
-
 class Chunks(Dataset):
     def __init__(self, files):
         self.files = files
@@ -362,13 +330,13 @@ def one_detector(model, folder, epochs):
 
 def two_epochs(model, dataset):
     for epoch in range(2):
-        for batch in DataLoader(dataset, num_workers=2):  # expect advice
+        for batch in DataLoader(dataset, num_workers=2):  # expect
             model(batch, epoch)
 
 
 def one_epoch_by_default(model, dataset, epochs=1):
     for epoch in range(epochs):
-        for batch in DataLoader(dataset, num_workers=2):  # expect advice
+        for batch in DataLoader(dataset, num_workers=2):  # expect
             model(batch, epoch)
 
 

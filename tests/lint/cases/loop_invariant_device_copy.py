@@ -227,34 +227,34 @@ CHOSEN = [1, 2, 3, 5]
 def evaluate(model, dataset, results):
     axis = torch.tensor([0.0, 0.0, 1.0])
     for images in DataLoader(dataset, num_workers=4):
-        found = model(images) * torch.tensor([0, 0, 1], device="cuda").view(1, 3)  # expect advice
-        found = found[torch.tensor(CHOSEN, device=found.device)] + axis.to("cuda")  # expect advice
+        found = model(images) * torch.tensor([0, 0, 1], device="cuda").view(1, 3)  # expect
+        found = found[torch.tensor(CHOSEN, device=found.device)] + axis.to("cuda")  # expect
         results.append(found.cpu().numpy())
 
 
 def evaluate_a_part(model, dataset):
     with torch.no_grad():
         for images in DataLoader(dataset, num_workers=4):
-            model(images, torch.tensor(CHOSEN[1:], device="cuda"))  # expect advice
+            model(images, torch.tensor(CHOSEN[1:], device="cuda"))  # expect
 
 
 def evaluate_a_part_of_many(model, dataset, weights):
     with torch.no_grad():
         for images in DataLoader(dataset, num_workers=4):
-            model(images, torch.tensor(weights[1:], device="cuda"))  # expect advice
+            model(images, torch.tensor(weights[1:], device="cuda"))  # expect
 
 
 def evaluate_with_many(model, dataset, results):
     weights = torch.zeros(100_000)
     grid = torch.tensor([0.0, 1.0] * 5000)
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, weights.to("cuda")).cpu())  # expect advice
-        results.append(model(images, grid.to("cuda")).cpu())  # expect advice
+        results.append(model(images, weights.to("cuda")).cpu())  # expect
+        results.append(model(images, grid.to("cuda")).cpu())  # expect
 
 
 def evaluate_without_waiting(model, dataset, results):
     for images in DataLoader(dataset, num_workers=4):
-        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect advice
+        results.append(model(images, torch.tensor([0, 0, 1], device="cuda")))  # expect
 
 
 def train_and_read(model, optimizer, dataset):
@@ -270,9 +270,9 @@ def train_and_read(model, optimizer, dataset):
 
 def assigned_anew(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        cost = torch.tensor(0.0).to("cuda")  # expect advice
-        other = torch.tensor(0.0).to("cuda")  # expect advice
-        part = torch.tensor(0.0).to("cuda")  # expect advice
+        cost = torch.tensor(0.0).to("cuda")  # expect
+        other = torch.tensor(0.0).to("cuda")  # expect
+        part = torch.tensor(0.0).to("cuda")  # expect
         found = model(images)
         cost = found.mean()
         other = other + found.sum()
@@ -284,28 +284,14 @@ def assigned_anew(model, dataset):
 def in_place_of_a_loss(model, dataset, device, mixed):
     for images, labels in DataLoader(dataset, num_workers=4):
         outputs = model(images, labels)
-        extra = outputs.extra if mixed else torch.tensor(0.0, device=device)  # expect advice
+        extra = outputs.extra if mixed else torch.tensor(0.0, device=device)  # expect
         (outputs.loss + extra).backward()
-
-
-def without_a_teacher(model, dataset, device, teacher=None):
-    for images, labels in DataLoader(dataset, num_workers=4):
-        if teacher is not None:
-            loss = teacher(images, labels)
-        else:
-            loss = torch.tensor(0.0, device=device)
-        (model(images) + loss).backward()
-
-
-def with_a_teacher(model, dataset, device, teacher):
-    without_a_teacher(model, dataset, device, teacher)
-    without_a_teacher(model, dataset, device, teacher=teacher)
 
 
 def with_or_without(model, dataset, device, teacher=None):
     for images, labels in DataLoader(dataset, num_workers=4):
         if teacher is None:
-            loss = torch.tensor(0.0, device=device)  # expect advice
+            loss = torch.tensor(0.0, device=device)  # expect
         else:
             loss = teacher(images, labels)
         (model(images) + loss).backward()
@@ -316,15 +302,9 @@ def with_and_without(model, dataset, device, teacher):
     with_or_without(model, dataset, device)
 
 
-def never_read(model, dataset, device):
-    for images, labels in DataLoader(dataset, num_workers=4):
-        extra = torch.tensor(0.0, device=device)
-        model(images, labels).backward()
-
-
 def until_something_comes(model, dataset, device, weighted):
     for images, labels in DataLoader(dataset, num_workers=4):
-        extra = torch.tensor(0.0, device=device)  # expect advice
+        extra = torch.tensor(0.0, device=device)  # expect
         if weighted(labels):
             extra = model.extra(images)
         (model(images, labels) + extra).backward()
@@ -338,8 +318,8 @@ def a_number_of_its_own(model, dataset, device):
 
 def results_are_added_up(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        total = torch.tensor(0).float().cuda()  # expect advice
-        unused = torch.tensor(0).float().cuda()  # expect advice
+        total = torch.tensor(0).float().cuda()  # expect
+        unused = torch.tensor(0).float().cuda()  # expect
         for score in model(images):
             total += score
         print(total, unused)
@@ -347,7 +327,7 @@ def results_are_added_up(model, dataset):
 
 def summed_over_all_processes(model, optimizer, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        flag = torch.tensor([0]).cuda()  # expect advice
+        flag = torch.tensor([0]).cuda()  # expect
         torch.distributed.all_reduce(flag)
         model(images, flag).backward()
 
@@ -357,8 +337,8 @@ def one_zero_instead(model, dataset, device, scored):
         if scored:
             loss = model.score(images)
         else:
-            loss = torch.zeros(1, requires_grad=True).float().to(device)  # expect advice
-        extra = further = torch.FloatTensor([0]).cuda()  # expect advice
+            loss = torch.zeros(1, requires_grad=True).float().to(device)  # expect
+        extra = further = torch.FloatTensor([0]).cuda()  # expect
         if scored:
             extra = model.extra(images)
         many = torch.zeros(5).to(device)  # expect

@@ -37,7 +37,7 @@ def rebound(model, batches):
 
 def blocking_copy(conditions, device):
     while True:
-        rows = torch.from_numpy(np.stack(conditions)).pin_memory().to(device)  # expect advice
+        rows = torch.from_numpy(np.stack(conditions)).pin_memory().to(device)  # expect
         yield rows
 
 
@@ -48,7 +48,7 @@ def blocking_copy_of_batches(model, batches, device):
 
 def labels_of_one_step(model, numbers, device):
     for step in numbers:
-        labels = torch.tensor([step.kind, step.size]).pin_memory()  # expect advice
+        labels = torch.tensor([step.kind, step.size]).pin_memory()  # expect
         model(labels.to(device, non_blocking=True))
 
 

@@ -79,7 +79,7 @@ def cycle(loader):
 
 
 def endless(model, dataset):
-    batches = cycle(DataLoader(dataset, num_workers=3))  # expect advice
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
     for _ in range(10_000):
         model(next(batches))
 
@@ -91,7 +91,7 @@ def endless_and_never_left(model, dataset):
 
 
 def endless_until_a_step(model, dataset, options):
-    batches = cycle(DataLoader(dataset, num_workers=3))  # expect advice
+    batches = cycle(DataLoader(dataset, num_workers=3))  # expect
     step = 0
     while step < options.max_steps:
         model(next(batches))
@@ -120,7 +120,7 @@ def again_and_again(loader):
 
 
 def endless_in_a_loop_of_its_own(model, dataset, max_steps):
-    for step, batch in enumerate(again_and_again(DataLoader(dataset, num_workers=3))):  # expect advice
+    for step, batch in enumerate(again_and_again(DataLoader(dataset, num_workers=3))):  # expect
         if step >= max_steps:
             break
         model(batch)
@@ -171,7 +171,7 @@ def one_step(model, batches):
 
 
 def in_turn(model, heads, tails, first_step, options):
-    batches = InTurn(DataLoader(heads, num_workers=4), DataLoader(tails, num_workers=3))  # expect advice
+    batches = InTurn(DataLoader(heads, num_workers=4), DataLoader(tails, num_workers=3))  # expect
     for step in range(first_step, options.max_steps):
         one_step(model, batches)
 
@@ -202,7 +202,7 @@ def generated_for_epochs(model, dataset, epochs, steps):
 
 
 def until_the_end(model, dataset, steps):
-    loader = DataLoader(dataset, num_workers=3)  # expect advice
+    loader = DataLoader(dataset, num_workers=3)  # expect
     feed = iter(loader)
     for _ in range(steps):
         try:
@@ -214,7 +214,7 @@ def until_the_end(model, dataset, steps):
 
 
 def until_a_step(model, dataset, max_iterations):
-    loader = DataLoader(dataset, num_workers=3)  # expect advice
+    loader = DataLoader(dataset, num_workers=3)  # expect
     i = 0
     while True:
         for batch in tqdm(loader):
@@ -227,7 +227,7 @@ def until_a_step(model, dataset, max_iterations):
 
 
 def while_steps_are_left(model, dataset, options):
-    loader = DataLoader(dataset, num_workers=3)  # expect advice
+    loader = DataLoader(dataset, num_workers=3)  # expect
     done = 0
     while done < options.num_steps:
         for batch in loader:
@@ -237,8 +237,8 @@ def while_steps_are_left(model, dataset, options):
 
 class Iterations:
     def __init__(self, dataset, options):
-        self.loader = DataLoader(dataset, num_workers=3)  # expect advice
-        self.other = DataLoader(dataset, num_workers=3)  # expect advice
+        self.loader = DataLoader(dataset, num_workers=3)  # expect
+        self.other = DataLoader(dataset, num_workers=3)  # expect
         self.num_iters = options.iters
         self.total = options.epochs * 1000
 
@@ -264,8 +264,8 @@ class Iterations:
 
 
 def one_of_each_at_every_step(model, labelled, unlabelled, steps):
-    first = DataLoader(labelled, num_workers=3)  # expect advice
-    second = DataLoader(unlabelled, num_workers=3)  # expect advice
+    first = DataLoader(labelled, num_workers=3)  # expect
+    second = DataLoader(unlabelled, num_workers=3)  # expect
     first_batches, second_batches = iter(first), iter(second)
     for step in range(steps):
         for kind in ["first", "second"]:
@@ -326,7 +326,7 @@ def until_it_is_good(model, dataset):
 
 
 def beside_the_other_loader(model, dataset, extra):
-    loader = DataLoader(extra, num_workers=3)  # expect advice
+    loader = DataLoader(extra, num_workers=3)  # expect
     batches = iter(loader)
     for batch in DataLoader(dataset, num_workers=3):
         try:
@@ -368,7 +368,7 @@ def endlessly(loader):
 
 
 def endless_by_hand(model, dataset):
-    batches = endlessly(DataLoader(dataset, num_workers=3))  # expect advice
+    batches = endlessly(DataLoader(dataset, num_workers=3))  # expect
     for _ in range(10_000):
         model(next(batches))
 
@@ -612,7 +612,7 @@ def one_iterator_goes_on(model, dataset, epochs):
 
 
 def iterator_renewed(model, dataset, epochs):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     iterator = iter(loader)
     for epoch in range(epochs):
         for step in range(100):
@@ -772,13 +772,13 @@ def one_size_only(model, dataset, args):
 
 
 def a_group_at_a_time(model, dataset, groups):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for group_num in range(groups):
         try_out(model.of(group_num), loader)
 
 
 def each_by_its_name(models, dataset):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for model_name in models.keys():
         try_out(models[model_name], loader)
 
@@ -995,7 +995,7 @@ def renewed_for_each_length(model, dataset, epochs):
 
 
 def renewed_within_the_length_of_another(model, dataset, other, epochs):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     main = DataLoader(other, num_workers=4, persistent_workers=True)
     batches = iter(loader)
     for epoch in range(epochs):
@@ -1020,7 +1020,7 @@ def epochs_counted_where_it_ends(model, dataset, epochs):
 
 
 def epochs_counted_where_it_ends_for_the_sampler(dataset, sampler):
-    loader = DataLoader(dataset, num_workers=4, sampler=sampler)  # expect advice
+    loader = DataLoader(dataset, num_workers=4, sampler=sampler)  # expect
     batches, epoch = iter(loader), 0
     while True:
         try:
@@ -1045,7 +1045,7 @@ def epochs_counted_where_it_ends_until_enough(model, dataset, epochs):
 
 
 def while_a_flag_of_steps_is_up(model, dataset, args):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     keep_on, total_steps = True, 0
     while keep_on:
         for batch in loader:
@@ -1078,7 +1078,7 @@ def until_a_flag_of_loss_is_up(model, dataset, limit):
 
 
 def enumerated_and_renewed_at_the_end(model, dataset, other, epochs):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     pairs = enumerate(loader)
     for epoch in range(epochs):
         for batch in DataLoader(other):
@@ -1151,21 +1151,21 @@ def one_epoch_unless_asked_for_more(model, dataset, long):
 
 
 def one_epoch_by_default(model, dataset, num_epochs=1):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(num_epochs):
         for batch in loader:
             model(batch, epoch)
 
 
 def two_epochs(model, dataset):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(2):
         for batch in loader:
             model(batch, epoch)
 
 
 def two_phases(model, dataset):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for phase in ("warm up", "train"):
         for batch in loader:
             model(batch, phase)
@@ -1230,7 +1230,7 @@ def fit_for_epochs_that_a_user_asks_for(model, dataset):
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(args.rounds):
         for batch in loader:
             model(batch, epoch)
@@ -1250,7 +1250,7 @@ def fit_and_validate_as_a_user_asks(model, dataset, epochs):
     parser = argparse.ArgumentParser()
     parser.add_argument("--validate_each", type=int, default=1)
     args = parser.parse_args()
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if (epoch + 1) % args.validate_each == 0:
             for batch in loader:
@@ -1321,13 +1321,6 @@ class ShuffledOnce(IterableDataset):
         return iter(self.order)
 
 
-def wraps_its_rows_in_each_pass(model, rows, epochs):
-    loader = DataLoader(Shuffled(rows), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
 def wraps_them_anew(model, rows, epochs):
     loader = DataLoader(ShuffledOnce(rows), num_workers=4)  # expect
     for epoch in range(epochs):
@@ -1338,46 +1331,7 @@ def wraps_them_anew(model, rows, epochs):
 def tried_out(model, dataset, epochs, args):
     loader = DataLoader(dataset, num_workers=3)  # expect
     if args.debug:
-        loader = DataLoader(dataset[:8], num_workers=3)  # expect advice
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
-class Advancing(Dataset):
-    def __init__(self, rows, size):
-        self.rows = iter(rows)
-        self.size = size
-
-    def __len__(self):
-        return self.size
-
-    def __getitem__(self, index):
-        return next(self.rows)
-
-
-class BegunAnew(Advancing):
-    def __init__(self, rows, size):
-        super().__init__(rows, size)
-        self.all = rows
-
-    def __getitem__(self, index):
-        try:
-            return next(self.rows)
-        except StopIteration:
-            self.rows = iter(self.all)
-            return next(iter(self.all))
-
-
-def begins_anew_with_its_workers(model, rows, epochs):
-    loader = DataLoader(Advancing(rows, 100), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
-
-
-def begins_anew_by_itself(model, rows, epochs):
-    loader = DataLoader(BegunAnew(rows, 100), num_workers=4)  # expect
+        loader = DataLoader(dataset[:8], num_workers=3)  # expect
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
@@ -1470,56 +1424,8 @@ def wraps_again_and_again(model, dataset, epochs, depth):
             model(batch)
 
 
-class Popping(Dataset):
-    """A worker that stays has no texts any more."""
-
-    def __init__(self, rows, transform):
-        self.rows = rows
-        self.transform = transform
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        row = self.rows[index]
-        row = self.transform(row)
-        return row
-
-
-class Deleting(Popping):
-    def __getitem__(self, index):
-        row = self.rows[index]
-        row["label"] = row["answer"]
-        del row["answer"]
-        return row
-
-
-class Copying(Popping):
-    def __getitem__(self, index):
-        row = dict(self.rows[index])
-        row["label"] = row.pop("answer")
-        return row
-
-
-def renamed(row):
-    row["text"] = row.pop("inputs")
-    return row
-
-
-def takes_from_its_records(model, rows, epochs):
-    popping = DataLoader(Popping(rows, renamed), num_workers=4)
-    deleting = DataLoader(Deleting(rows, renamed), num_workers=4)
-    copying = DataLoader(Copying(rows, renamed), num_workers=4)  # expect
-    same = DataLoader(Popping(rows, str), num_workers=4)  # expect
-    for epoch in range(epochs):
-        for batch in zip(popping, deleting):
-            model(batch)
-        for batch in zip(copying, same):
-            model(batch)
-
-
 def each_of_a_few_models(models, dataset):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     scores = {}
     for name, model in models.items():
         for images in loader:
@@ -1532,7 +1438,7 @@ def each_of_a_few_models(models, dataset):
 
 
 def two_workers(model, dataset, epochs):
-    loader = DataLoader(dataset, num_workers=2)  # expect advice
+    loader = DataLoader(dataset, num_workers=2)  # expect
     for epoch in range(epochs):
         for batch in loader:
             model(batch)
@@ -1553,7 +1459,7 @@ def two_workers_or_four(model, dataset, epochs, many):
 
 
 def tried_at_each_size(model, dataset, sizes):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for size in sizes:
         evaluate_at(model, loader, size)
 
@@ -1608,7 +1514,7 @@ def activations(model, files):
 
 
 def norms(model, dataset, passes):
-    loader = DataLoader(dataset, num_workers=4)  # expect advice
+    loader = DataLoader(dataset, num_workers=4)  # expect
     with torch.no_grad():
         for _ in range(passes):
             for images in loader:
@@ -1623,39 +1529,9 @@ class Task:
         raise NotImplementedError(message)
 
 
-class Chunks(Task):
-    def __init__(self, model):
-        self.model = model
-
-    def draw(self):
-        return range(self.model.current_epoch, 10)
-
-
-class Draws(IterableDataset):
-    def __init__(self, task: Task):
-        self.task = task
-
-    def __iter__(self):
-        return iter(self.task.draw())
-
-
-def train_draws(model, epochs):
-    loader = DataLoader(Draws(Chunks(model)), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch)
-
-
-def train_task(model, task: Task, epochs):
-    loader = DataLoader(Draws(task), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch)
-
-
 def one_worker_where_there_is_a_gpu(model, dataset, use_cuda):
     options = {"num_workers": 1, "pin_memory": True} if use_cuda else {}
-    loader = DataLoader(dataset, **options)  # expect advice
+    loader = DataLoader(dataset, **options)  # expect
     for epoch in range(10):
         for batch in loader:
             model(batch, epoch)

@@ -95,7 +95,7 @@ def never_prepared(model, dataset):
 def no_workers_either(model, dataset):
     loader = DataLoader(dataset, batch_size=8)
     for images, _ in loader:
-        model(images.to(device, non_blocking=True))  # expect advice
+        model(images.to(device, non_blocking=True))  # expect
 
 
 def to_gpu(part):
@@ -154,9 +154,9 @@ def cast_from_a_loader_that_does_not_pin(model, dataset):
 def cast_to_what_it_may_be_already(model, dataset, dtype, like):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels, masks, depths in loader:
-        images = images.float().cuda(non_blocking=True)  # expect advice
-        labels = labels.long().to(device, non_blocking=True)  # expect advice
-        half = depths.half().view(-1).cuda(non_blocking=True)  # expect advice
+        images = images.float().cuda(non_blocking=True)  # expect
+        labels = labels.long().to(device, non_blocking=True)  # expect
+        half = depths.half().view(-1).cuda(non_blocking=True)  # expect
         depths = depths.to(dtype).cuda(non_blocking=True)
         typed = masks.type(torch.LongTensor).cuda(non_blocking=True)
         masks = masks.type_as(like).to(torch.float32).cuda(non_blocking=True)
@@ -167,8 +167,8 @@ def cast_twice_to_the_same(model, dataset):
     loader = DataLoader(dataset, num_workers=4, pin_memory=True)
     for images, labels, masks in loader:
         images = images.float().to(torch.float32).cuda(non_blocking=True)
-        labels = labels.type(torch.LongTensor).long().cuda(non_blocking=True)  # expect advice
-        masks = masks.to(dtype=torch.half).half().cuda(non_blocking=True)  # expect advice
+        labels = labels.type(torch.LongTensor).long().cuda(non_blocking=True)  # expect
+        masks = masks.to(dtype=torch.half).half().cuda(non_blocking=True)  # expect
         model(images, labels, masks)
 
 
@@ -339,7 +339,6 @@ def one_part_is_never_read(model, dataset):
     for images, texts, index in DataLoader(dataset, num_workers=4):
         images = images.cuda(non_blocking=True)  # expect
         texts = texts.cuda(non_blocking=True)  # expect
-        index = index.cuda(non_blocking=True)
         model(images, texts)
 
 
@@ -353,13 +352,13 @@ def tuples(model, dataset, device):
 
 def without_workers_by_default(model, dataset, device, workers=0):
     for images, _ in DataLoader(dataset, batch_size=8, num_workers=workers):
-        model(images.to(device, non_blocking=True))  # expect advice
+        model(images.to(device, non_blocking=True))  # expect
 
 
 def joined_of_what_is_not_pinned(model, first, second, device):
     one, other = DataLoader(first, num_workers=4), DataLoader(second, num_workers=4)
     for (images, _), (others, _) in zip(one, other):
-        model(torch.cat([images, others]).to(device, non_blocking=True))  # expect advice
+        model(torch.cat([images, others]).to(device, non_blocking=True))  # expect
 
 
 def joined_of_what_is_pinned(model, first, second, device):
@@ -371,4 +370,4 @@ def joined_of_what_is_pinned(model, first, second, device):
 
 def predict(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
-        model(images.cuda(non_blocking=True))  # expect advice
+        model(images.cuda(non_blocking=True))  # expect

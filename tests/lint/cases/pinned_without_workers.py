@@ -15,7 +15,7 @@ def absent(model, dataset):
 
 
 def copied_beside_the_host(model, dataset):
-    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect advice
+    loader = DataLoader(dataset, batch_size=32, pin_memory=True)  # expect
     for images, labels in loader:
         model(images.to(device, non_blocking=True), labels.to(device, non_blocking=True))
 
@@ -165,12 +165,12 @@ def only_with_workers(model, dataset, device, config):
 
 
 def visualize(model, dataset, device):
-    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+    for images in DataLoader(dataset, pin_memory=True):  # expect
         model(images.to(device))
 
 
 def predict_all(model, dataset, device):
-    for images in DataLoader(dataset, pin_memory=True):  # expect advice
+    for images in DataLoader(dataset, pin_memory=True):  # expect
         model(moved(images, device))
 
 

@@ -30,7 +30,7 @@ from torchvision.transforms import RandomHorizontalFlip
 class Listing(Dataset):
     def __init__(self, root):
         self.root = root
-        self.names = sorted(os.listdir(root))  # expect advice
+        self.names = sorted(os.listdir(root))  # expect
 
     def __len__(self):
         return len(self.names)
@@ -45,9 +45,9 @@ class Heads(Dataset):
     def __init__(self, root):
         names = [name for name in os.listdir(root)]
         self.first = names[:20]
-        self.rest = names[20:]  # expect advice
+        self.rest = names[20:]  # expect
         self.targets = []
-        self.images = []  # expect advice
+        self.images = []  # expect
         for number, folder in enumerate(names):
             found = glob.glob(folder + "/*")
             self.images.extend(found)
@@ -57,51 +57,12 @@ class Heads(Dataset):
         return self.first[index], self.rest[index], self.targets[index], self.images[index]
 
 
-class Numbered(Dataset):
-    """Few numbers, of which the lists hold many references."""
-
-    def __init__(self, root):
-        paths = sorted(glob.glob(root + "/*/*.png"))
-        folders = [os.path.basename(os.path.dirname(path)) for path in paths]
-        number_of = {name: number for number, name in enumerate(sorted(set(folders)))}
-        class_to_idx = {name: number for number, name in enumerate(os.listdir(root))}
-        sizes = {path: os.path.getsize(path) for path in paths}
-        self.classes = [number_of[folder] for folder in folders]
-        self.halves = self.classes[::2]
-        self.sizes = [sizes[path] for path in paths]  # expect advice
-        self.pairs = [(path, number_of[folder]) for path, folder in zip(paths, folders)]  # expect advice
-        self.targets = []
-        self.labels = []  # expect advice
-        for path, folder in zip(paths, folders):
-            self.targets.append(class_to_idx[folder])
-            self.labels.append(folder + path)
-
-    def __getitem__(self, index):
-        numbers = self.classes[index], self.halves[index], self.sizes[index], self.targets[index], self.labels[index]
-        return self.pairs[index], numbers
-
-
-class Repeated(Dataset):
-    """A few images, each of many samples."""
-
-    def __init__(self, root, repeat):
-        self.paths = sorted(glob.glob(root + "/*.png"))
-        self.names = os.listdir(root)  # expect advice
-        self.repeat = repeat
-
-    def __len__(self):
-        return len(self.paths) * self.repeat
-
-    def __getitem__(self, index):
-        return Image.open(self.paths[index % len(self.paths)]), self.names[index]
-
-
 class Volumes(Dataset):
     """Tables of samples, of which only the second has a Python object for each."""
 
     def __init__(self, root):
         self.arrays = {}
-        self.entries = {}  # expect advice
+        self.entries = {}  # expect
         for path in glob.glob(root + "/*.npz"):
             stored = np.load(path)
             self.arrays[path] = {"images": stored["images"], "labels": stored["labels"]}
@@ -121,7 +82,7 @@ class HeadOfOneSplit(Dataset):
         if split == "val":
             self.ids = ids[:20]
         else:
-            self.ids = ids[20:]  # expect advice
+            self.ids = ids[20:]  # expect
 
     def __getitem__(self, index):
         return self.ids[index]
@@ -130,7 +91,7 @@ class HeadOfOneSplit(Dataset):
 class OtherJson(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.poses = [pose["joints"] for pose in json_tricks.load(file)]  # expect advice
+            self.poses = [pose["joints"] for pose in json_tricks.load(file)]  # expect
 
     def __getitem__(self, index):
         return self.poses[index]
@@ -138,7 +99,7 @@ class OtherJson(Dataset):
 
 class Sharded(Dataset):
     def __init__(self, paths, rank, ranks):
-        self.paths = paths[rank:][::ranks]  # expect advice
+        self.paths = paths[rank:][::ranks]  # expect
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -160,7 +121,7 @@ def make_sharded(folder, rank, ranks):
 
 class Unpickled(Dataset):
     def __init__(self, paths):
-        self.scenes = []  # expect advice
+        self.scenes = []  # expect
         self.calibration = {}
         for path in paths:
             with open(path, "rb") as file:
@@ -193,7 +154,7 @@ class HeadOfArray(Dataset):
 class OfSeveralKinds(Dataset):
     def __init__(self, root):
         kinds = ["png", "jpg"]
-        self.paths = list(itertools.chain(*[list(Path(root).rglob("*." + kind)) for kind in kinds]))  # expect advice
+        self.paths = list(itertools.chain(*[list(Path(root).rglob("*." + kind)) for kind in kinds]))  # expect
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -201,8 +162,8 @@ class OfSeveralKinds(Dataset):
 
 class Globbed(Dataset):
     def __init__(self, root):
-        self.paths = list(Path(root).rglob("*.png"))  # expect advice
-        self.masks = [path.with_suffix(".npy") for path in self.paths]  # expect advice
+        self.paths = list(Path(root).rglob("*.png"))  # expect
+        self.masks = [path.with_suffix(".npy") for path in self.paths]  # expect
 
     def __getitem__(self, i):
         path, mask = self.paths[i], np.load(self.masks[i])
@@ -212,9 +173,9 @@ class Globbed(Dataset):
 class Lines(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.lines = file.readlines()  # expect advice
+            self.lines = file.readlines()  # expect
         with open(path) as file:
-            self.pairs = [line.strip().split("|") for line in file]  # expect advice
+            self.pairs = [line.strip().split("|") for line in file]  # expect
 
     def __getitem__(self, index):
         audio, text = self.pairs[index]
@@ -224,8 +185,8 @@ class Lines(Dataset):
 class Parsed(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.entries = json.load(file)  # expect advice
-        self.ids = np.arange(10).tolist()  # expect advice
+            self.entries = json.load(file)  # expect
+        self.ids = np.arange(10).tolist()  # expect
 
     def __getitem__(self, index):
         entry = self.entries[index]
@@ -234,7 +195,7 @@ class Parsed(Dataset):
 
 class Appended(Dataset):
     def __init__(self, root):
-        self.samples = []  # expect advice
+        self.samples = []  # expect
         for name in sorted(os.listdir(root)):
             if name.endswith(".png"):
                 self.samples.append((os.path.join(root, name), len(name)))
@@ -251,8 +212,8 @@ class Local(Dataset):
             for name in names:
                 samples.append(os.path.join(folder, name))
                 targets.append(folder)
-        self.samples = samples  # expect advice
-        self.targets = targets  # expect advice
+        self.samples = samples  # expect
+        self.targets = targets  # expect
 
     def __getitem__(self, index):
         samples = self.samples
@@ -261,7 +222,7 @@ class Local(Dataset):
 
 class Extended(Dataset):
     def __init__(self, folders):
-        self.files = []  # expect advice
+        self.files = []  # expect
         for folder in folders:
             self.files.extend(sorted(glob.glob(os.path.join(folder, "**", "*.jpg"), recursive=True)))
             self.files += glob.glob(os.path.join(folder, "*.png"))
@@ -274,7 +235,7 @@ class Keyed(Dataset):
     def __init__(self, path):
         with open(path) as file:
             paths = file.read().splitlines()
-        self.labels = {"path": [line for line in paths], "full": ["data/" + line for line in paths]}  # expect advice
+        self.labels = {"path": [line for line in paths], "full": ["data/" + line for line in paths]}  # expect
 
     def __getitem__(self, i):
         return {key: self.labels[key][i] for key in self.labels}
@@ -282,7 +243,7 @@ class Keyed(Dataset):
 
 class Dictionary(Dataset):
     def __init__(self, path):
-        self.rows = {}  # expect advice
+        self.rows = {}  # expect
         with open(path) as file:
             for number, row in enumerate(csv.reader(file)):
                 self.rows[number] = row
@@ -294,7 +255,7 @@ class Dictionary(Dataset):
 class Objects(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.captions = np.array(json.load(file), dtype=object)  # expect advice
+            self.captions = np.array(json.load(file), dtype=object)  # expect
 
     def __getitem__(self, index):
         return self.captions[index]
@@ -302,7 +263,7 @@ class Objects(Dataset):
 
 class Table(Dataset):
     def __init__(self, path, root):
-        self.frame = pd.read_csv(path)  # expect advice
+        self.frame = pd.read_csv(path)  # expect
         self.root = root
 
     def __getitem__(self, index):
@@ -312,7 +273,7 @@ class Table(Dataset):
 
 class TableWithNames(Dataset):
     def __init__(self, path):
-        self.frame = pd.read_csv(path)  # expect advice
+        self.frame = pd.read_csv(path)  # expect
 
     def __getitem__(self, index):
         name = self.frame.iloc[index, 0]
@@ -324,7 +285,7 @@ class TableWithNames(Dataset):
 
 class Helper(Dataset):
     def __init__(self, manifests):
-        self.samples = []  # expect advice
+        self.samples = []  # expect
         for manifest in manifests:
             self._load(manifest)
 
@@ -341,8 +302,8 @@ class Helper(Dataset):
 
 class Flow(Dataset):
     def __init__(self):
-        self.images = []  # expect advice
-        self.flows = []  # expect advice
+        self.images = []  # expect
+        self.flows = []  # expect
 
     def __getitem__(self, index):
         index = index % len(self.images)
@@ -376,7 +337,7 @@ class Unpacked(Dataset):
     """100,000 clips."""
 
     def __init__(self, path, root):
-        self.pairs = read_pairs(path)  # expect advice
+        self.pairs = read_pairs(path)  # expect
         random.shuffle(self.pairs)
         self.videos, self.class_names = find(root)  # expect
 
@@ -390,7 +351,7 @@ class Unpacked(Dataset):
 
 class Corpus(Dataset):
     def __init__(self, path):
-        self.lines = [line.split("\t") for line in open(path)]  # expect advice
+        self.lines = [line.split("\t") for line in open(path)]  # expect
 
     def __getitem__(self, item):
         return self.line(item), self.other()
@@ -406,7 +367,7 @@ class Reader:
     """No dataset, but one keeps it."""
 
     def __init__(self, root):
-        self.samples = [os.path.join(root, name) for name in os.listdir(root)]  # expect advice
+        self.samples = [os.path.join(root, name) for name in os.listdir(root)]  # expect
 
     def __len__(self):
         return len(self.samples)
@@ -426,7 +387,7 @@ class Reading(Dataset):
 class NoSubclass:
     def __init__(self, path):
         with open(path) as file:
-            self.urls = file.read().split("\n")  # expect advice
+            self.urls = file.read().split("\n")  # expect
 
     def __len__(self):
         return len(self.urls)
@@ -440,7 +401,7 @@ loader = DataLoader(NoSubclass("urls.txt"), num_workers=4)
 
 class Reworked(Dataset):
     def __init__(self, path):
-        self.lines = open(path).readlines()  # expect advice
+        self.lines = open(path).readlines()  # expect
         self.sort()
 
     def sort(self):
@@ -461,7 +422,7 @@ class Cached(Dataset):
                     found += [line for line in file.read().strip().splitlines()]
         self.files = sorted(name.replace("/", os.sep) for name in found)
         known = np.load(cache, allow_pickle=True).item()
-        self.files = list(known.keys())  # expect advice
+        self.files = list(known.keys())  # expect
         if keep:
             self.files = [self.files[i] for i in keep]
 
@@ -753,7 +714,7 @@ class ListOfTransforms(Dataset):
     """The list holds transforms, not images."""
 
     def __init__(self, root, flip):
-        self.paths = sorted(Path(root).glob("*.png"))  # expect advice
+        self.paths = sorted(Path(root).glob("*.png"))  # expect
         self.steps = []
         if flip:
             self.steps.append(RandomHorizontalFlip(0.5))
@@ -767,7 +728,7 @@ class ListOfTransforms(Dataset):
 
 class OneImage(Dataset):
     def __init__(self, root, background):
-        self.paths = sorted(Path(root).glob("*.png"))  # expect advice
+        self.paths = sorted(Path(root).glob("*.png"))  # expect
         self.background = Image.open(background)
 
     def __getitem__(self, index):
@@ -776,9 +737,9 @@ class OneImage(Dataset):
 
 class Folders(Dataset):
     def __init__(self, root):
-        self.files = []  # expect advice
+        self.files = []  # expect
         self.targets = []
-        self.sources = []  # expect advice
+        self.sources = []  # expect
         for target, folder in enumerate(sorted(os.listdir(root))):
             for file in os.listdir(os.path.join(root, folder)):
                 self.files.append(file)
@@ -792,7 +753,7 @@ class Folders(Dataset):
 
 class Flat(Dataset):
     def __init__(self, root):
-        self.numbers = []  # expect advice
+        self.numbers = []  # expect
         for number, _ in enumerate(os.listdir(root)):
             self.numbers.append(number)
 
@@ -805,9 +766,9 @@ class FilledInEitherBranch(Dataset):
 
     def __init__(self, path, quick):
         if quick:
-            self.rows = open(path).readlines()[:100]  # expect advice
+            self.rows = open(path).readlines()[:100]  # expect
         else:
-            self.rows = open(path).readlines()  # expect advice
+            self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -821,10 +782,10 @@ class FilledInEitherMethod(Dataset):
             self.make(path)
 
     def load(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def make(self, path):
-        self.rows = [line.strip() for line in open(path)]  # expect advice
+        self.rows = [line.strip() for line in open(path)]  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -834,7 +795,7 @@ class FilledTwice(Dataset):
     """One fault, told at the first place."""
 
     def __init__(self, path, more):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
         if more:
             self.rows = open(more).readlines()
 
@@ -844,8 +805,8 @@ class FilledTwice(Dataset):
 
 class TwoOfThem(Dataset):
     def __init__(self, path, targets):
-        self.rows = open(path).readlines()  # expect advice
-        self.targets = open(targets).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
+        self.targets = open(targets).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index], self.targets[index]
@@ -854,30 +815,9 @@ class TwoOfThem(Dataset):
 # --- read on the spot -----------------------------------------------------------------------------
 
 
-class Walked(Dataset):
-    def __init__(self, path):
-        super(Walked, self).__init__()
-        self.rows = open(path).readlines()
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        return self.rows[index]
-
-
-def convert(path, write):
-    walked = Walked(path)
-    print(len(walked), walked[0])
-    for number, row in enumerate(walked):
-        write(number, row)
-    for row in Walked(path + ".more"):
-        write(row)
-
-
 class HandedOn(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -892,7 +832,7 @@ def hand_on(path, fit):
 
 class ReadInALambda(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -905,7 +845,7 @@ def read_in_a_lambda(path, pool):
 
 class Returned(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -919,7 +859,7 @@ def make(path):
 
 class MadeByName(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -935,7 +875,7 @@ KINDS = {"plain": MadeByName}
 
 class ReadByAPool(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -948,7 +888,7 @@ def read_by_a_pool(path, pool):
 
 class LoadsItself(Dataset):
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -966,7 +906,7 @@ class TriedOut(Dataset):
     """Made for others: its own file only tries it."""
 
     def __init__(self, path):
-        self.rows = open(path).readlines()  # expect advice
+        self.rows = open(path).readlines()  # expect
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -983,12 +923,10 @@ if __name__ == "__main__":
 class Overwritten(Dataset):
     def __init__(self, path, paragraphs):
         self.raw = json.load(open(path))
-        if paragraphs:
-            self.entries = joined(self.raw)
         self.build()
 
     def build(self):
-        self.entries = [dict(image=one["image"]) for one in self.raw]  # expect advice
+        self.entries = [dict(image=one["image"]) for one in self.raw]  # expect
 
     def __getitem__(self, index):
         return self.entries[index]
@@ -1049,7 +987,7 @@ class Captions(Dataset):
     """50,000 samples."""
 
     def __init__(self, path):
-        self.captions = json.load(open(path))  # expect advice
+        self.captions = json.load(open(path))  # expect
 
     def __getitem__(self, index):
         return self.captions[index]["caption"]
@@ -1092,7 +1030,7 @@ class SplitLines(Videos):
     """100,000 samples."""
 
     def __init__(self, path):
-        self.rows = [line.strip().split(" ") for line in open(path)]  # expect advice
+        self.rows = [line.strip().split(" ") for line in open(path)]  # expect
 
     def where(self, row):
         return row[0].split("/")[-1]
@@ -1115,7 +1053,7 @@ class ByLabel(Dataset):
     """50,000 samples."""
 
     def __init__(self, path, balanced):
-        self.records = json.load(open(path))  # expect advice
+        self.records = json.load(open(path))  # expect
         if balanced:
             self.by_label = self.grouped()
         self.longest = sorted(self.records, key=len)
@@ -1136,10 +1074,10 @@ class PartsOfThem(Dataset):
     """100,000 samples."""
 
     def __init__(self, path, more):
-        self.records = json.load(open(path))  # expect advice
+        self.records = json.load(open(path))  # expect
         self.boxes = [record["boxes"] for record in self.records]
         self.words = [record["text"].split() for record in self.records]  # expect
-        self.others = json.load(open(more))  # expect advice
+        self.others = json.load(open(more))  # expect
 
     def __getitem__(self, index):
         words = [word for word in self.words[index]]
@@ -1152,7 +1090,7 @@ class WholesOfThem(Dataset):
     def __init__(self, path):
         records = json.load(open(path))
         self.boxes = [record["boxes"] for record in records]
-        self.records = records  # expect advice
+        self.records = records  # expect
 
     def __getitem__(self, index):
         return self.records[index]["name"], [box for box in self.boxes[index]]
@@ -1162,7 +1100,7 @@ class Annotated(Dataset):
     """50,000 samples."""
 
     def __init__(self, path):
-        self.annotation = json.load(open(path))  # expect advice
+        self.annotation = json.load(open(path))  # expect
 
     def __getitem__(self, index):
         return self.annotation[index]["name"]
@@ -1185,7 +1123,7 @@ class SomeInstructions(Annotated):
         super().__init__(path)
         self.rows = self.annotation
         if more:
-            self.rows = json.load(open(more))  # expect advice
+            self.rows = json.load(open(more))  # expect
 
     def __getitem__(self, index):
         return self.rows[index]["text"]
@@ -1331,7 +1269,7 @@ class ImagenetFolder(Dataset):
 class ImagenetValFolder(ImagenetFolder):
     def __init__(self, root):
         super().__init__(root)
-        self.truth = [line for line in open(root + ".txt")]  # expect advice
+        self.truth = [line for line in open(root + ".txt")]  # expect
 
     def __getitem__(self, index):
         return super().__getitem__(index), self.truth[index]
@@ -1339,7 +1277,7 @@ class ImagenetValFolder(ImagenetFolder):
 
 class ImagenetShots(Dataset):
     def __init__(self, root, shots):
-        self.paths = [path for kind in glob.glob(root) for path in glob.glob(kind + "/*.JPEG")[:shots]]  # expect advice
+        self.paths = [path for kind in glob.glob(root) for path in glob.glob(kind + "/*.JPEG")[:shots]]  # expect
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -1347,7 +1285,7 @@ class ImagenetShots(Dataset):
 
 class ImagenetClasses(Dataset):
     def __init__(self, lines):
-        self.kinds = [int(line) for line in open(lines)]  # expect advice
+        self.kinds = [int(line) for line in open(lines)]  # expect
 
     def __getitem__(self, index):
         return self.kinds[index]
@@ -1356,7 +1294,7 @@ class ImagenetClasses(Dataset):
 class ImagenetSketches(Dataset):
     def __init__(self, root, split):
         assert split in ("val", "test")
-        self.paths = sorted(glob.glob(f"{root}/{split}/*.JPEG"))  # expect advice
+        self.paths = sorted(glob.glob(f"{root}/{split}/*.JPEG"))  # expect
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -1366,7 +1304,7 @@ class Prepared(Dataset):
     """What pictures come through is called after a large set, and so is one entry of each."""
 
     def __init__(self, path, imagenet_transform):
-        self.rows = [(row["file"], row["coco_url"]) for row in json.load(open(path))]  # expect advice
+        self.rows = [(row["file"], row["coco_url"]) for row in json.load(open(path))]  # expect
         self.transform = imagenet_transform
 
     def __getitem__(self, index):
@@ -1383,7 +1321,7 @@ def imagenet_transform(size):
 
 class ImageNetLTPairs(Dataset):
     def __init__(self, lines):
-        self.paths = [line.split()[0] for line in open(lines)]  # expect advice
+        self.paths = [line.split()[0] for line in open(lines)]  # expect
 
     def __getitem__(self, index):
         return Image.open(self.paths[index])
@@ -1397,7 +1335,7 @@ class ImagenetFeatures(Dataset):
         if len(features) != len(labels):
             kept = some_of(len(features), len(labels))
             labels = [labels[index] for index in kept]
-        self.labels = labels  # expect advice
+        self.labels = labels  # expect
 
     def __getitem__(self, index):
         return self.features[index], self.labels[index]

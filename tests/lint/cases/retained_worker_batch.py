@@ -197,16 +197,6 @@ def unknown(loader):
     return kept
 
 
-def a_few_large_batches(dataset, workers=4):
-    kept, others = [], []
-    batch_size = max(1, len(dataset) // workers)
-    for images, labels in DataLoader(dataset, batch_size=batch_size, num_workers=workers):
-        kept.append(labels.cpu())
-    for images, labels in DataLoader(dataset, batch_size=len(dataset), num_workers=workers):
-        others.append(labels.cpu())
-    return torch.cat(kept), torch.cat(others)
-
-
 def shown(threshold):
     first, some, others = [], [], []
     for step, (images, labels) in enumerate(LOADER):
@@ -232,7 +222,7 @@ def enough_of_them(dataset, model, most):
         if index > 10:
             return torch.cat(labels)
     for batch, targets in loader:
-        images.append(batch.cpu())  # expect advice
+        images.append(batch.cpu())  # expect
         if targets.max() > most:
             break
     return torch.cat(labels), torch.cat(images)
@@ -248,19 +238,19 @@ class Captions(Dataset):
 def as_many_as_are_told(dataset, args):
     kept = []
     for batch in DataLoader(dataset, batch_size=args.size, num_workers=4):
-        kept.append(batch.cpu())  # expect advice
+        kept.append(batch.cpu())  # expect
     for batch in DataLoader(dataset, batch_size=8, num_workers=4):
         kept.append(batch.cpu())  # expect
     for batch in DataLoader(dataset, num_workers=4):
         kept.append(batch.cpu())  # expect
     for batch in DataLoader(dataset, batch_sampler=args.sampler, num_workers=4):
-        kept.append(batch.cpu())  # expect advice
+        kept.append(batch.cpu())  # expect
     for batch, _ in DataLoader(Captions(), batch_size=128, num_workers=4):
         kept.append(batch.cpu())  # expect
     for batch, _ in DataLoader(Captions(), batch_size=1024, num_workers=4):
-        kept.append(batch.cpu())  # expect advice
+        kept.append(batch.cpu())  # expect
     for batch in DataLoader(range(10_000), batch_size=64, num_workers=4):
-        kept.append(batch.cpu())  # expect advice
+        kept.append(batch.cpu())  # expect
     for batch in DataLoader(range(100_000), batch_size=64, num_workers=4):
         kept.append(batch.cpu())  # expect
     return torch.cat(kept)
@@ -269,5 +259,5 @@ def as_many_as_are_told(dataset, args):
 def of_a_set_that_makes_batches(rows, size):
     metadata = []
     for labels in DataLoader(rows.batched(size), batch_size=None, num_workers=4):
-        metadata.append(labels.detach())  # expect advice
+        metadata.append(labels.detach())  # expect
     return torch.cat(metadata)

@@ -120,7 +120,7 @@ class Matching(Dataset):
         self.ends = ends
 
     def __getitem__(self, index):
-        which = next(i for i, end in enumerate(self.ends) if index < end)  # expect advice
+        which = next(i for i, end in enumerate(self.ends) if index < end)  # expect
         return self.datasets[which][index]
 
 
@@ -166,11 +166,11 @@ class Sought(Dataset):
             first = next(row for row in rows if "label" in row)
             size = len(first["label"])
         if any("mask" in row for row in rows):
-            size = len(next(row for row in rows if "label" in row))  # expect advice
+            size = len(next(row for row in rows if "label" in row))  # expect
         if any("mask" in row for row in self.samples):
-            size = len(next(row for row in rows if "mask" in row))  # expect advice
+            size = len(next(row for row in rows if "mask" in row))  # expect
         if not any("id" in row for row in rows):
-            size = len(next(row for row in rows if "id" in row))  # expect advice
+            size = len(next(row for row in rows if "id" in row))  # expect
         return size
 
 

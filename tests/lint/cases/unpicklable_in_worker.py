@@ -241,7 +241,7 @@ def with_workers_by_request():
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    yield DataLoader(range(8), num_workers=args.workers, collate_fn=lambda samples: samples)  # expect advice
+    yield DataLoader(range(8), num_workers=args.workers, collate_fn=lambda samples: samples)  # expect
     yield DataLoader(range(8), num_workers=args.threads, collate_fn=lambda samples: samples)  # expect
 
 

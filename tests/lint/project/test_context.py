@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint.fixes import apply
+from dl_lint.project import edits
 from dl_lint.project.syntax import dotted
 from dl_lint.source import Source
 
@@ -130,7 +131,7 @@ def test_an_argument_is_taken_out_with_its_comma(load: Load, before: str, after:
     project = load(before)
     call = marked(project)
     [keyword] = [keyword for keyword in call.keywords if keyword.name == "k"]
-    edit = project.without_argument(call, keyword)
+    edit = edits.removed(project, call, keyword)
     assert edit is not None
     assert apply(Source.of("main.py", before.encode()), [edit]).decode() == after
 

@@ -9,7 +9,7 @@ class Images(Dataset):
         self.device = device
 
     def __getitem__(self, index):
-        return self.images[index].to(self.device)  # expect advice
+        return self.images[index].to(self.device)  # expect
 
 
 class Texts(Dataset):
@@ -18,4 +18,4 @@ class Texts(Dataset):
         self.device = device
 
     def __getitem__(self, index):
-        return self.texts[index].to(self.device)  # expect advice
+        return self.texts[index].to(self.device)  # expect

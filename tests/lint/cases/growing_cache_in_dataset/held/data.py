@@ -30,7 +30,7 @@ class Clips(Dataset):
         return decode(
             self.clips[index],
             16,
-            meta=self._meta[index] if len(self._meta) < 5e6 else {},  # expect advice
+            meta=self._meta[index] if len(self._meta) < 5e6 else {},  # expect
             extra=self._extra[index],
         )
 

@@ -8,7 +8,7 @@ class Instructions(L.LightningDataModule):
         self.rows = rows
 
     def train_dataloader(self):
-        return DataLoader(self.rows, batch_size=4, shuffle=True, num_workers=4)  # expect advice
+        return DataLoader(self.rows, batch_size=4, shuffle=True, num_workers=4)  # expect
 
     def predict_dataloader(self):
         return DataLoader(self.rows, batch_size=4, num_workers=4)

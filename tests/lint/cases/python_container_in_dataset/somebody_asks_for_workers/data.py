@@ -6,7 +6,7 @@ from torch.utils.data import Dataset
 class Graphs(Dataset):
     def __init__(self, path):
         with open(path) as file:
-            self.graphs = [graph["edges"] for graph in json.load(file)]  # expect advice
+            self.graphs = [graph["edges"] for graph in json.load(file)]  # expect
 
     def __len__(self):
         return len(self.graphs)

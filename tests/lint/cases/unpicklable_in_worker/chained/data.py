@@ -9,7 +9,7 @@ def load(urls, captions):
         return samples
 
     dataset = wds.WebDataset(urls, resampled=True).select(lambda sample: True).decode("pil").map(captions)
-    return DataLoader(dataset, num_workers=8, collate_fn=identity)  # expect advice
+    return DataLoader(dataset, num_workers=8, collate_fn=identity)  # expect
 
 
 def load_as_it_is(urls):

@@ -1,0 +1,145 @@
+"""What a container of a dataset holds for each sample, and what a million of those cost a worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.facts import tree as t
+from dl_lint.project import apply, containers, inherited
+from dl_lint.project.changes import GROWING
+from dl_lint.project.frameworks import JSON
+from dl_lint.project.values import Collection, Const, Derived, Instance, Made, Number, Table, Value, alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project.model import Project
+    from dl_lint.project.scopes import Change
+    from dl_lint.project.values import Class
+
+TEXT, NUMBER, ARRAY, RECORD, REFERENCE = 112, 32, 96, 34, 16
+"""Bytes that an epoch in random order adds to a worker for each: docs/memory.md, 100,000 samples. A record has those of
+a reference more for each thing in it."""
+
+PARSED, NESTED = 600, 2_000
+"""Bytes for a record of a parsed file: 470 to 590 for three to five texts in it, 1,340 to 4,250 where it holds lists or
+records, each measured over 2,000 of one file; and for a list as long as the data makes it."""
+
+DEEPEST = 6
+
+_PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
+
+
+def bytes_each(project: Project, samples: list[Value]) -> int:
+    """What one sample takes, at the most of the ways in which the container is filled."""
+    found = (_bytes(project, one, DEEPEST) for value in samples for one in alternatives(value))
+    return max(found, default=TEXT)
+
+
+def _bytes(project: Project, value: Value, depth: int) -> int:
+    match value:
+        case Const(kind="str" | "bytes"):
+            return TEXT
+        case Const() | Number() | Derived(base=Made(name="builtins.range"), step="iterate"):
+            return NUMBER
+        case Collection(items=tuple() as items) if items and depth:
+            return _record(project, items, depth)
+        case Table() if depth:
+            return _record(project, tuple(item for _, item in value.items), depth)
+        case Instance() if value.call is not None and depth:
+            given = (*value.call.args, *(one.value for one in value.call.keywords))
+            return _record(project, tuple(project.value(one) for one in given), depth)
+        case Collection():
+            return NESTED
+        case Derived() | Made() if _is_parsed(value):
+            return PARSED
+        case _ if containers.is_array(value):
+            return ARRAY
+        case _:
+            return TEXT
+
+
+def _record(project: Project, items: tuple[Value, ...], depth: int) -> int:
+    held = (max((_bytes(project, one, depth - 1) for one in alternatives(item)), default=TEXT) for item in items)
+    return RECORD + sum(REFERENCE + one for one in held)
+
+
+def _is_parsed(value: Value) -> bool:
+    """Whether something is a part of a file that was parsed, or unpickled, into whatever objects it holds."""
+    while isinstance(value, Derived):
+        value = value.base
+    return isinstance(value, Made) and (
+        value.name.partition(".")[0] in JSON or value.name.startswith((*_PICKLES, "pycocotools."))
+    )
+
+
+def is_number(project: Project, expr: t.Expr) -> bool:
+    """Whether something is made a number where it is put into a container."""
+    match expr:
+        case t.Call(func=t.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
+            return True
+        case t.BinOp(left=t.Constant() as left, right=right) | t.BinOp(left=right, right=t.Constant() as left):
+            return left.kind in ("int", "float") and is_number(project, right)  # len(self.numbers) + 1
+        case _:
+            return False
+
+
+# --- what a container holds ---------------------------------------------------------------
+
+
+def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:
+    """What one sample of the container can be, which ``depth`` subscripts look up."""
+    for value in _of_container(project, cls, attribute, filled):
+        yield from _below(project, value, depth - 1)
+
+
+def _below(project: Project, value: Value, depth: int) -> Iterator[Value]:
+    """The samples in what a container holds for a key. Those of a dict of columns are tuples already."""
+    for one in alternatives(value) if depth else ():
+        if isinstance(one, Collection) and one.node is None and one.items is not None:
+            yield one
+        else:
+            for inner in _samples(project, one, DEEPEST):
+                yield from _below(project, inner, depth - 1)
+    if not depth:
+        yield value
+
+
+def _of_container(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
+    """What the container itself holds."""
+    for method, key in inherited.methods(project, cls, attribute):
+        for binding in method.bindings.get(key, ()):
+            if binding.node in filled or binding.kind == "augment":
+                yield from _samples(project, project.bound_value(binding), DEEPEST)
+            if binding.kind == "augment" and isinstance(binding.node, t.AugAssign):
+                yield from _samples(project, project.value(binding.node.value), DEEPEST)
+        for change in method.changes.get(key, ()):
+            if change.kind in GROWING - {"inner"}:
+                yield from _added(project, change)
+
+
+def _added(project: Project, change: Change) -> Iterator[Value]:
+    value = project.value(change.value)
+    if change.kind == "extend":
+        yield from _samples(project, value, DEEPEST)
+    else:
+        yield Number() if change.value is not None and is_number(project, change.value) else value
+
+
+def _samples(project: Project, value: Value, depth: int) -> Iterator[Value]:
+    """What a container holds for a sample. A dict of lists, one for each column, has one in each."""
+    for one in alternatives(value):
+        match one:
+            case Collection(items=()) | Const():
+                continue
+            case Collection(items=None, node=t.Comprehension(element=element)) if is_number(project, element):
+                yield Number()
+            case Table():
+                columns = [apply.iterate(project.evaluator, column) for _, column in one.items]
+                if columns:
+                    yield apply.pair(*columns)
+            case Made(name="builtins.sorted" | "builtins.list" | "builtins.tuple" | "builtins.filter") if depth:
+                for arg in one.call.args[-1:]:
+                    yield from _samples(project, project.value(arg), depth - 1)
+            case _:
+                yield apply.iterate(project.evaluator, one)

@@ -1,7 +1,0 @@
-class Node:
-    pass
-
-
-C = Node()
-C.BACKEND = "plain"
-C.READER = "fast"

@@ -1,6 +1,0 @@
-"""Tests a model, not code."""
-
-from torch.utils.data import DataLoader
-
-for batch in DataLoader(range(1000), num_workers=2):  # expect
-    print(batch)

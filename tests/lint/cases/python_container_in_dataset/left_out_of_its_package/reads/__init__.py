@@ -1,1 +1,0 @@
-from .chosen import Chosen

@@ -1,3 +1,0 @@
-from sounds import Sung
-
-print(len(Sung("choir.json")))

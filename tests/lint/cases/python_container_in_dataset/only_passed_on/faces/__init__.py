@@ -1,5 +1,0 @@
-from .records import (
-    Unwanted,
-    Wanted,
-)
-from .records import Uttered as Spoken

@@ -1,5 +1,0 @@
-from .tones import Heard, Played, Sung
-
-__all__ = ["Heard", "Played", "Sung"]
-
-KINDS = {"played": Played}

@@ -1,4 +1,0 @@
-from setuptools import setup
-
-if __name__ == "__main__":
-    setup(name="helpers", py_modules=["helpers"])
