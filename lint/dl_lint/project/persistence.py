@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import caches, workers
+from dl_lint.project import caches, iterators, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
 from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Const, Option, alternatives
@@ -63,6 +63,20 @@ def _is_spread(node: t.Node) -> bool:
 def are_lacking(project: Project, loader: Loader) -> bool:
     """Whether the torch that the project declares has no persistent workers, or none that go with pinning."""
     return project.target(loader.call).lacks(FIRST if project.pins(loader) == "no" else FIRST_WITH_PINNING)
+
+
+def is_consumed(project: Project, loader: Loader) -> bool:
+    """Whether fetching a sample advances an iterator that the dataset keeps, and that nothing but a new worker begins
+    anew: ``return next(self.rows)``."""
+    for one in workers.given(project, loader):
+        fetching = project.fetching(one.cls)
+        for function in fetching:
+            for call in iterators.ending(project, function):
+                kept = dotted(call.args[0]) if call.args else None
+                endless = iterators.is_renewed(project, call, fetching) or iterators.is_guarded(project, call, fetching)
+                if kept is not None and "." in kept and not endless:
+                    return True
+    return False
 
 
 def fills_caches(project: Project, loader: Loader) -> bool:

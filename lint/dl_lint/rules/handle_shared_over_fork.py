@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 from dl_lint.project import handles, pickling, workers
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,18 @@ _HARM = {
 """What goes wrong with the handles that have no position, by their names."""
 
 
-@rule("DL303", severity="bug")
+def _only_reads(project: Project, shared: Shared) -> bool:
+    """Whether a memory map is read by forked workers without a lock."""
+    readonly = truth_of(project.argument(shared.made, "readonly").value)
+    return not shared.pickled and _has_no_lock(project, shared) and readonly is True
+
+
+QUIET = (
+    Quiet("advice", "forked workers read the same pages of a map without a lock, though LMDB says not to", _only_reads),
+)
+
+
+@rule("DL303", severity="bug", quiet=QUIET)
 def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
@@ -109,7 +120,7 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
             related = (Related(project.place(shared.read.node), "read here, in every worker"),)
-            yield Finding(project.place(shared.made.call), message, REMEDY, related)
+            yield Finding(project.place(shared.made.call), message, REMEDY, related, subject=(project, shared))
 
 
 def _harm(project: Project, shared: Shared) -> str:

@@ -85,7 +85,7 @@ class IndexedInMemory(Indexed):
 
 class Keyed(Dataset):
     def __init__(self, path):
-        self.env = lmdb.open(path, readonly=True, lock=False)  # expect
+        self.env = lmdb.open(path, readonly=True, lock=False)  # expect advice
         with self.env.begin(write=False) as txn:
             self.length = int(txn.get(b"length"))
 

@@ -1543,3 +1543,61 @@ def many_workers_where_there_is_a_gpu(model, dataset, use_cuda):
     for epoch in range(10):
         for batch in loader:
             model(batch, epoch)
+
+
+class Advancing(Dataset):
+    def __init__(self, rows, size):
+        self.rows = iter(rows)
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        return next(self.rows)
+
+
+class BegunAnew(Advancing):
+    def __init__(self, rows, size):
+        super().__init__(rows, size)
+        self.all = rows
+
+    def __getitem__(self, index):
+        try:
+            return next(self.rows)
+        except StopIteration:
+            self.rows = iter(self.all)
+            return next(iter(self.all))
+
+
+def begins_anew_with_its_workers(model, rows, epochs):
+    loader = DataLoader(Advancing(rows, 100), num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+def begins_anew_by_itself(model, rows, epochs):
+    loader = DataLoader(BegunAnew(rows, 100), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+
+
+class Stream(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        self.left = iter(self.rows)
+        return self
+
+    def __next__(self):
+        return next(self.left)
+
+
+def begins_anew_in_each_pass(model, rows, epochs):
+    loader = DataLoader(Stream(rows), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
