@@ -18,6 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("architecture")  # what one test parses, the others have
+
 ROOT = Path(__file__).parents[1]
 SOURCES = {"pytest_dataloader": ROOT / "pytest_dataloader", "dl_lint": ROOT / "lint" / "dl_lint"}
 MODULES = {
@@ -25,7 +27,6 @@ MODULES = {
     for package, folder in SOURCES.items()
     for path in sorted(folder.rglob("*.py"))
 }
-TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
 
 # What each of our rooms may not reach. The longest prefix of a module's name decides.
 FORBIDDEN = {
@@ -65,6 +66,11 @@ KNOWS_TORCH = {f"pytest_dataloader.probe.internals.torch_{name}" for name in ("p
 FUNCTION_LINES, FOLDER_MODULES = 60, 22
 
 
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    return {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+
+
 def imports(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Names of imported modules, and of what may be one, with the statement."""
     for node in ast.walk(tree):
@@ -82,7 +88,7 @@ def reaches(name: str, prefix: str) -> bool:
 def imported_modules(module: str) -> set[str]:
     """The modules of ours that a module imports, wherever it does so."""
     found = set()
-    for name, _ in imports(TREES[module]):
+    for name, _ in imports(trees()[module]):
         parts = name.split(".")
         prefixes = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
         found.add(next((prefix for prefix in prefixes if prefix in MODULES), ""))
@@ -107,7 +113,7 @@ def at_import(tree: ast.Module) -> ast.Module:
 
 def test_a_module_reaches_only_where_it_may() -> None:
     strays = []
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         room = max((prefix for prefix in FORBIDDEN if reaches(module, prefix)), key=len)
         for name, _ in imports(tree):
             is_rule = reaches(module, "dl_lint.rules") and reaches(name, "dl_lint")
@@ -159,7 +165,7 @@ def test_tests_of_probe_lie_in_the_rooms_of_what_they_test() -> None:
 def test_importing_a_module_does_not_import_torch() -> None:
     assert not [
         f"{module} -> {name}"
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for name, _ in imports(at_import(tree))
         if reaches(name, "torch")
     ]
@@ -169,7 +175,9 @@ def test_only_the_command_and_the_plugin_speak_to_the_user() -> None:
     strays = []
     for module in MODULES.keys() - SPEAKERS:
         body = [
-            node for node in TREES[module].body if ast.unparse(node).partition("\n")[0] != "if __name__ == '__main__':"
+            node
+            for node in trees()[module].body
+            if ast.unparse(node).partition("\n")[0] != "if __name__ == '__main__':"
         ]
         calls = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Call)]
         strays += [f"{module}:{call.lineno}: {ast.unparse(call)}" for call in calls if ast.unparse(call.func) in SPEECH]
@@ -178,12 +186,12 @@ def test_only_the_command_and_the_plugin_speak_to_the_user() -> None:
 
 def test_modules_say_what_they_are() -> None:
     assert not [module for module in MODULES if SAYS_NOTHING & set(module.split("."))]
-    assert not [module for module, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert not [module for module, tree in trees().items() if not ast.get_docstring(tree)]
 
 
 def test_functions_are_short() -> None:
     strays = []
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -267,7 +275,7 @@ def touches(tree: ast.AST) -> Iterator[str]:
 
 
 def test_what_is_private_in_torch_is_touched_in_one_place() -> None:
-    found = {module: list(touches(TREES[module])) for module in MODULES if reaches(module, "pytest_dataloader")}
+    found = {module: list(touches(trees()[module])) for module in MODULES if reaches(module, "pytest_dataloader")}
     assert not {module: touched for module, touched in found.items() if touched and module not in KNOWS_TORCH}
     assert not [module for module in KNOWS_TORCH if not found[module]]
 

@@ -45,7 +45,7 @@ def test_the_declared_target_and_the_test_of_the_readme_run(tmp_path: Path) -> N
     (tmp_path / "proj" / "__init__.py").write_text("")
     (tmp_path / "proj" / "data.py").write_text(PIPELINE)
     (tmp_path / "test_data.py").write_text(blocks("python")[0])
-    done = run("pytest", "--dataloader-bench", "--dataloader-seconds=1", "-p", "no:cacheprovider", cwd=tmp_path)
+    done = run("pytest", "--dataloader-bench", "--dataloader-seconds=0.3", "-p", "no:cacheprovider", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     # A plain loader has no ranks and no state: shards and resume are not measured.
     assert re.search(rf"\b{len(NAMES) - 1} passed, 2 skipped", done.stdout), done.stdout

@@ -30,6 +30,7 @@ def test_broken_cases_go_through_every_rule_and_fix(fuzz: dict[str, Any]) -> Non
     assert counts["fixes"] > 0
 
 
+@pytest.mark.slow
 def test_odd_forms_of_a_case_are_mended_as_the_plain_one(fuzz: dict[str, Any]) -> None:
     cases = [fuzz["CASES"] / f"{name}.py" for name in ("ignored_pin_memory_device", "empty_cache_in_batch_loop")]
     counts = fuzz["lint_odd"](1, cases)

@@ -81,6 +81,7 @@ def test_a_message_names_cell_and_line_of_the_other_place(project: Project) -> N
     assert "the loop at cell 3, line 3 of train.ipynb iterates" in project.lint("--output-format", "concise").out
 
 
+@pytest.mark.slow
 def test_no_rule_names_a_line_of_a_notebook_counted_through_its_cells(project: Project) -> None:
     shown = 0
     for path in sorted((Path(__file__).parent / "cases").glob("*.py")):

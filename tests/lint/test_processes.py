@@ -63,6 +63,7 @@ def test_an_item_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     assert dict(spread(work, [1, 1, 1], 1)) == {0: b"0", 1: Died(signal.SIGXCPU), 2: b"4"}
 
 
+@pytest.mark.slow
 def test_the_time_of_earlier_items_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "CPU_SECONDS", 1)
 

@@ -135,7 +135,7 @@ ONLY = 'checks = ["throughput"]'
 TWO = dict.fromkeys(("one", "two"), f'loader = "proj.data:make_with_workers"\n{ONLY}')
 TEST = "from proj.data import make\ndef test_it(dataloader_throughput): dataloader_throughput(make())\n"
 BASE = "--dataloader-baseline=base.json"
-LONGER = "--dataloader-seconds=1"
+LONGER = "--dataloader-seconds=0.6"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def block(language: str) -> str:
     return str(re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[0])
 
 
+@pytest.mark.slow
 def test_the_commands_record_and_hold(project: Project) -> None:
     project.declare(train='loader = "proj.data:make"\nchecks = ["throughput"]')
     for line in block("console").splitlines():

@@ -125,7 +125,9 @@ def check_messages(project: Project, done: pytest.RunResult) -> None:
     assert "pytest_dataloader/" not in output.replace(str(project.path), "")
 
 
-@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist", marks=pytest.mark.slow)]
+)
 def test_without_the_flag_what_needs_it_is_skipped_and_never_passed(project: Project, mode: tuple[str, ...]) -> None:
     project.path.joinpath("test_it.py").write_text(TESTS)
     done = project.run(*mode)

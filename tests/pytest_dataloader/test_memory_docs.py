@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
+
+import pytest
 
 from pytest_dataloader.probe.memory.growth import Kind
-
-if TYPE_CHECKING:
-    import pytest
 
 TEXT = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_runs(pytester: pytest.Pytester) -> None:
     [example] = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     pytester.makepyfile(test_example=example)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dataloader.checks import NAMES
+from tests.variants import every, variants
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
@@ -109,7 +110,7 @@ def test_the_summary_has_a_block_for_each_loader_and_only_where_something_was_me
     assert project.loaders == {}  # the report is of this run
 
 
-@pytest.mark.parametrize(("encoding", "mark"), [("ascii", "|"), ("utf-8", "│")])
+@pytest.mark.parametrize(("encoding", "mark"), variants({"ascii": ("ascii", "|"), "utf-8": ("utf-8", "│")}, ["utf-8"]))
 def test_a_floor_is_drawn_in_what_the_output_can_show_and_without_colour(
     project: Project, monkeypatch: pytest.MonkeyPatch, encoding: str, mark: str
 ) -> None:
@@ -226,7 +227,7 @@ def test_collecting_only_leaves_the_last_report_alone(pytester: pytest.Pytester)
     assert pytester.path.joinpath("seen.json").read_text() == "the last one"
 
 
-@pytest.mark.parametrize("plugins", [("-p", "no:terminal"), ("-p", "no:capture"), ("-p", "no:junitxml")])
+@pytest.mark.parametrize("plugins", every([("-p", "no:terminal"), ("-p", "no:capture"), ("-p", "no:junitxml")], step=3))
 def test_it_runs_without_parts_of_pytest(pytester: pytest.Pytester, plugins: tuple[str, ...]) -> None:
     pytester.makepyfile("def test_it(): pass")
     done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", *plugins)

@@ -25,7 +25,7 @@ def run_on_a_terminal(**environ: str) -> str:
     command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:memray", "--color=no"]
     environment = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
     with subprocess.Popen(
-        [*command, "--dataloader-bench", "--dataloader-seconds=1"],
+        [*command, "--dataloader-bench", "--dataloader-seconds=0.5"],
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,

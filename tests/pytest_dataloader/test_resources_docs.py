@@ -20,6 +20,7 @@ def block(language: str) -> str:
     return str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /dev/shm")
 def test_the_examples_run_watched(pytester: pytest.Pytester) -> None:
     pytester.makeini(block("ini"))

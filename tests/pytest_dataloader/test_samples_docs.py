@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 TEXT = (Path(__file__).parents[2] / "docs" / "samples.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^## (\w+)\n.*?^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
@@ -19,6 +17,7 @@ SAYS = {
 }
 
 
+@pytest.mark.slow
 def test_the_examples_end_as_they_say(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(**{f"test_{check}": EXAMPLES[check] for check in SAYS})
     result = pytester.runpytest_subprocess("-p", "no:memray", "-p", "no:hypothesispytest")

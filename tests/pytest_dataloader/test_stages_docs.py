@@ -33,6 +33,7 @@ def test_the_target_is_without_fault(project: Project) -> None:
     assert train.limits["stages"] == {"step_ms": 35, "max_stall": 0.05}
 
 
+@pytest.mark.slow
 def test_the_example_runs(project: Project) -> None:
     project.path.joinpath("test_it.py").write_text(block("python"))
     project.bench("--dataloader-seconds=2").assert_outcomes(passed=1)

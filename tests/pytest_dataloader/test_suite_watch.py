@@ -190,6 +190,7 @@ def test_what_a_fixture_leaves_is_told_where_it_is_torn_down(pytester: pytest.Py
     assert "the module fixture 'careless', torn down after this test, left behind: 2 workers" in outcomes["output"]
 
 
+@pytest.mark.slow
 def test_only_what_is_named_is_watched(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ndataloader_watch = workers\n")
     pytester.makepyfile(test_suite=SUITE)
@@ -305,6 +306,7 @@ def test_bad_segment(dataloader_shm):
 """
 
 
+@pytest.mark.slow
 def test_a_watched_block_may_leave_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_blocks=BLOCKS, data=DATA)
     result = pytester.runpytest_subprocess(*WITHOUT, "-rA")

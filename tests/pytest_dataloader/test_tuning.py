@@ -82,6 +82,7 @@ def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Proj
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_tuning_tells_what_it_knows(slow: Project) -> None:
     slow.path.joinpath("conftest.py").write_text(
         "import time\nfrom pathlib import Path\nfrom pytest_dataloader.probe.host import capacity\n"

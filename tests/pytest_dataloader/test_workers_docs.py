@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+import pytest
+
 from pytest_dataloader.probe.workers import watchdog
 from pytest_dataloader.probe.workers.fault import Kind
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 TEXT = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_fails_as_it_says(project: Project) -> None:
     [example] = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     told, _ = re.findall(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)

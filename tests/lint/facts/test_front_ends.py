@@ -204,6 +204,7 @@ def test_a_file_in_an_encoding_of_its_own_has_one_tree(compared: Callable[[Sourc
     assert compared(Source.of("a.py", "# coding: latin-1\nx = 'é' 'ü', (y)\n'é'\n".encode("latin-1"))) == "same"
 
 
+@pytest.mark.slow
 def test_the_cases_of_all_rules_have_one_tree(compared: Callable[[Source], str]) -> None:
     paths = sorted((TESTS / "lint" / "cases").rglob("*.py"))
     found = {str(path): compared(Source.read(str(path))) for path in paths}

@@ -91,6 +91,7 @@ def test_a_monster_is_refused_and_the_process_lives(kind: str, size: int) -> Non
     assert caught.value.line is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MONSTERS)
 def test_what_is_just_allowed_through_fits_a_stack_of_a_quarter_of_the_usual_size(kind: str) -> None:
     largest = 1
@@ -102,6 +103,7 @@ def test_what_is_just_allowed_through_fits_a_stack_of_a_quarter_of_the_usual_siz
     assert status in (0, 3), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -83,6 +83,7 @@ def test_every_kind_of_node_is_in_the_sample() -> None:
     assert kinds - {tree.Node, tree.Expr, tree.Stmt} == seen
 
 
+@pytest.mark.slow
 def test_real_files_come_back_as_they_were() -> None:
     root = Path(sysconfig.get_paths()["stdlib"])
     for path in sorted(root.glob("*.py"))[::12]:

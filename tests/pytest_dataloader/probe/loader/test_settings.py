@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
@@ -71,6 +72,7 @@ def test_a_dataset_is_read_sample_by_sample_without_being_changed() -> None:
     assert unbatched(dataset).calls is dataset.calls
 
 
+@pytest.mark.slow
 def test_where_no_start_method_is_said_it_is_the_one_that_this_python_prefers() -> None:
     """In a process of its own: these tests prefer fork."""
     code = (

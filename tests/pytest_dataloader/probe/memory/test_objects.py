@@ -17,6 +17,8 @@ from pytest_dataloader.probe.loader.positions import draw
 from pytest_dataloader.probe.memory.objects import Walk, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_dataloader.probe.memory.exposure import Exposure
 
 SIZE = 40_000
@@ -63,52 +65,54 @@ def found(seen: Walk, path: str) -> Exposure:
 
 
 @pytest.mark.parametrize(
-    ("fields", "path", "size"),
+    ("make", "path", "size"),
     [
-        ({"rows": [name(at) for at in range(SIZE)]}, "dataset.rows[*]", 80),
-        ({"rows": tuple(name(at) for at in range(SIZE))}, "dataset.rows[*]", 80),
-        ({"rows": deque(name(at) for at in range(SIZE))}, "dataset.rows[*]", 80),
-        ({"rows": {name(at) for at in range(SIZE)}}, "dataset.rows[*]", 80),
-        ({"rows": {at: name(at) for at in range(SIZE)}}, "dataset.rows[*]", 80),
-        ({"rows": {name(at): None for at in range(SIZE)}}, "dataset.rows.keys()", 80),
-        ({"rows": [(name(at), at) for at in range(SIZE)]}, "dataset.rows[*][0]", 80),
-        ({"rows": [{"path": name(at)} for at in range(SIZE)]}, "dataset.rows[*]['path']", 80),
-        ({"rows": [Record(name(at), at) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
-        ({"rows": [Slotted(name(at)) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
-        ({"rows": [Pair(name(at), at) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
-        ({"rows": [[at + 0.5] for at in range(SIZE)]}, "dataset.rows[*][0]", 32),
-        ({"columns": {"path": [name(at) for at in range(SIZE)]}}, "dataset.columns['path'][*]", 80),
-        ({"rows": np.array([name(at) for at in range(SIZE)], dtype=object)}, "dataset.rows[*]", 80),
-        ({"frame": pd.DataFrame({"p": pd.Series(map(name, range(SIZE)), dtype=object)})}, "dataset.frame['p'][*]", 80),
-        ({"rows": [np.zeros(2) for _ in range(SIZE)]}, "dataset.rows[*]", 96),
-        ({"index": Record([name(at) for at in range(SIZE)], 0)}, "dataset.index.path[*]", 80),  # type: ignore[arg-type]
+        (lambda: {"rows": [name(at) for at in range(SIZE)]}, "dataset.rows[*]", 80),
+        (lambda: {"rows": tuple(name(at) for at in range(SIZE))}, "dataset.rows[*]", 80),
+        (lambda: {"rows": deque(name(at) for at in range(SIZE))}, "dataset.rows[*]", 80),
+        (lambda: {"rows": {name(at) for at in range(SIZE)}}, "dataset.rows[*]", 80),
+        (lambda: {"rows": {at: name(at) for at in range(SIZE)}}, "dataset.rows[*]", 80),
+        (lambda: {"rows": {name(at): None for at in range(SIZE)}}, "dataset.rows.keys()", 80),
+        (lambda: {"rows": [(name(at), at) for at in range(SIZE)]}, "dataset.rows[*][0]", 80),
+        (lambda: {"rows": [{"path": name(at)} for at in range(SIZE)]}, "dataset.rows[*]['path']", 80),
+        (lambda: {"rows": [Record(name(at), at) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
+        (lambda: {"rows": [Slotted(name(at)) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
+        (lambda: {"rows": [Pair(name(at), at) for at in range(SIZE)]}, "dataset.rows[*].path", 80),
+        (lambda: {"rows": [[at + 0.5] for at in range(SIZE)]}, "dataset.rows[*][0]", 32),
+        (lambda: {"columns": {"path": [name(at) for at in range(SIZE)]}}, "dataset.columns['path'][*]", 80),
+        (lambda: {"rows": np.array([name(at) for at in range(SIZE)], dtype=object)}, "dataset.rows[*]", 80),
+        (
+            lambda: {"frame": pd.DataFrame({"p": pd.Series(map(name, range(SIZE)), dtype=object)})},
+            "dataset.frame['p'][*]",
+            80,
+        ),
+        (lambda: {"rows": [np.zeros(2) for _ in range(SIZE)]}, "dataset.rows[*]", 96),
+        (lambda: {"index": Record([name(at) for at in range(SIZE)], 0)}, "dataset.index.path[*]", 80),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_exposed_is_counted_and_named(fields: dict[str, Any], path: str, size: int) -> None:
-    dataset = Fields(**fields)
-    del fields
+def test_what_is_exposed_is_counted_and_named(make: Callable[[], dict[str, Any]], path: str, size: int) -> None:
+    dataset = Fields(**make())
     slot = found(walked(dataset), path)
-    # The parameters of this test keep no second reference to the elements, so counts are whole.
     assert slot.count == pytest.approx(SIZE, rel=0.03)
     assert slot.exposed / slot.count == pytest.approx(size, rel=0.02)
 
 
 @pytest.mark.parametrize(
-    "fields",
+    "make",
     [
-        {"rows": np.zeros((SIZE, 4))},
-        {"rows": torch.zeros(SIZE, 4)},
-        {"rows": np.array([name(at) for at in range(SIZE)])},
-        {"rows": [np.zeros(SIZE) for _ in range(20)]},
-        {"rows": b"".join(name(at).encode() for at in range(SIZE))},
-        {"rows": [at % 100 for at in range(SIZE)]},
-        {"frame": pd.DataFrame({"x": np.zeros(SIZE)})},
-        {"rows": [None] * SIZE},
+        lambda: {"rows": np.zeros((SIZE, 4))},
+        lambda: {"rows": torch.zeros(SIZE, 4)},
+        lambda: {"rows": np.array([name(at) for at in range(SIZE)])},
+        lambda: {"rows": [np.zeros(SIZE) for _ in range(20)]},
+        lambda: {"rows": b"".join(name(at).encode() for at in range(SIZE))},
+        lambda: {"rows": [at % 100 for at in range(SIZE)]},
+        lambda: {"frame": pd.DataFrame({"x": np.zeros(SIZE)})},
+        lambda: {"rows": [None] * SIZE},
     ],
     ids=["numpy", "tensor", "fixed width", "few arrays", "bytes", "small integers", "frame of numbers", "None"],
 )
-def test_what_holds_no_object_per_sample_exposes_next_to_nothing(fields: dict[str, Any]) -> None:
-    assert sum(slot.exposed for slot in walked(Fields(**fields)).exposures) < 20_000
+def test_what_holds_no_object_per_sample_exposes_next_to_nothing(make: Callable[[], dict[str, Any]]) -> None:
+    assert sum(slot.exposed for slot in walked(Fields(**make())).exposures) < 20_000
 
 
 def test_shared_objects_are_counted_once_in_all() -> None:

@@ -37,6 +37,7 @@ def test_the_ratio_is_seen_through_drift_and_outliers(slowdown: float) -> None:
     assert seen.surely_below > seen.high > slowdown * 0.98
 
 
+@pytest.mark.slow
 def test_the_bounds_hold_in_many_trials() -> None:
     outside = 0
     for seed in range(200):
