@@ -7,9 +7,12 @@ process like any other: it has its own standard streams, folder, environment, ``
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
@@ -17,11 +20,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest_dataloader
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MODULES = ("torch.utils.data", "numpy", "psutil", "pytest", "_pytest.pytester", "_pytest.junitxml")
-"""None of ours, and no plugin of pytest, whose asserts are rewritten as it is imported."""
+"""No other plugin of pytest, whose asserts are rewritten as it is imported."""
 
 
 class Run:
@@ -108,10 +113,21 @@ def serve(requests: socket.socket) -> dict[str, Any]:
             requests.send(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
 
 
+def _ours() -> Iterator[str]:
+    """All modules of the plugin: they are executed once and not for each run."""
+    for module in pkgutil.walk_packages(pytest_dataloader.__path__, "pytest_dataloader."):
+        if not module.name.endswith("__main__"):
+            yield module.name
+
+
 def main() -> None:
     del sys.path[0]  # this folder
     for name in MODULES:
-        __import__(name)
+        importlib.import_module(name)
+    for name in ("pytest_dataloader", *_ours()):
+        module = importlib.import_module(name)
+        module.__doc__ = f"{module.__doc__} PYTEST_DONT_REWRITE"  # pytest would warn that it cannot any more
+    gc.freeze()  # no collection of a run looks at what was imported here
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(request["folder"])
     os.environ.clear()
