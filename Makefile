@@ -16,7 +16,7 @@ demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
 
 # Tests that measure time, and those that look at the whole system, are one group each and do not disturb each other.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow" $(TESTS)
