@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Subset
 
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
@@ -53,6 +53,15 @@ def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
     patient = Setting(seconds=60, bench=True)  # it ends once all samples were read
     seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=patient)
     assert (judge(seen).outcome, seen.compared) == ("passed", SIZE)
+
+
+@pytest.mark.parametrize(("shuffle", "samples", "said"), [(True, SIZE, True), (True, 1, False), (False, SIZE, None)])
+def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said: bool | None) -> None:
+    seen = measure(DataLoader(Subset(Rows(), range(samples)), 8, shuffle), setting=QUICK)
+    told = {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[said]
+    assert seen.reshuffled is said
+    assert f"by the loader{told}" in judge(seen).reason
+    assert ("reshuffled" in judge(seen).reason) is bool(told)
 
 
 def test_what_drop_last_costs_is_stated() -> None:
