@@ -72,6 +72,12 @@ def by_one_of_both(rows: list[int], rank: int, world: int, worker: int, workers:
     return rows[rank::world] if world > 1 else rows[worker::workers]
 
 
+def in_whole_batches(rows: list[int], rank: int, world: int, worker: int, workers: int) -> list[int]:
+    """Each worker of several ranks fills its last batch up with the first rows, as accelerate has them do."""
+    share = by_both(rows[:-3], rank, world, worker, workers)
+    return share + rows[: -len(share) % 4] if world > 1 else share
+
+
 def loses_rest(rows: list[int], rank: int, world: int, worker: int, workers: int) -> list[int]:
     each = SIZE // (world * workers) - 1
     at = (rank * workers + worker) * each
@@ -155,6 +161,7 @@ CLEAN = {
     "own sampler": Case(lambda: reshuffles),
     "stream by both": Case(stream(by_both)),
     "stream by both, no workers": Case(stream(by_both, 0)),
+    "stream in whole batches": Case(stream(in_whole_batches), "padding repeats"),
 }
 
 UNSHARDED = {

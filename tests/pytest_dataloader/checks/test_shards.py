@@ -41,7 +41,7 @@ def test_a_fault_is_found(name: str) -> None:
     assert [each.code for each in verdict.advice] == [case.code]
 
 
-TWINS = ("distributed sampler, padded", "own sampler", "stream by both, no workers")
+TWINS = ("distributed sampler, padded", "own sampler", "stream in whole batches")
 
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))

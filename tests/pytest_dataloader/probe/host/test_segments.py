@@ -52,6 +52,14 @@ def test_other_mappings_are_left_out(line: str) -> None:
     assert segments.parse_map(line) is None
 
 
+def test_a_segment_that_several_processes_hold_counts_once() -> None:
+    seen = segments.parse_map(MAP.format("psm_1"))
+    unlinked = segments.parse_map(MAP.format("psm_1 (deleted)"))
+    assert seen is not None
+    assert unlinked is not None
+    assert segments.total_bytes({seen, unlinked}) == 8192
+
+
 @linux
 def test_a_segment_is_held_until_it_is_closed(segment: shared_memory.SharedMemory) -> None:
     [held] = [each for each in segments.held() if each.name == segment.name]
