@@ -55,6 +55,7 @@ def test_a_crash_would_be_seen(fuzz: dict[str, Any], tmp_path: Path, monkeypatch
     assert crashes(fuzz["lint_and_mend"](str(tmp_path), jobs=1))
 
 
+@pytest.mark.slow
 def test_records_that_are_built_from_their_own_fields_end(fuzz: dict[str, Any], tmp_path: Path) -> None:
     spec = find_spec("torch")
     assert spec is not None

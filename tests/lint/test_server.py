@@ -136,6 +136,7 @@ def test_diagnostics_follow_what_is_typed_and_fixes_can_be_applied(project: Proj
     drive(project.root, play)
 
 
+@pytest.mark.slow
 def test_hovering_shows_the_page_of_the_rule(project: Project, faulty: str) -> None:
     async def play(editor: Editor) -> None:
         uri = editor.open(project.root / "data.py", faulty)
@@ -185,6 +186,7 @@ def test_what_cannot_be_parsed_and_what_cannot_be_meant_is_said(project: Project
     drive(project.root, play)
 
 
+@pytest.mark.slow
 def test_a_file_in_another_encoding_is_read_as_it_would_be_saved(project: Project, faulty: str) -> None:
     text = "# -*- coding: latin-1 -*-\n" + faulty.replace("dataset,", 'dataset or "é",')
 

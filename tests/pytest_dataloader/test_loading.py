@@ -57,6 +57,7 @@ def test_loading_the_plugin_costs_at_most_5_ms_and_imports_little(tmp_path: Path
     assert min(spent for spent, _ in seen) <= BUDGET_SECONDS
 
 
+@pytest.mark.slow
 def test_a_run_that_measures_nothing_imports_no_more(tmp_path: Path) -> None:
     tmp_path.joinpath("test_it.py").write_text("def test_it(): pass\n")
     tmp_path.joinpath("conftest.py").write_text(

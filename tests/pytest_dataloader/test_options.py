@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dataloader import options
+from tests.variants import variants
 
 SETTINGS = {
     "pytest.ini": "[pytest]\ndataloader_{} = {}\n",
@@ -26,7 +27,9 @@ def test_nothing_is_measured_unless_asked_for(pytester: pytest.Pytester) -> None
     assert (found.bench, found.targets, found.seconds, found.json, found.strict) == (False, (), 5.0, None, False)
 
 
-@pytest.mark.parametrize(("name", "text"), SETTINGS.items(), ids=SETTINGS)
+@pytest.mark.parametrize(
+    ("name", "text"), variants({name: (name, text) for name, text in SETTINGS.items()}, ["pytest.ini"])
+)
 def test_an_ini_file_switches_on_what_the_command_line_can(pytester: pytest.Pytester, name: str, text: str) -> None:
     extra = (
         "dataloader_strict = yes\ndataloader_json = out/seen.json\ndataloader_target =\n    a=m:f\n    b = m.n:g.h\n"

@@ -174,6 +174,7 @@ def seconds(text: str) -> float:
     return best
 
 
+@pytest.mark.slow
 def test_indexing_takes_time_in_proportion_to_the_code() -> None:
     block = (
         "def f(a, b):\n    x = a.b(c=1)\n    for i in x:\n        if i:\n            y = [j for j in i]\n    return y\n"

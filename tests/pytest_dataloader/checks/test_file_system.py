@@ -14,6 +14,7 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import process_tree, segments
+from tests.variants import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,12 +66,12 @@ def load(kind: Any, *, persistent: bool) -> Any:
     return kind(Rows(), batch_size=2, num_workers=2, multiprocessing_context="fork", persistent_workers=persistent)
 
 
-@pytest.mark.parametrize("check", ["fds", "throughput", "stages", "order", "workers"])
+@pytest.mark.parametrize("check", named(["fds", "throughput", "stages", "order", "workers"], ["order", "workers"]))
 def test_an_epoch_that_a_check_leaves_early_leaves_nothing(check: str) -> None:
     assert left_by(check, load(DataLoader, persistent=False)) == set()
 
 
-@pytest.mark.parametrize("check", ["fds", "shm", "throughput", "stages"])
+@pytest.mark.parametrize("check", named(["fds", "shm", "throughput", "stages"], ["fds", "throughput"]))
 def test_workers_that_persist_and_cannot_be_replayed_leave_nothing(check: str) -> None:
     assert left_by(check, load(OwnLoop, persistent=True)) == set()
 

@@ -130,7 +130,8 @@ STATEFUL = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
 
 def kinds(*tables: Any) -> pytest.MarkDecorator:
     rows = {name: make for table in tables for name, make in table.items()}
-    return pytest.mark.parametrize("make", variants(rows, rows.keys() - {"spawn"}))
+    quick = {name for table in tables for name in [*table][::2]} - {"spawn"} | rows.keys() & {"forkserver"}
+    return pytest.mark.parametrize("make", variants(rows, quick))
 
 
 def drain(borrowed: Borrowed) -> tuple[int, int]:
