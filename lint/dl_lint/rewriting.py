@@ -48,14 +48,13 @@ def with_argument(code: str, argument: str) -> str:
         return _code(call.with_changes(args=[new]))
     *others, last = call.args
     gaps = [_gap(one) for one in others] or [call.whitespace_before_args]
-    tail, between = _gap(last), gaps[-1]
-    if not all(isinstance(one, cst.ParenthesizedWhitespace) for one in gaps):
-        between = cst.SimpleWhitespace(" ")
-    elif isinstance(tail, cst.ParenthesizedWhitespace):  # whose first line may end in a comment on the last argument
-        between = between.with_changes(first_line=tail.first_line, empty_lines=[])
-        tail = tail.with_changes(first_line=cst.TrailingWhitespace())
-    else:
-        between = between.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+    tail: _Gap = _gap(last)
+    between: _Gap = cst.SimpleWhitespace(" ")
+    if all(isinstance(one, cst.ParenthesizedWhitespace) for one in gaps):
+        rest = cst.TrailingWhitespace()
+        if isinstance(tail, cst.ParenthesizedWhitespace):  # there may be a comment on the last argument
+            rest, tail = tail.first_line, tail.with_changes(first_line=rest)
+        between = gaps[-1].with_changes(first_line=rest, empty_lines=[])
     if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
         last = last.with_changes(value=last.value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()]))
     comma = cst.Comma() if isinstance(last.comma, cst.MaybeSentinel) else last.comma

@@ -55,7 +55,7 @@ def _code(project: Project, place: Place) -> str:
     """What stands at a place; its lines end in ``\\n`` whatever the file's do."""
     row, column, end_row, end_column = place.span
     source = project.evaluator.files.source(place.path)
-    lines = NEWLINE.split(source.text)[row - 1 : end_row] if source is not None else [""]
+    lines = NEWLINE.split(source.text if source is not None else "")[row - 1 : end_row] or [""]
     lines[-1] = lines[-1][:end_column]
     return "\n".join(lines)[column:]
 
