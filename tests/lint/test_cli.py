@@ -122,11 +122,18 @@ def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty
     project.write({"data.py": faulty, ".gitignore": "build/\n", "tool/pyproject.toml": "", "pyproject.toml": _SETTINGS})
     cold = _modules(project)
     assert "dl_lint.facts.lower" in cold
-    assert "libcst" not in _top(cold)
     warm = _modules(project)
     assert not _top(warm) & {"libcst", "rich", "pathspec", "concurrent", "multiprocessing"}
     assert not {name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.facts"))}
     assert project.lint().out == project.command().out
+
+
+def test_only_a_fix_loads_the_library_that_changes_code(project: Project, faulty: str) -> None:
+    project.write({"data.py": faulty.replace('pin_memory_device="cuda"', '**{"pin_memory_device": "cuda"}')})
+    assert project.lint_json().places == [("data.py", 5, "DL209")]
+    assert "libcst" not in _top(_modules(project, "--no-cache"))
+    project.write({"data.py": faulty})
+    assert "libcst" in _top(_modules(project, "--no-cache"))
 
 
 _SETTINGS = '[tool.dl-lint]\nexclude = ["vendored/"]\nper-file-ignores = {"tests/*" = ["DL2"]}\n'

@@ -20,7 +20,7 @@ Nodes are those of `dl_lint.facts.tree`; each belongs to one file and one scope,
   `callers(function)`, `reachable(function)`, `mentions(node, "set_epoch")` for a word anywhere in the sub-project.
 * Context: `place`, `site`, `parent`, `ancestors`, `statement_of`, `function_of`, `tests_around`, `in_handler`,
   `under_main_guard`, `changes_in(expr, loop)`.
-* Edits: `with_argument(call, "non_blocking=True")`, `statement_before(stmt, text)`, `replaced`.
+* Fixes: module `edits`.
 
 How it works: `index` walks each file once into scopes, blocks and bindings (`scopes`); `flow` says which bindings reach
 a place; `evaluate` works out values on demand, each once (`solver`), first with parameters left open, then bound from

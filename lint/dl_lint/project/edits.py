@@ -1,59 +1,77 @@
-"""Edits that rules offer, worked out from positions alone."""
+"""Edits that rules offer: what stands at a node is rewritten, and what changes there is the edit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.rule import Edit, Place
+from dl_lint.source import NEWLINE
 
 if TYPE_CHECKING:
+    from dl_lint.facts import tree as t
     from dl_lint.project.model import Project
+    from dl_lint.rule import Span
 
 
-def added(project: Project, call: t.Node, text: str) -> Edit | None:
-    """Add ``text`` (``name=value``) behind the last argument of a call; None if there is no telling where that ends."""
-    if not isinstance(call, t.Call):
-        return None
-    given = sorted((*call.args, *call.keywords), key=lambda node: node.at)
-    if not given:
-        line, column = call.func.at[2], call.func.at[3] + 1
-        return Edit(Place(project.path(call), (line, column, line, column)), text)
-    if isinstance(given[-1], t.Comprehension) and len(given) == 1:
-        return None  # a bare generator would need parentheses first
-    line, column = given[-1].at[2:]
-    return Edit(Place(project.path(call), (line, column, line, column)), f", {text}")
+def with_argument(project: Project, call: t.Node, text: str) -> Edit | None:
+    """Add ``text`` (``name=value``) behind the last argument of a call; None if this is none."""
+    from dl_lint import rewriting
+
+    place = project.place(call)
+    return _edit(project, place, rewriting.with_argument(_code(project, place), text))
 
 
-def removed(project: Project, call: t.Node, argument: t.Node) -> Edit | None:
-    """Take an argument out of a call, with the comma that parts it from its neighbour; None if it is not in it."""
-    if not isinstance(call, t.Call):
-        return None
-    given = sorted((*call.args, *call.keywords), key=lambda node: node.at)
-    if argument not in given:
-        return None
-    at = given.index(argument)
-    start, end = argument.at[:2], argument.at[2:]
-    if at + 1 < len(given):
-        end = given[at + 1].at[:2]  # up to the next one rather than from the last: a comment behind that stays
-    elif at > 0:
-        start = given[at - 1].at[2:]
-    return Edit(Place(project.path(call), (*start, *end)), "")
+def without_argument(project: Project, call: t.Node, name: str) -> Edit | None:
+    """Take ``name=…`` out of a call; None if it is not in it."""
+    from dl_lint import rewriting
+
+    place = project.place(call)
+    return _edit(project, place, rewriting.without_argument(_code(project, place), name))
+
+
+def with_operator(project: Project, expr: t.Expr, text: str) -> Edit | None:
+    """Add an operator and its right side behind an expression."""
+    from dl_lint import rewriting
+
+    place = project.place(expr)
+    return _edit(project, place, rewriting.with_operator(_code(project, place), text))
+
+
+def with_first_statement(project: Project, loop: t.For, text: str) -> Edit | None:
+    """Add a statement, of one or more lines, to a loop as its first."""
+    from dl_lint import rewriting
+
+    path, (row, column, _, _) = project.path(loop), project.place(loop).span
+    place = Place(path, (row, column, *project.place(loop.body[0]).span[:2]))
+    indentation = _code(project, Place(path, (row, 0, row, column)))
+    return _edit(project, place, rewriting.with_first_statement(_code(project, place), indentation, text))
 
 
 def replaced(project: Project, node: t.Node, text: str) -> Edit:
-    return Edit(Place(project.path(node), node.at), text)
+    return Edit(project.place(node), text)
 
 
-def before(project: Project, stmt: t.Stmt, text: str) -> Edit:
-    """Add ``text``, one statement of one or more lines, before ``stmt``, indented alike."""
-    line, column = stmt.at[:2]
-    above = project.parent(stmt)
-    # positions count a tab as one column, and nobody indents by one space
-    indent = "\t" if above is not None and column - above.at[1] == 1 else " "
-    return Edit(Place(project.path(stmt), (line, column, line, column)), _indented(text, indent, column))
+def _code(project: Project, place: Place) -> str:
+    """What stands at a place; its lines end in ``\\n`` whatever the file's do."""
+    row, column, end_row, end_column = place.span
+    source = project.evaluator.files.source(place.path)
+    lines = NEWLINE.split(source.text if source is not None else "")[row - 1 : end_row] or [""]
+    lines[-1] = lines[-1][:end_column]
+    return "\n".join(lines)[column:]
 
 
-def _indented(text: str, indent: str, column: int) -> str:
-    lines = text.replace("    ", "\t").split("\n") if indent == "\t" else text.split("\n")
-    return "".join(f"{line}\n{indent * column}" for line in lines)
+def _edit(project: Project, place: Place, after: str | None) -> Edit | None:
+    """The smallest edit that makes ``after`` of what stands at a place."""
+    from dl_lint import rewriting
+
+    if after is None:
+        return None
+    before = _code(project, place)
+    start, stop, text = rewriting.difference(before, after)
+    return Edit(Place(place.path, (*_point(place.span, before[:start]), *_point(place.span, before[:stop]))), text)
+
+
+def _point(span: Span, passed: str) -> tuple[int, int]:
+    """Row and column behind ``passed``, which starts where ``span`` does."""
+    rows, last = passed.count("\n"), passed.rpartition("\n")[2]
+    return span[0] + rows, len(last) + (0 if rows else span[1])

@@ -11,7 +11,6 @@ from dl_lint.project import (
     attributes,
     context,
     datasets,
-    edits,
     loaders,
     loops,
     names,
@@ -25,7 +24,7 @@ from dl_lint.project.evaluate import Evaluator
 from dl_lint.project.modules import Content, Files, Read
 from dl_lint.project.tokens import Tokens
 from dl_lint.project.values import External, Loader, Made, Sampler, Value, alternatives
-from dl_lint.rule import Edit, Place
+from dl_lint.rule import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -289,16 +288,3 @@ class Project:
     def changes_in(self, expr: t.Node, loop: LoopNode) -> bool:
         """Whether something that ``expr`` reads is bound, stored or changed inside ``loop``."""
         return context.changes_in(self.evaluator, expr, loop)
-
-    # --- edits --------------------------------------------------------------------------
-
-    def with_argument(self, call: t.Node, text: str) -> Edit | None:
-        """Add ``text`` (``name=value``) behind the last argument of a call; None where that cannot be told."""
-        return edits.added(self, call, text)
-
-    def statement_before(self, stmt: t.Stmt, text: str) -> Edit:
-        """Add a statement on a line of its own before another."""
-        return edits.before(self, stmt, text)
-
-    def replaced(self, node: t.Node, text: str) -> Edit:
-        return edits.replaced(self, node, text)

@@ -21,6 +21,7 @@ from dl_lint.project.frameworks import ALWAYS_EXTERNAL, canonical
 from dl_lint.project.index import index_file
 from dl_lint.project.syntax import option_name
 from dl_lint.project.values import External, Module, Package, Value
+from dl_lint.source import Source, SourceError
 
 if TYPE_CHECKING:
     from dl_lint.project.scopes import FileIndex, Parents, Sites
@@ -47,6 +48,7 @@ class Files:
         self.by_path: dict[str, FileIndex | None] = {}
         self.keys: dict[FileIndex, str] = {}
         self.present: dict[str, bool] = {}
+        self._sources: dict[str, Source | None] = {}
         self._folders: set[str] = set()
         """Those that hold a file of ``by_path``, at any depth."""
         self._opaque: dict[tuple[str, str], bool] = {}
@@ -106,6 +108,17 @@ class Files:
     def text(self, file: FileIndex) -> str:
         """The source of a file; empty if it cannot be read."""
         return (self._data(self.keys[file]) or b"").decode("utf-8", "replace")
+
+    def source(self, path: str) -> Source | None:
+        """A file by the path that places name; None if it cannot be read any more."""
+        if path not in self._sources:
+            key = self.key(path)
+            data = self.content(key)
+            try:
+                self._sources[path] = Source.read(key) if data is None else Source.of(path, data)
+            except SourceError:
+                self._sources[path] = None
+        return self._sources[path]
 
     def _data(self, key: str) -> bytes | None:
         data = self.content(key)

@@ -107,7 +107,9 @@ def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Findin
 
 
 def _fix(project: Project, copies: list[Transfer]) -> Fix | None:
-    added = [edit for one in copies if (edit := edits.added(project, one.call, "non_blocking=True")) is not None]
+    added = [
+        edit for one in copies if (edit := edits.with_argument(project, one.call, "non_blocking=True")) is not None
+    ]
     whole = any(isinstance(one, Batch) and one.whole for copy in copies for one in alternatives(copy.receiver))
     safe = copies[0].method != "to" or not whole
     return Fix("do not wait for the copy", tuple(added), safe=safe) if len(added) == len(copies) else None

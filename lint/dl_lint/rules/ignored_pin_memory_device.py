@@ -30,11 +30,6 @@ from torch.utils.data import DataLoader
 def make_loader(dataset):
     return DataLoader(dataset, num_workers=4, pin_memory=True)
 ```
-
-## Fix safety
-
-The fix is unsafe where the argument is the last and stands on a line of its own: a comment on the line before would
-go with it.
 """
 
 from __future__ import annotations
@@ -101,9 +96,7 @@ def _names_device(argument: Argument) -> bool:
 
 def _fix(project: Project, node: t.Node) -> Fix | None:
     call = project.parent(node)
-    edit = edits.removed(project, call, node) if call is not None else None
-    if edit is None or not isinstance(node, t.Keyword) or node.name is None:
+    if call is None or not isinstance(node, t.Keyword) or node.name is None:
         return None
-    row, _, last_row, _ = edit.place.span
-    followed = edit.place.span[:2] == node.at[:2]
-    return Fix("leave `pin_memory_device` out", (edit,), safe=followed or row == last_row)
+    edit = edits.without_argument(project, call, node.name)
+    return Fix("leave `pin_memory_device` out", (edit,)) if edit is not None else None

@@ -49,7 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import cadence, hooks, persistence, renewal, rounds
+from dl_lint.project import cadence, edits, hooks, persistence, renewal, rounds
 from dl_lint.project.syntax import dotted
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
@@ -136,7 +136,7 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
     if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
         return None
     literal = isinstance(node.value, t.Constant)
-    edit = project.with_argument(loader.call, persistence.keyword(project, loader))
+    edit = edits.with_argument(project, loader.call, persistence.keyword(project, loader))
     if edit is None or not (literal or dotted(node.value)):
         return None
     safe = literal and not persistence.fills_caches(project, loader)

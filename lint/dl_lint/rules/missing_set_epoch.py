@@ -53,7 +53,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.facts import tree as t
-from dl_lint.project import sampling
+from dl_lint.project import edits, sampling
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
 from dl_lint.project.purpose import purpose
 from dl_lint.project.syntax import dotted
@@ -112,18 +112,15 @@ def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -
     if epoch is None or name is None or not isinstance(epochs, t.For):
         return None
     found = alternatives(sampling.sampler_of(project, loader))
-    if all(isinstance(one, Sampler) and one.name == DISTRIBUTED_SAMPLER for one in found):
-        text = f"{name}.set_epoch({epoch})"
-    elif NONE in found:
-        return None if name.endswith(".sampler") else _conditional(project, epochs, f"{name} is not None", name, epoch)
-    else:
-        return _conditional(project, epochs, f'hasattr({name}, "set_epoch")', name, epoch)
-    return Fix("set the sampler's epoch", (project.statement_before(epochs.body[0], text),))
-
-
-def _conditional(project: Project, epochs: t.For, test: str, name: str, epoch: str) -> Fix:
-    text = f"if {test}:\n    {name}.set_epoch({epoch})"
-    return Fix("set the sampler's epoch", (project.statement_before(epochs.body[0], text),))
+    text = f"{name}.set_epoch({epoch})"
+    if NONE in found:
+        if name.endswith(".sampler"):
+            return None
+        text = f"if {name} is not None:\n    {text}"
+    elif not all(isinstance(one, Sampler) and one.name == DISTRIBUTED_SAMPLER for one in found):
+        text = f'if hasattr({name}, "set_epoch"):\n    {text}'
+    edit = edits.with_first_statement(project, epochs, text)
+    return Fix("set the sampler's epoch", (edit,)) if edit is not None else None
 
 
 def _name_in(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> str | None:

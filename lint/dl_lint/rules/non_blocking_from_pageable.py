@@ -150,7 +150,7 @@ def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:
 def _pinning(project: Project, loader: Loader) -> Fix | None:
     """Let the loader pin, where its own call says or may say whether it does."""
     argument = project.argument(loader, "pin_memory")
-    edit = edits.added(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
+    edit = edits.with_argument(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
     if isinstance(argument.expr, t.Constant):
         edit = edits.replaced(project, argument.expr, "True")
     return Fix("pin the loader's batches", (edit,)) if edit else None

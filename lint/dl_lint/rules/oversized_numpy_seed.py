@@ -47,13 +47,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project import seeding
-from dl_lint.rule import Edit, Finding, Fix, Place, rule
+from dl_lint.project import edits, seeding
+from dl_lint.rule import Finding, Fix, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import Scope
 
@@ -78,11 +78,6 @@ def _run_in_workers(project: Project) -> dict[Scope, None]:
     return found
 
 
-def _fix(project: Project, expr: t.Expr) -> Fix:
-    line, column = expr.at[2:]
-    behind = Edit(Place(project.path(expr), (line, column, line, column)), " % 2**32")
-    if not isinstance(expr, t.BinOp | t.UnaryOp | t.Conditional):
-        return Fix("take the lower 32 bits", (behind,))
-    line, column = expr.at[:2]
-    before = Edit(Place(project.path(expr), (line, column, line, column)), "(")
-    return Fix("take the lower 32 bits", (before, Edit(behind.place, ") % 2**32")))
+def _fix(project: Project, expr: t.Expr) -> Fix | None:
+    edit = edits.with_operator(project, expr, "% 2**32")
+    return Fix("take the lower 32 bits", (edit,)) if edit is not None else None

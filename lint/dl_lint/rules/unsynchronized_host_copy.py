@@ -70,8 +70,5 @@ def unsynchronized_host_copy(project: Project) -> Iterator[Finding]:
 
 
 def _fix(project: Project, copy: t.Call) -> Fix | None:
-    for keyword in copy.keywords:
-        if keyword.name == "non_blocking":
-            edit = edits.removed(project, copy, keyword)
-            return Fix("wait for the copy", (edit,)) if edit is not None else None
-    return None
+    edit = edits.without_argument(project, copy, "non_blocking")
+    return Fix("wait for the copy", (edit,)) if edit is not None else None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint.facts import tree as t
 from dl_lint.fixes import apply
-from dl_lint.project import edits
+from dl_lint.project import Project, edits
 from dl_lint.project.syntax import dotted
+from dl_lint.rule import Edit
 from dl_lint.source import Source
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
-    from dl_lint.project import Project
+    from pathlib import Path
 
     from .conftest import Load
 
@@ -94,62 +96,73 @@ def test_what_changes_in_a_loop(load: Load, text: str, expected: bool) -> None:
     assert project.changes_in(call.args[0], loop) is expected
 
 
-EDITS = [
-    ("here()", "here(k=1)"),
-    ("here(a)", "here(a, k=1)"),
-    ("here(a, b=2,)", "here(a, b=2, k=1,)"),
-    ("here(\n    a,\n    # why\n    b=c(1),\n)", "here(\n    a,\n    # why\n    b=c(1), k=1,\n)"),
-    ("here(*a, **b)", "here(*a, **b, k=1)"),
-    ("x = (here())", "x = (here(k=1))"),
-    ("here((a))", "here((a), k=1)"),
-    ("é.here('ü')", "é.here('ü', k=1)"),
+Make = Callable[[Project, t.Call], Edit | None]
+
+
+def an_argument(project: Project, call: t.Call) -> Edit | None:
+    return edits.with_argument(project, call, "k=1")
+
+
+def no_argument(project: Project, call: t.Call) -> Edit | None:
+    return edits.without_argument(project, call, "k")
+
+
+def a_statement(project: Project, call: t.Call) -> Edit | None:
+    loop = next(project.loops_around(call))
+    assert isinstance(loop, t.For)
+    return edits.with_first_statement(project, loop, "if c:\n    d()")
+
+
+def an_operator(project: Project, call: t.Call) -> Edit | None:
+    return edits.with_operator(project, call, "% 2")
+
+
+EDITS: list[tuple[Make, str, str]] = [
+    (an_argument, "here()", "here(k=1)"),
+    (an_argument, "x = (here())", "x = (here(k=1))"),
+    (an_argument, "'ü', é.here('ü'), 'ü'", "'ü', é.here('ü', k=1), 'ü'"),
+    (
+        an_argument,
+        "def f():\r\n    '\f\u2028', here(\r\n        a,  # why\r\n    )",
+        "def f():\r\n    '\f\u2028', here(\r\n        a,  # why\r\n        k=1,\r\n    )",
+    ),
+    (an_argument, "if a:\n\tb, here(\n\t\ta,\n\t\tb)\n", "if a:\n\tb, here(\n\t\ta,\n\t\tb,\n\t\tk=1)\n"),
+    (no_argument, "here(a, k=1)", "here(a)"),
+    (no_argument, "f(x, here(a,\n       k=1,\n       b=2), y)", "f(x, here(a,\n       b=2), y)"),
+    (an_operator, "f(here(), a)", "f(here() % 2, a)"),
+    (a_statement, "for a in b:\n    here()\n", "for a in b:\n    if c:\n        d()\n    here()\n"),
+    (a_statement, "for a in b:\n\there()\n", "for a in b:\n\tif c:\n\t\td()\n\there()\n"),
+    (
+        a_statement,
+        "if x:\n  for a in b:  # y\n     # z\n     here()\n  else: pass",
+        "if x:\n  for a in b:  # y\n     if c:\n        d()\n     # z\n     here()\n  else: pass",
+    ),
+    (
+        a_statement,
+        "if x:\r\n    for a in b: here(); here\r\n",
+        "if x:\r\n    for a in b:\r\n        if c:\r\n            d()\r\n        here(); here\r\n",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("before", "after"), EDITS)
-def test_an_argument_is_added_behind_the_last(load: Load, before: str, after: str) -> None:
-    edit = (project := load(before)).with_argument(marked(project), "k=1")
+@pytest.mark.parametrize(("make", "before", "after"), EDITS)
+def test_an_edit_changes_what_stands_at_a_node_and_nothing_else(
+    load: Load, make: Make, before: str, after: str
+) -> None:
+    edit = make(project := load({"main.py": before}), marked(project))
     assert edit is not None
     assert apply(Source.of("main.py", before.encode()), [edit]).decode() == after
 
 
-def test_a_bare_generator_takes_no_second_argument(load: Load) -> None:
-    project = load("here(a for a in b)")
-    assert project.with_argument(marked(project), "k=1") is None
+def test_a_call_in_an_f_string_has_no_place_of_its_own_to_edit(load: Load) -> None:
+    project = load("f'{here(a)}'")
+    assert edits.with_argument(project, marked(project), "k=1") is None
 
 
-REMOVALS = [
-    ("here(k=1)", "here()"),
-    ("here(a, k=1)", "here(a)"),
-    ("here(k=1, b=2)", "here(b=2)"),
-    ("here(a,\n     k=1,\n     b=2)", "here(a,\n     b=2)"),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), REMOVALS)
-def test_an_argument_is_taken_out_with_its_comma(load: Load, before: str, after: str) -> None:
-    project = load(before)
-    call = marked(project)
-    [keyword] = [keyword for keyword in call.keywords if keyword.name == "k"]
-    edit = edits.removed(project, call, keyword)
-    assert edit is not None
-    assert apply(Source.of("main.py", before.encode()), [edit]).decode() == after
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("for a in b:\n    here()\n", "for a in b:\n    if c:\n        d()\n    here()\n"),
-        ("for a in b:\n\there()\n", "for a in b:\n\tif c:\n\t\td()\n\there()\n"),
-        ("here()\n", "if c:\n    d()\nhere()\n"),
-    ],
-)
-def test_a_statement_is_added_with_the_indentation_of_its_neighbour(load: Load, before: str, after: str) -> None:
-    project = load(before)
-    stmt = project.statement_of(marked(project))
-    assert stmt is not None
-    edit = project.statement_before(stmt, "if c:\n    d()")
-    assert apply(Source.of("main.py", before.encode()), [edit]).decode() == after
+def test_a_file_that_is_gone_is_not_edited(load: Load, tmp_path: Path) -> None:
+    project = load("here(a)")
+    (tmp_path / "main.py").unlink()
+    assert edits.with_argument(project, marked(project), "k=1") is None
 
 
 def test_calls_are_found_by_what_they_call_not_by_what_they_are_called(load: Load) -> None:
