@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.source import Source, SourceError, is_notebook
+from dl_lint.source.file import Source, SourceError, is_notebook
 
 if TYPE_CHECKING:
-    from dl_lint.notebook import Notebook
     from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.modules import Files
     from dl_lint.rule import Place
+    from dl_lint.source.notebook import Notebook
 
 
 def told(ev: Evaluator, place: Place) -> str:

@@ -45,11 +45,12 @@ def make_loader(dataset):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import seeding
 from dl_lint.rule import Edit, Finding, Fix, Place, rule
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +79,11 @@ def _run_in_workers(project: Project) -> dict[Scope, None]:
     return found
 
 
-def _fix(project: Project, expr: t.Expr) -> Fix:
-    line, column = expr.at[2:]
+def _fix(project: Project, expr: ast.expr) -> Fix:
+    line, column = span(expr)[2:]
     behind = Edit(Place(project.path(expr), (line, column, line, column)), " % 2**32")
-    if not isinstance(expr, t.BinOp | t.UnaryOp | t.Conditional):
+    if not isinstance(expr, ast.BinOp | ast.UnaryOp | ast.IfExp):
         return Fix("take the lower 32 bits", (behind,))
-    line, column = expr.at[:2]
+    line, column = span(expr)[:2]
     before = Edit(Place(project.path(expr), (line, column, line, column)), "(")
     return Fix("take the lower 32 bits", (before, Edit(behind.place, ") % 2**32")))

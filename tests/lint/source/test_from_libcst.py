@@ -16,7 +16,7 @@ from pathlib import Path
 import hypothesmith
 import libcst as cst
 import pytest
-from dl_lint.from_libcst import module
+from dl_lint.source.from_libcst import module
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
