@@ -49,7 +49,7 @@ _RENAMED = {
 def module(tree: cst.Module) -> ast.Module:
     """The tree that ``ast.parse`` gives for the same text; raises SyntaxError for a literal that has no value.
 
-    1,000 lines take 25 ms, and libcst takes 190 ms more to tell where its nodes stand (parsing them takes it 80).
+    Of the 260 ms for 1,000 lines, libcst takes 230 to tell where its nodes stand (and 80 before, to parse them).
     """
     text = _Text(tree)
     with warnings.catch_warnings():
