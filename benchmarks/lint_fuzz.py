@@ -2,7 +2,7 @@
 
     python benchmarks/lint_fuzz.py [--generated 300] [--mutated 600] [--no-odd] [FOLDER...]
 
-* generated: sources by hypothesmith, which writes whatever Python's grammar allows, held to the reading of facts;
+* generated: sources by hypothesmith, which writes whatever Python's grammar allows, held to the reading of files;
 * mutated: the cases of all rules with lines dropped, doubled, swapped, indented and cut, run through every rule, with
   all fixes made;
 * odd: the same cases with byte order marks, other line ends, encodings, form feeds and the like; where such a file is
@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING
 
 import hypothesmith
 from dl_lint import catalogue
-from dl_lint.facts import read
 from dl_lint.processes import Died, spread
 from dl_lint.session import Session, Wishes
-from dl_lint.source import Source, SourceError
+from dl_lint.source.file import Source, SourceError
+from dl_lint.source.parser import parse
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +55,7 @@ def parses(data: bytes) -> bool:
 def reading(path: str) -> str:
     """analysed, refused, or what broke."""
     try:
-        read(Source.read(path))
+        parse(Source.read(path))
     except SourceError:
         return "refused"
     except Exception as error:
@@ -190,7 +190,7 @@ def read_generated(number: int) -> Counter[str]:
     def hold(text: str) -> None:
         try:
             source = Source.of("generated.py", text.encode())
-            read(source)
+            parse(source)
             counts["analysed"] += 1
         except (SourceError, UnicodeEncodeError):
             counts["refused"] += 1

@@ -61,20 +61,16 @@ def breakdown(folder: Path) -> None:
     with clock.part("import"):
         import dl_lint.analysis
         import dl_lint.cli
-        import dl_lint.facts.lower
-        from dl_lint import analysis, catalogue, extraction, relevance
-        from dl_lint.facts import lower, store
+        from dl_lint import analysis, catalogue, reading, relevance
         from dl_lint.project import Project, modules
+        from dl_lint.source import nesting, parser
 
         list(catalogue.load(catalogue.entries().values()))
     for module, name, part in (
         (relevance, "relevant", "byte filter"),
-        (lower, "parse", "ast.parse"),
-        (lower, "walk", "lowering"),
-        (lower, "lex", "tokens"),
-        (lower, "nested_too_deeply", "tokens"),
-        (extraction, "read", "facts, rest"),
-        (store, "encode", "facts to JSON"),
+        (parser, "_parsed", "ast.parse"),
+        (nesting, "bound_depth", "depth of trees"),
+        (reading.Reading, "gather", "reading, rest"),
         (modules, "index_file", "index of scopes"),
         (Project, "load", "linking"),
         (analysis.Analysis, "_run_rules", "rules"),

@@ -80,7 +80,7 @@ NOT_SEMANTIC = SPACE + MARKS
 def floor(folder: Path) -> tuple[int, int, int]:
     """Files and lines that the byte filter keeps, and nodes walked over."""
     import libcst as cst
-    from dl_lint.facts.tokens import might_matter
+    from dl_lint.source.byte_filter import might_matter
 
     kept = lines = nodes = 0
     fields: dict[type, tuple[str, ...]] = {}

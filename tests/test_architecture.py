@@ -36,7 +36,7 @@ FORBIDDEN = {
     "pytest_dataloader.checks": ("dl_lint", "libcst", "pytest"),
     "pytest_dataloader.probe": ("dl_lint", "libcst", "pytest"),
 }
-RULES_MAY_IMPORT = ("dl_lint.rule", "dl_lint.project", "dl_lint.facts", "dl_lint.source")
+RULES_MAY_IMPORT = ("dl_lint.rule", "dl_lint.project", "dl_lint.source")
 # The plugin's rooms from the ground up: each imports those below it and itself, also under TYPE_CHECKING.
 FLOORS = (
     ("errors", "quantities", "verdict"),

@@ -1,4 +1,4 @@
-"""The part of a run that a warm cache spares: facts, the project that links them, rules, suppressions."""
+"""The part of a run that a warm cache spares: reading, the project that links files, rules, suppressions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 
 from dl_lint import files, suppress, unused_suppression
 from dl_lint.around import Around
+from dl_lint.cache import digest
 from dl_lint.catalogue import UNUSED_SUPPRESSION, load
-from dl_lint.extraction import Extraction
-from dl_lint.facts import FileFacts
 from dl_lint.files import File
 from dl_lint.ignored import Settings
 from dl_lint.project import Project, standing
+from dl_lint.reading import Reading
 from dl_lint.relevance import is_doubtful
 from dl_lint.report import Failure, Report, Reported, order
 from dl_lint.rule import Place
 from dl_lint.selection import exactness
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import Syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +38,7 @@ class Analysis:
     the answer rests: digests by absolute path, empty where nothing could be read.
     """
 
-    def __init__(self, tree: Tree, question: Question, cache: Cache, digests: Mapping[str, str]) -> None:
+    def __init__(self, tree: Tree, question: Question, cache: Cache) -> None:
         self.repeatable = True
         self.outside: dict[str, str] = {}
         self._tree = tree
@@ -45,7 +46,7 @@ class Analysis:
         self._cache = cache
         self._root = question.home.root or _common_folder(tree)
         self._by_absolute = {file.absolute: file for file in tree.files}
-        self._extraction = Extraction(tree.data, digests, cache)
+        self._reading = Reading(tree.data)
         self._failures: list[Failure] = []
         self._hidden = 0
         self._quiet: Counter[tuple[str, str]] = Counter()
@@ -53,17 +54,17 @@ class Analysis:
     def report(self, relevant: Mapping[str, File]) -> Report:
         """What is to be said of the tree, whose ``relevant`` files are read."""
         asked = [file for file in self._tree.files if file.asked]
-        self._extraction.gather(relevant, self._question.jobs)
-        linked = {path: file for path, file in relevant.items() if isinstance(self._extraction.of(path), FileFacts)}
+        self._reading.gather(relevant, self._question.jobs)
+        linked = {path: file for path, file in relevant.items() if isinstance(self._reading.of(path), Syntax)}
         found, ran = self._run_rules([*linked.values()])
         findings: list[Reported] = []
         for file in asked:
             if file.path in linked:
                 findings += self._accepted(file, found.get(file.path, []), ran)
-                self._failures.extend(self._extraction.notes(file.path))
+                self._failures.extend(self._reading.notes(file.path))
             else:
                 self._say_why_not(file, is_relevant=file.path in relevant)
-        self.repeatable &= self._extraction.repeatable
+        self.repeatable &= self._reading.repeatable
         quiet = tuple((code, reason, count) for (code, reason), count in sorted(self._quiet.items()))
         return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked), self._hidden, quiet)
 
@@ -112,18 +113,20 @@ class Analysis:
         inside = file.absolute.startswith(self._root.rstrip("/") + "/")
         return os.path.relpath(file.absolute, self._root) if inside else file.absolute
 
-    def _read(self, name: str) -> FileFacts | None:
+    def _read(self, name: str) -> Syntax | None:
         absolute = os.path.normpath(os.path.join(self._root, name))
         file = self._by_absolute.get(absolute)
         if file is None:
             file = File(absolute, absolute, asked=False)
             data = files.read(file)
-            self.outside[absolute] = self._extraction.add(absolute, data) if isinstance(data, bytes) else ""
+            self.outside[absolute] = digest(data) if isinstance(data, bytes) else ""
+            if isinstance(data, bytes):
+                self._reading.add(absolute, data)
             self._by_absolute[absolute] = file
         if self.outside.get(absolute) == "":
             return None
-        facts = self._extraction.of(file.path)
-        return facts if isinstance(facts, FileFacts) else None
+        syntax = self._reading.of(file.path)
+        return syntax if isinstance(syntax, Syntax) else None
 
     def _around(self) -> Around:
         return Around(self.outside, self._known_as)
@@ -159,18 +162,18 @@ class Analysis:
         """What is left of a file's findings, and what is to be said of the comments that took some back."""
         ignored = self._ignored(file)
         found = [one for one in found if not any(exactness(selector, one.rule) for selector in ignored)]
-        facts = self._extraction.of(file.path)
-        assert isinstance(facts, FileFacts)
-        left, used = suppress.accept(found, facts)
+        syntax = self._reading.of(file.path)
+        assert isinstance(syntax, Syntax)
+        left, used = suppress.accept(found, syntax)
         advised = self._question.advised
         shown = [one for one in left if not one.finding.advice or one.rule in advised]
         self._hidden += len(left) - len(shown)
         yield from shown
-        if UNUSED_SUPPRESSION in self._question.rules and facts.suppressions:
+        if UNUSED_SUPPRESSION in self._question.rules and "dl-lint" in syntax.code:
             source = Source.of(file.path, self._tree.data[file.path])
             judged = {entry for entry in ran if not any(exactness(selector, entry) for selector in ignored)}
             if not any(exactness(selector, UNUSED_SUPPRESSION) for selector in ignored):
-                yield from unused_suppression.unused(source, facts, used, judged, self._question.known)
+                yield from unused_suppression.unused(source, syntax.comments, used, judged, self._question.known)
 
     def _ignored(self, file: File) -> list[str]:
         """The selectors that ``per-file-ignores`` holds for a file."""
@@ -185,9 +188,9 @@ class Analysis:
     def _say_why_not(self, file: File, *, is_relevant: bool) -> None:
         """Report a file that cannot be checked."""
         if is_relevant or is_doubtful(file, self._tree.data[file.path]):
-            facts = self._extraction.of(file.path)
-            if isinstance(facts, Failure):
-                self._failures.append(facts)
+            found = self._reading.of(file.path)
+            if isinstance(found, Failure):
+                self._failures.append(found)
 
 
 def _common_folder(tree: Tree) -> str:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 FOLDER = ".dl_lint_cache"
-KINDS = ("facts", "ignored", "runs")
+KINDS = ("ignored", "runs")
 
-# The facts of torch's own tree (2,285 files, 1,200 KLOC) take about a tenth of this.
+# An answer about a thousand findings takes 1 MB, one about which of 50,000 paths are ignored 4 MB.
 LIMIT_BYTES = 256 * 2**20
 
 # A record is written at once; who takes this long is dead.
@@ -46,10 +46,6 @@ class Cache:
         if self._folder is not None and os.path.islink(self._folder):
             self._folder = None  # a link could lead out of the project, and trimming deletes
 
-    @property
-    def keeps(self) -> bool:
-        return self._folder is not None
-
     def read(self, kind: str, key: str) -> Any | None:
         """The record, or None if there is none that can be trusted."""
         if self._folder is None:
@@ -66,17 +62,12 @@ class Cache:
             return None
 
     def write(self, kind: str, key: str, record: Any) -> None:
-        """Keep a record of JSON values."""
+        """Keep a record of JSON values. A cache that cannot be written to is no reason to stop."""
         if self._folder is None:
             return
         import json
 
-        self.write_body(kind, key, json.dumps(record, separators=(",", ":")).encode("ascii"))
-
-    def write_body(self, kind: str, key: str, body: bytes) -> None:
-        """Keep a record that is JSON already. A cache that cannot be written to is no reason to stop."""
-        if self._folder is None:
-            return
+        body = json.dumps(record, separators=(",", ":")).encode("ascii")
         path = self._path(kind, key)
         temporary = f"{path}.{os.getpid()}.tmp"
         try:
@@ -135,20 +126,17 @@ class Cache:
         self._ready = True
 
 
-def tool_version(*parts: str) -> str:
-    """A digest of dl-lint's own code, or that under ``parts`` (files and folders), libcst's version and Python's.
+def tool_version() -> str:
+    """A digest of dl-lint's own code, libcst's version and Python's.
 
     By content, not by version number, so that a checkout of dl-lint being worked on never reads stale records.
     Reading the whole package costs about 2 ms; asking for the version of an installed package costs 10.
     """
     here = os.path.dirname(os.path.abspath(__file__))
     found = [str(sys.version_info[:2]).encode(), _libcst_version()]
-    for part in parts or ("",):
-        path = os.path.join(here, part)
-        names = [path] if path.endswith(".py") else sorted(_modules(path))
-        for name in names:
-            with open(name, "rb") as file:
-                found += [name[len(here) :].encode(), file.read()]
+    for name in sorted(_modules(here)):
+        with open(name, "rb") as file:
+            found += [name[len(here) :].encode(), file.read()]
     return digest(*found)
 
 

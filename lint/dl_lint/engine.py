@@ -74,27 +74,24 @@ def lint(tree: Tree, question: Question, cache: Cache) -> Report:
     """All findings in the files asked about, in the order of their places."""
     if not tree.files:
         return Report((), tree.failures, 0)
-    digests = {path: digest(data) for path, data in tree.data.items()}
     key = digest(
         tool_version(),
         question.key(),
         digest(*tree.beside),
-        *(f"{digests[file.path]}{file.asked:d}{file.by_name:d}{file.path}" for file in tree.files),
+        *(f"{digest(tree.data[file.path])}{file.asked:d}{file.by_name:d}{file.path}" for file in tree.files),
     )
     known = cache.read("runs", key)
     if known is not None:
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             if all(_digest_now(path) == seen for path, seen in known["outside"].items()):
                 return _with_failures(report.decode(known["report"], question.known), tree)
-    found, outside = _analysed(tree, question, cache, digests)
+    found, outside = _analysed(tree, question, cache)
     if outside is not None:
         cache.write("runs", key, {"report": report.encode(found), "outside": outside})
     return _with_failures(found, tree)
 
 
-def _analysed(
-    tree: Tree, question: Question, cache: Cache, digests: Mapping[str, str]
-) -> tuple[Report, Mapping[str, str] | None]:
+def _analysed(tree: Tree, question: Question, cache: Cache) -> tuple[Report, Mapping[str, str] | None]:
     """The report, and on which files beyond the tree it rests; None if the same tree might fare otherwise next time."""
     from dl_lint import relevance
 
@@ -104,7 +101,7 @@ def _analysed(
         return Report((), (), len(asked)), {}
     from dl_lint.analysis import Analysis
 
-    analysis = Analysis(tree, question, cache, digests)
+    analysis = Analysis(tree, question, cache)
     found = analysis.report(relevant)
     return found, analysis.outside if analysis.repeatable else None
 

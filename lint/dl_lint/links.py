@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.tokens import LARGE_BYTES
+from dl_lint.source.byte_filter import LARGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

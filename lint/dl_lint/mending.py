@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint import fixes
-from dl_lint.facts import read
 from dl_lint.report import Failure
-from dl_lint.source import Source, SourceError
+from dl_lint.source.file import Source, SourceError
+from dl_lint.source.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def _applied(tree: Tree, chosen: list[Reported]) -> dict[str, bytes]:
         source = Source.of(path, tree.data[path])
         try:
             changed[path] = fixes.apply(source, edits)
-            read(Source.of(path, changed[path]))
+            parse(Source.of(path, changed[path]))
         except (ValueError, SourceError) as error:
             raise _Spoilt(path, getattr(error, "message", str(error))) from None
     return changed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.tokens import might_matter
 from dl_lint.links import linking
+from dl_lint.source.byte_filter import might_matter
 
 if TYPE_CHECKING:
     from dl_lint.engine import Tree
@@ -33,9 +33,9 @@ def is_doubtful(file: File, data: bytes) -> bool:
         return False
     if file.path.endswith(".ipynb"):
         return True
-    from dl_lint.facts.native import parse
+    from dl_lint.source.parser import is_python
 
-    return parse(data) is None
+    return not is_python(data)
 
 
 def _matters(data: bytes, names: tuple[str, ...]) -> bool:

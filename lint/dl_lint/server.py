@@ -17,7 +17,7 @@ from dl_lint.output.rules import explanation
 from dl_lint.selection import ConfigError
 from dl_lint.session import Session, Wishes
 from dl_lint.silencing import silenced
-from dl_lint.source import encoded
+from dl_lint.source.file import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

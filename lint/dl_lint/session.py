@@ -59,7 +59,7 @@ class Outcome:
 
     def diff(self) -> Iterator[str]:
         from dl_lint.fixes import difference
-        from dl_lint.source import Source
+        from dl_lint.source.file import Source
 
         for file in self.changed():
             before, after = (Source.of(file.path, tree.data[file.path]).parts() for tree in (self.before, self.tree))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tokenize import COMMENT
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.lex import lex
 from dl_lint.rule import Edit, Place
+from dl_lint.source.suppressions import tokens
 
 if TYPE_CHECKING:
     from dl_lint.report import Reported
@@ -16,5 +17,8 @@ def silenced(lines: tuple[str, ...], reported: Reported) -> Edit | None:
     row, at = reported.finding.place.span[0], len(lines[reported.finding.place.span[0] - 1])
     text = f"  # dl-lint: ignore[{reported.rule.code}]"
     changed = "\n".join((*lines[: row - 1], lines[row - 1] + text, *lines[row:]))
-    is_comment = any(span[0] == row and comment.endswith(text.strip()) for span, comment in lex(changed).comments)
+    is_comment = any(
+        token.type == COMMENT and token.start[0] == row and token.string.endswith(text.strip())
+        for token in tokens(changed)
+    )
     return Edit(Place(reported.path, (row, at, row, at)), text) if is_comment else None

@@ -9,17 +9,18 @@ from dl_lint.selection import exactness
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dl_lint.facts import FileFacts, Suppression
     from dl_lint.report import Entry, Reported
+    from dl_lint.source.parser import Syntax
+    from dl_lint.source.suppressions import Comments, Suppression
 
 Used = set[tuple[int, str]]
 """What earned its place: the number of a suppression in its file, with one of its codes or "" for all of them."""
 
 
-def covering(facts: FileFacts, rule: Entry, line: int) -> Iterator[tuple[int, str]]:
+def covering(comments: Comments, rule: Entry, line: int) -> Iterator[tuple[int, str]]:
     """The suppressions, by their number and the code as written, that accept a finding of ``rule`` on ``line``."""
-    lines = facts.comment_lines(line)
-    for number, suppression in enumerate(facts.suppressions):
+    lines = comments.lines(line)
+    for number, suppression in enumerate(comments.suppressions):
         if suppression.kind == "file" or (suppression.kind != "unknown" and suppression.at[0] in lines):
             for code in codes(suppression):
                 if not code or exactness(code, rule):
@@ -31,12 +32,12 @@ def codes(suppression: Suppression) -> tuple[str, ...]:
     return suppression.codes or ("",)
 
 
-def accept(findings: Iterable[Reported], facts: FileFacts) -> tuple[list[Reported], Used]:
+def accept(findings: Iterable[Reported], syntax: Syntax) -> tuple[list[Reported], Used]:
     """The findings of one file that no comment takes back, and the comments that did take some."""
     left = []
     used: Used = set()
     for reported in findings:
-        reasons = set(covering(facts, reported.rule, reported.finding.place.span[0]))
+        reasons = set(covering(syntax.comments, reported.rule, reported.finding.place.span[0]))
         used |= reasons
         if not reasons:
             left.append(reported)

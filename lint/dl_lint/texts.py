@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dl_lint.notebook import Cell
-    from dl_lint.source import Source
+    from dl_lint.source.file import Source
+    from dl_lint.source.notebook import Cell
 
 
 class Texts:
@@ -22,7 +22,7 @@ class Texts:
     def lines(self, path: str) -> tuple[str, ...]:
         """Without their ends; none for a file that cannot be read any more."""
         if path not in self._lines:
-            from dl_lint.source import NEWLINE
+            from dl_lint.source.file import NEWLINE
 
             source = self._source(path)
             self._lines[path] = () if source is None else tuple(NEWLINE.split(source.text))
@@ -35,7 +35,7 @@ class Texts:
 
     def _source(self, path: str) -> Source | None:
         if path not in self._sources:
-            from dl_lint.source import Source, SourceError
+            from dl_lint.source.file import Source, SourceError
 
             try:
                 data = self._data.get(path)

@@ -34,25 +34,25 @@ from dl_lint.catalogue import UNUSED_SUPPRESSION
 from dl_lint.report import Reported
 from dl_lint.rule import Edit, Finding, Fix, Place
 from dl_lint.selection import exactness, near
-from dl_lint.source import NEWLINE
+from dl_lint.source.file import NEWLINE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from dl_lint.facts import FileFacts, Suppression
     from dl_lint.report import Entry
-    from dl_lint.source import Source
+    from dl_lint.source.file import Source
+    from dl_lint.source.suppressions import Comments, Suppression
     from dl_lint.suppress import Used
 
 BRACKETS = re.compile(r"\[[^\]]*\]")
 
 
 def unused(
-    source: Source, facts: FileFacts, used: Used, ran: Collection[Entry], known: Mapping[str, Entry]
+    source: Source, comments: Comments, used: Used, ran: Collection[Entry], known: Mapping[str, Entry]
 ) -> Iterator[Reported]:
     """What is to be said of the suppressions in a file, of which ``used`` took back findings of the rules that ran."""
     lines = NEWLINE.split(source.text)
-    for number, suppression in enumerate(facts.suppressions):
+    for number, suppression in enumerate(comments.suppressions):
         place = Place(source.path, suppression.at)
         if suppression.kind == "unknown":
             message = f"`{_written(lines, suppression)}` silences nothing: dl-lint knows no such comment"
@@ -60,7 +60,7 @@ def unused(
         elif suppression.kind != "noqa":
             reasons = {code: _idle(code, number, used, ran, known) for code in suppress.codes(suppression)}
             idle = {code: reason for code, reason in reasons.items() if reason}
-            if idle and not _accepted(facts, suppression, idle):
+            if idle and not _accepted(comments, suppression, idle):
                 message = f"`{_written(lines, suppression)}` silences nothing: {', '.join(idle.values())}"
                 edit = _without(lines, source.path, suppression, [*idle])
                 fix = Fix("remove what silences nothing", (edit,))
@@ -86,9 +86,9 @@ def _idle(code: str, number: int, used: Used, ran: Collection[Entry], known: Map
     return f"{code} finds nothing here" if code else "no rule finds anything here"
 
 
-def _accepted(facts: FileFacts, suppression: Suppression, idle: Collection[str]) -> bool:
+def _accepted(comments: Comments, suppression: Suppression, idle: Collection[str]) -> bool:
     """Whether another comment, or the same one, accepts DL001 itself by name."""
-    covering = suppress.covering(facts, UNUSED_SUPPRESSION, suppression.at[0])
+    covering = suppress.covering(comments, UNUSED_SUPPRESSION, suppression.at[0])
     return any(code and code not in idle for _, code in covering)
 
 

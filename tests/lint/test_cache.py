@@ -25,7 +25,7 @@ def records(root: Path) -> list[Path]:
 def test_a_record_comes_back_and_the_folder_keeps_out_of_git_and_backups(tmp_path: Path) -> None:
     Cache(str(tmp_path)).write("runs", "key", RECORD)
     assert Cache(str(tmp_path)).read("runs", "key") == RECORD
-    assert Cache(str(tmp_path)).read("facts", "key") is None
+    assert Cache(str(tmp_path)).read("ignored", "key") is None
     folder = tmp_path / ".dl_lint_cache"
     assert (folder / ".gitignore").read_text() == "*\n"
     assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
@@ -61,8 +61,8 @@ def test_a_damaged_record_is_as_good_as_none(tmp_path: Path, damage: object) -> 
 def test_trimming_deletes_the_oldest_records_and_nothing_else(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path))
     for number in range(10):
-        cache.write("facts", f"key{number}", "x" * 1000)
-        os.utime(tmp_path / ".dl_lint_cache" / "facts" / f"key{number}.json", (number, number))
+        cache.write("runs", f"key{number}", "x" * 1000)
+        os.utime(tmp_path / ".dl_lint_cache" / "runs" / f"key{number}.json", (number, number))
     (tmp_path / ".dl_lint_cache" / "notes.txt").write_text("mine")
     cache.trim(limit_bytes=8_000)
     assert [path.stem for path in records(tmp_path)] == ["key7", "key8", "key9"]
@@ -83,7 +83,6 @@ def test_digests_tell_apart_what_joins_to_the_same() -> None:
 
 def test_the_version_follows_the_code_of_the_linter() -> None:
     assert tool_version() == tool_version()
-    assert tool_version("facts") != tool_version("facts", "source.py") != tool_version()
 
 
 # --- in runs ---------------------------------------------------------------------------
@@ -154,13 +153,13 @@ def test_a_word_in_a_notebook_beside_renews_findings(project: Project) -> None:
 def test_every_damaged_record_is_worked_out_again(project: Project, faulty: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "x\n"})
     project.lint()
-    assert {path.parent.name for path in records(project.root)} == {"facts", "ignored", "runs"}
+    assert {path.parent.name for path in records(project.root)} == {"ignored", "runs"}
     for path in records(project.root):
         path.write_bytes(path.read_bytes()[:30])
     assert project.lint_json().places == [("data.py", 5, "DL209")]
 
 
-@pytest.mark.parametrize("body", ['{"facts": 3}', '{"failure": []}', "[]", "3", '{"report": {}, "outside": {}}', "{}"])
+@pytest.mark.parametrize("body", ['{"failure": []}', "[]", "3", '{"report": {}, "outside": {}}', "{}"])
 def test_a_record_of_the_wrong_shape_is_worked_out_again(project: Project, faulty: str, body: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "x\n"})
     project.lint()

@@ -102,29 +102,32 @@ def test_start_up_loads_neither_parser_nor_rules_nor_terminal_library(project: P
         loaded = _modules(project, *arguments)
         assert "dl_lint.cli" in loaded
         assert not _top(loaded) & slow
-        assert not {name for name in loaded if name.startswith(("dl_lint.rules", "dl_lint.project", "dl_lint.facts"))}
+        assert not {
+            name for name in loaded if name.startswith(("dl_lint.rules", "dl_lint.project", "dl_lint.source.parser"))
+        }
 
 
 def test_a_run_with_nothing_to_parse_loads_nothing_that_reads_python(project: Project) -> None:
     empty = _modules(project)
-    assert not {name for name in empty if name.startswith(("dl_lint.facts", "dl_lint.project", "dl_lint.rule"))}
+    assert not {name for name in empty if name.startswith(("dl_lint.source", "dl_lint.project", "dl_lint.rule"))}
     assert not _top(empty) & {"libcst", "rich", "pathspec", "hashlib", "json"}
     project.write({"plain.py": "print('nothing about loaders')\n"})
     assert "dl_lint.relevance" in _modules(project)  # its first run, without a cache
     plain = _modules(project, "--no-cache")
-    assert not {name for name in plain if name.startswith(("dl_lint.facts.", "dl_lint.project", "dl_lint.rule"))} - {
-        "dl_lint.facts.model",
-        "dl_lint.facts.tokens",
+    assert not {name for name in plain if name.startswith(("dl_lint.source.", "dl_lint.project", "dl_lint.rule"))} - {
+        "dl_lint.source.byte_filter",
     }
 
 
 def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "build/\n", "tool/pyproject.toml": "", "pyproject.toml": _SETTINGS})
     cold = _modules(project)
-    assert "dl_lint.facts.lower" in cold
+    assert "dl_lint.source.parser" in cold
     warm = _modules(project)
     assert not _top(warm) & {"libcst", "rich", "pathspec", "concurrent", "multiprocessing"}
-    assert not {name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.facts"))}
+    assert not {
+        name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.source.parser"))
+    }
     assert project.lint().out == project.command().out
 
 
@@ -262,7 +265,8 @@ def test_a_reader_that_leaves_early_is_no_error(project: Project, faulty: str) -
 
 def test_ctrl_c_exits_130_without_a_traceback_or_a_worker_left(project: Project, faulty: str) -> None:
     filler = "\n".join(f"VALUE_{number} = make(dataset, {number})" for number in range(400))
-    project.write({f"data{number}.py": f"{faulty}\n{filler}\n# {number}\n" for number in range(100)})
+    broken = f"{faulty}\n{filler}\nprint {{}}\n"  # which is left to libcst, in processes of its own
+    project.write({f"data{number}.py": broken.format(number) for number in range(100)})
     process = subprocess.Popen(
         [sys.executable, "-m", "dl_lint", "--jobs", "3", "--fix"],
         cwd=project.root,

@@ -11,7 +11,7 @@ import pytest
 from dl_lint.fixes import Changed, apply, choose, difference, overlap, write
 from dl_lint.report import Entry, Reported
 from dl_lint.rule import Edit, Finding, Fix, Place, Span
-from dl_lint.source import NEWLINE, Source
+from dl_lint.source.file import NEWLINE, Source
 from hypothesis import given
 from hypothesis import strategies as st
 

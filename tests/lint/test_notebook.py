@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dl_lint import ipython, notebook
-from dl_lint.facts import read
 from dl_lint.fixes import apply
 from dl_lint.rule import Edit, Place
-from dl_lint.source import Source, SourceError
+from dl_lint.source import ipython, notebook
+from dl_lint.source.file import Source, SourceError
+from dl_lint.source.parser import parse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -219,7 +219,7 @@ def test_a_cell_is_no_module_that_runs_as_a_script(project: Project) -> None:
     assert "DL307" not in project.lint("--output-format", "concise").out
 
 
-def test_facts_of_notebooks_come_from_the_cache(project: Project) -> None:
+def test_a_notebook_is_read_alike_in_another_run(project: Project) -> None:
     project.write({"a.ipynb": TWO_CELLS})
     cold = project.lint_json()
     project.write({"b.py": "from torch.utils.data import DataLoader\n"})  # so that the run is not the same
@@ -309,4 +309,4 @@ def test_python_is_not_masked() -> None:
 def test_a_source_that_is_no_notebook_says_so() -> None:
     with pytest.raises(SourceError, match="no cells"):
         Source.of("a.ipynb", b"{}")
-    assert read(Source.of("a.ipynb", document().encode())).body == ()
+    assert parse(Source.of("a.ipynb", document().encode())).module.body == []

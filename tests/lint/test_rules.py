@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint import catalogue, fixes
-from dl_lint.facts import read
 from dl_lint.project import Project
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dl_lint.facts import FileFacts
     from dl_lint.report import Entry
     from dl_lint.rule import Edit, Finding, Rule
+    from dl_lint.source.parser import Syntax
 
 CASES = Path(__file__).parent / "cases"
 EXPECT = re.compile(r"#\s*expect(?P<advice> advice)?(?::\s*(?P<codes>DL\d{3}(?:\s*,\s*DL\d{3})*))?\s*$")
@@ -64,10 +64,10 @@ def rule_of(path: Path) -> Rule:
 def load(files: Mapping[str, str], root: Path) -> Project:
     """A project of the given texts; ``root`` is where searches for words look."""
 
-    def facts(path: str) -> FileFacts | None:
-        return read(Source.of(path, files[path].encode())) if path in files else None
+    def read(path: str) -> Syntax | None:
+        return parse(Source.of(path, files[path].encode())) if path in files else None
 
-    return Project.load(files, str(root), facts)
+    return Project.load(files, str(root), read)
 
 
 def check(rule: Rule, files: Mapping[str, str], root: Path) -> list[Finding]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint.source import Source, SourceError, line_starts
+from dl_lint.source.file import Source, SourceError, line_starts
 
 if TYPE_CHECKING:
     from pathlib import Path

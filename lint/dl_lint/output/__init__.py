@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from dl_lint.notebook import Cell
     from dl_lint.report import Report
     from dl_lint.rule import Place
+    from dl_lint.source.notebook import Cell
 
 Lines = Callable[[str], "tuple[str, ...]"]
 """The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""

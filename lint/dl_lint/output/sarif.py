@@ -11,7 +11,7 @@ from dl_lint import __version__
 from dl_lint.baseline import flagged
 from dl_lint.cache import digest
 from dl_lint.catalogue import REPOSITORY, page, summary, url
-from dl_lint.source import is_notebook
+from dl_lint.source.file import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The project: what all files say together, asked by rules through `Project`.
 
-Nodes are those of `dl_lint.facts.tree`; each belongs to one file and one scope, so a query needs the node alone.
+Nodes are those of `ast`; each belongs to one file and one scope, so a query needs the node alone.
 
 * Values: `value(expr)` is what an expression stands for (module `values`), through assignments, unpacking, calls,
   returns, attributes, containers and imports, with parameters bound from all known callers. A value that depends on the

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts.tree import Call, Node
 from dl_lint.project import attributes, calls, tensors
 from dl_lint.project.values import (
     ABSENT,
@@ -42,7 +42,7 @@ LONGEST_DERIVATION = 8
 """Steps taken from something unbound before it counts as unknown."""
 
 
-def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) -> Value:
+def step(ev: Evaluator, base: Value, kind: str, key: str | Value | ast.Call | None) -> Value:
     """One recorded step, taken again now that its base is known."""
     if kind == "attr":
         return attributes.attribute(ev, base, str(key))
@@ -60,10 +60,10 @@ def step(ev: Evaluator, base: Value, kind: str, key: str | Value | Call | None) 
         return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
         return iterate(ev, base)
-    return calls.of_value(ev, base, key) if isinstance(key, Call) else UNKNOWN
+    return calls.of_value(ev, base, key) if isinstance(key, ast.Call) else UNKNOWN
 
 
-def derived(base: Value, kind: str, key: str | Value | Call | None = None) -> Value:
+def derived(base: Value, kind: str, key: str | Value | ast.Call | None = None) -> Value:
     """A step that waits for its base to be known."""
     length, inner = 0, base
     while isinstance(inner, Derived):
@@ -252,7 +252,7 @@ def pair(*items: Value) -> Collection:
     return Collection("tuple", items, UNKNOWN, None)
 
 
-def arithmetic(left: Value, right: Value, node: Node) -> Value:
+def arithmetic(left: Value, right: Value, node: ast.AST) -> Value:
     """The sum, product or the like of two values that are not both literals."""
     for one in (left, right):
         if isinstance(one, CpuCount):

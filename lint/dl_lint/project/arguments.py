@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, attributes, names
 from dl_lint.project.frameworks import LOADERS, SAMPLERS
 from dl_lint.project.values import (
@@ -30,6 +30,7 @@ from dl_lint.project.values import (
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
     from dl_lint.project.scopes import Scope
+    from dl_lint.source.syntax import Param
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,10 @@ class Given:
     """An argument as a call gives it: what it is, parameters left open, and the node that says so."""
 
     symbolic: Value
-    node: t.Node
+    node: ast.AST
 
 
-def given(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: str) -> Given:
+def given(ev: Evaluator, call: ast.Call, positions: tuple[str, ...], name: str) -> Given:
     """The argument ``name`` of a call whose callee takes ``positions`` in order; ``ABSENT`` if it is not given."""
     found = _given_here(ev, call, positions, name)
     if isinstance(found.symbolic, Absent):
@@ -50,29 +51,29 @@ def given(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: str) ->
     return found
 
 
-def _given_here(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: str) -> Given:
+def _given_here(ev: Evaluator, call: ast.Call, positions: tuple[str, ...], name: str) -> Given:
     for keyword in call.keywords:
-        if keyword.name == name:
+        if keyword.arg == name:
             return Given(ev.symbolic(keyword.value), keyword)
     positional = _by_position(ev, call, positions, name)
-    if positional is not None and not isinstance(positional.node, t.Starred):
+    if positional is not None and not isinstance(positional.node, ast.Starred):
         return positional
     found: Value = ABSENT
-    node: t.Node = call if positional is None else positional.node
+    node: ast.AST = call if positional is None else positional.node
     for keyword in call.keywords:
-        if keyword.name is None:
+        if keyword.arg is None:
             inside = apply.keyword(ev.symbolic(keyword.value), name)
             if not isinstance(inside, Absent):
                 found, node = apply.found(inside, found), keyword
     return Given(found if positional is None else apply.otherwise(positional.symbolic, found), node)
 
 
-def _by_position(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: str) -> Given | None:
+def _by_position(ev: Evaluator, call: ast.Call, positions: tuple[str, ...], name: str) -> Given | None:
     if name not in positions:
         return None
     at = positions.index(name)
     for index, argument in enumerate(call.args[: at + 1]):
-        if isinstance(argument, t.Starred):
+        if isinstance(argument, ast.Starred):
             return Given(apply.position(ev.symbolic(argument.value), Const(at - index, "int")), argument)
     return Given(ev.symbolic(call.args[at]), call.args[at]) if at < len(call.args) else None
 
@@ -80,12 +81,12 @@ def _by_position(ev: Evaluator, call: t.Call, positions: tuple[str, ...], name: 
 # --- parameters of the project's functions --------------------------------------------------
 
 
-def bound(ev: Evaluator, frame: Frame, param: t.Param) -> Value:
+def bound(ev: Evaluator, frame: Frame, param: Param) -> Value:
     """What ``frame.call`` passes for a parameter of ``frame.scope``, as the caller sees it."""
     return ev.solver.solve(("argument", frame, param), lambda: _bound(ev, frame, param))
 
 
-def _bound(ev: Evaluator, frame: Frame, param: t.Param) -> Value:
+def _bound(ev: Evaluator, frame: Frame, param: Param) -> Value:
     positions = _positions(ev, frame)
     if param.kind == "args":
         rest = frame.call.args[len(positions) :]
@@ -96,8 +97,8 @@ def _bound(ev: Evaluator, frame: Frame, param: t.Param) -> Value:
     return apply.found(found, ev.symbolic(param.default) if param.default is not None else UNKNOWN)
 
 
-def _plain(args: tuple[t.Expr, ...]) -> bool:
-    return not any(isinstance(arg, t.Starred) for arg in args)
+def _plain(args: list[ast.expr]) -> bool:
+    return not any(isinstance(arg, ast.Starred) for arg in args)
 
 
 def _positions(ev: Evaluator, frame: Frame) -> tuple[str, ...]:
@@ -112,20 +113,20 @@ def _passes_self(ev: Evaluator, frame: Frame) -> bool:
     if "staticmethod" in kinds:
         return True
     func = frame.call.func
-    if "classmethod" in kinds or not isinstance(func, t.Attribute) or frame.scope.name != func.attr:
+    if "classmethod" in kinds or not isinstance(func, ast.Attribute) or frame.scope.name != func.attr:
         return False
     return isinstance(ev.symbolic(func.value), Class)
 
 
-def _rest(ev: Evaluator, call: t.Call, scope: Scope) -> Value:
+def _rest(ev: Evaluator, call: ast.Call, scope: Scope) -> Value:
     """What arrives in ``**kwargs``."""
     taken = {p.name for p in scope.params if p.kind in ("plain", "keyword")}
     items: dict[Literal, Value] = {}
     closed = True
     for keyword in call.keywords:
-        if keyword.name is not None:
-            if keyword.name not in taken:
-                items[keyword.name] = ev.symbolic(keyword.value)
+        if keyword.arg is not None:
+            if keyword.arg not in taken:
+                items[keyword.arg] = ev.symbolic(keyword.value)
             continue
         tables = [one for one in alternatives(ev.symbolic(keyword.value)) if isinstance(one, Table)]
         closed = closed and len(tables) == len(alternatives(ev.symbolic(keyword.value)))
@@ -149,7 +150,7 @@ def argument(ev: Evaluator, made: Made, name: str) -> Given | None:
     return Given(ev.through(found.symbolic, frames), found.node)
 
 
-def innermost(ev: Evaluator, made: Made) -> tuple[t.Call, Frames] | None:
+def innermost(ev: Evaluator, made: Made) -> tuple[ast.Call, Frames] | None:
     """The call that reaches the outside constructor: ``made.call``, or the last ``super().__init__`` on the way."""
     call, frames = made.call, made.frames
     if made.cls is None:
@@ -170,8 +171,8 @@ def innermost(ev: Evaluator, made: Made) -> tuple[t.Call, Frames] | None:
     return call, frames
 
 
-def _super_call(init: Scope) -> t.Call | None:
+def _super_call(init: Scope) -> ast.Call | None:
     for call in init.calls:
-        if isinstance(call.func, t.Attribute) and call.func.attr == "__init__":
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
             return call
     return None

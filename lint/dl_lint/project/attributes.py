@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, arguments, calls, names, options, overrides, redefined
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.frameworks import canonical
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -40,6 +39,7 @@ from dl_lint.project.values import (
     alternatives,
     union,
 )
+from dl_lint.source.syntax import Assignment, FunctionDefinition, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def attribute(ev: Evaluator, base: Value, name: str) -> Value:
             return _of_made(ev, base, name)
         case Namespace():
             return options.option(ev, base, name)
-        case Table(node=t.Call()):  # types.SimpleNamespace(name=…); a method of a dict is no key of it
+        case Table(node=ast.Call()):  # types.SimpleNamespace(name=…); a method of a dict is no key of it
             found = base.get(name)
             return UNKNOWN if isinstance(found, Absent) else found
         case Parameter() | Derived():
@@ -103,20 +103,20 @@ def _at_end(ev: Evaluator, scope: Scope, name: str) -> Value:
 
 def decorators(scope: Scope) -> frozenset[str]:
     """The last parts of the names of a definition's decorators: property, staticmethod, dataclass…"""
-    if not isinstance(scope.node, t.FunctionDef | t.ClassDef):
+    if not isinstance(scope.node, FunctionDefinition | ast.ClassDef):
         return frozenset()
-    found = (dotted(d.func if isinstance(d, t.Call) else d) for d in scope.node.decorators)
+    found = (dotted(d.func if isinstance(d, ast.Call) else d) for d in scope.node.decorator_list)
     return frozenset(name.rpartition(".")[2] for name in found if name)
 
 
 def bases(ev: Evaluator, cls: Class) -> tuple[Value, ...]:
     """The values of a class's bases, in order."""
     node = cls.scope.node
-    if not isinstance(node, t.ClassDef):
+    if not isinstance(node, ast.ClassDef):
         return ()
     found: list[Value] = []
     for base in node.bases:
-        found.extend(alternatives(ev.symbolic(base.value if isinstance(base, t.Subscript) else base)))
+        found.extend(alternatives(ev.symbolic(base.value if isinstance(base, ast.Subscript) else base)))
     return tuple(found)
 
 
@@ -205,7 +205,7 @@ def fields(cls: Class) -> tuple[str, ...]:
     """The annotated names of a class body, in order."""
     found: dict[str, None] = {}
     for name, bindings in cls.scope.bindings.items():
-        if any(isinstance(b.node, t.Assign) and b.node.annotation is not None for b in bindings):
+        if any(isinstance(b.node, ast.AnnAssign) for b in bindings):
             found[name] = None
     return tuple(found)
 
@@ -218,7 +218,7 @@ def as_built(ev: Evaluator, base: Instance, value: Value) -> Value:
     return ev.solver.solve(("as built", base, value), partial(_as_built, ev, base, base.call, value))
 
 
-def _as_built(ev: Evaluator, base: Instance, call: t.Call, value: Value) -> Value:
+def _as_built(ev: Evaluator, base: Instance, call: ast.Call, value: Value) -> Value:
     init = of_class(ev, base.cls, "__init__")
     if isinstance(init, Function):
         value = ev.enter(value, Frame(init.scope, call))
@@ -228,13 +228,13 @@ def _as_built(ev: Evaluator, base: Instance, call: t.Call, value: Value) -> Valu
 def _is_abstract(value: Value) -> bool:
     """Whether a function only says that a subclass has to define it."""
     node = value.scope.node if isinstance(value, Function) else None
-    if not isinstance(node, t.FunctionDef):
+    if not isinstance(node, FunctionDefinition):
         return False
-    raises = isinstance(node.body[-1], t.Raise)
+    raises = isinstance(node.body[-1], ast.Raise)
     return all(
-        isinstance(stmt, t.Raise | t.Jump)
-        or (isinstance(stmt, t.ExprStmt) and isinstance(stmt.value, t.Constant))
-        or (isinstance(stmt, t.Assign) and raises)  # the message
+        isinstance(stmt, ast.Raise | ast.Pass)
+        or (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant))
+        or (isinstance(stmt, Assignment) and raises)  # the message
         for stmt in node.body
     )
 
@@ -279,7 +279,7 @@ def methods(cls: Class) -> Iterator[Scope]:
 def _field(ev: Evaluator, cls: Class, name: str, default: Value) -> Value:
     """A class attribute; of a dataclass, the field that a caller may set."""
     binding: Binding = cls.scope.bindings[name][-1]
-    if isinstance(binding.node, t.Assign) and binding.node.annotation is not None and is_record(ev, cls):
+    if isinstance(binding.node, ast.AnnAssign) and is_record(ev, cls):
         return Option(default, "field", binding.node)
     return default
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import casts, tensors, transfers
 from dl_lint.project.values import Batch, Collection, External, Tensor, alternatives
+from dl_lint.source.syntax import Display
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -18,15 +19,15 @@ _FROM_DATA = frozenset(f"torch.{name}" for name in tensors.FROM_DATA)
 _HOST = frozenset({"cpu", "pageable", "pinned", "host"})
 
 
-def blocks(project: Project, node: t.Node) -> bool:
+def blocks(project: Project, node: ast.AST) -> bool:
     """Whether an expression takes pageable memory to the device, for which the host waits."""
     match node:
-        case t.Call(func=t.Attribute(attr=name)) if name in MOVES:
+        case ast.Call(func=ast.Attribute(attr=name)) if name in MOVES:
             return _copies(project, node)
-        case t.Call(args=(data, *_)) if any(keyword.name == "device" for keyword in node.keywords):
+        case ast.Call(args=(data, *_)) if any(keyword.arg == "device" for keyword in node.keywords):
             return _makes_from_data(project, node, data)
-        case t.Subscript(value=base, index=index):
-            where = [index] if not isinstance(index, t.Sequence) or index.kind == "list" else index.items
+        case ast.Subscript(value=base, slice=index):
+            where = [index] if not isinstance(index, Display) or isinstance(index, ast.List) else index.elts
             return project.placement(project.value(base)) == "device" and any(
                 _is_of_host(project, one) for one in where
             )
@@ -34,8 +35,8 @@ def blocks(project: Project, node: t.Node) -> bool:
             return False
 
 
-def _copies(project: Project, call: t.Call) -> bool:
-    if not isinstance(call.func, t.Attribute):
+def _copies(project: Project, call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute):
         return False
     move = transfers.transfer(project.evaluator, call, call.func)
     found = alternatives(move.receiver)
@@ -47,7 +48,7 @@ def _copies(project: Project, call: t.Call) -> bool:
     )
 
 
-def _makes_from_data(project: Project, call: t.Call, data: t.Expr) -> bool:
+def _makes_from_data(project: Project, call: ast.Call, data: ast.expr) -> bool:
     """Whether ``torch.tensor([…], device=device)`` makes a tensor on the host first, to copy it to the device."""
     found = alternatives(project.value(call.func))
     named = bool(found) and all(isinstance(one, External) and one.name in _FROM_DATA for one in found)
@@ -55,7 +56,7 @@ def _makes_from_data(project: Project, call: t.Call, data: t.Expr) -> bool:
     return named and on_device and tensors.is_data(project.evaluator, data)
 
 
-def _is_of_host(project: Project, index: t.Expr) -> bool:
+def _is_of_host(project: Project, index: ast.expr) -> bool:
     """Whether an index is a list or a tensor of the host, which is copied to the device that what it indexes is on."""
     found = alternatives(project.value(index))
     return bool(found) and all(
@@ -70,10 +71,10 @@ def _is_pageable(project: Project, tensor: Tensor) -> bool:
     """
     if tensor.placement == "unknown":
         match tensor.node:
-            case t.Call(func=func) if project.value(func) == External("torch.tensor"):
+            case ast.Call(func=func) if project.value(func) == External("torch.tensor"):
                 return True
-            case t.Call() if isinstance(tensor.source, Tensor) and casts.dtype(project.evaluator, tensor.node):
+            case ast.Call() if isinstance(tensor.source, Tensor) and casts.dtype(project.evaluator, tensor.node):
                 return _is_pageable(project, tensor.source)
-            case t.Call(args=(t.Sequence(items=parts), *_)) if parts:
+            case ast.Call(args=(ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts), *_)) if parts:
                 return all(isinstance(one, Batch) for part in parts for one in alternatives(project.value(part)))
     return tensor.placement in ("pageable", "host")

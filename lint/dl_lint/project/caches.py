@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import handed, indexing, reach, workers
 from dl_lint.project.handed import GROWING
 from dl_lint.project.handles import HANDLES
 from dl_lint.project.retention import ADDING
-from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -23,6 +22,7 @@ from dl_lint.project.values import (
     Value,
     alternatives,
 )
+from dl_lint.source.syntax import Assignment, FunctionDefinition, are_alike, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,9 +55,9 @@ class Growth:
     ``unread`` if fetching a sample never reads it.
     """
 
-    node: t.Node
+    node: ast.AST
     what: str
-    origin: t.Node | None = None
+    origin: ast.AST | None = None
     memo: bool = False
     unread: bool = False
 
@@ -85,7 +85,7 @@ def growing(project: Project, cls: Class) -> Iterator[Growth]:
 
 
 def _grows(project: Project, function: Scope, change: Change, cls: Class) -> bool:
-    if change.kind not in GROWING or isinstance(change.node, t.AugAssign) or project.in_handler(change.node):
+    if change.kind not in GROWING or isinstance(change.node, ast.AugAssign) or project.in_handler(change.node):
         return False
     holder = _holder(change)
     if holder is None or _emptied(project, change.name, function, cls) or _is_register(project, function, change):
@@ -93,7 +93,7 @@ def _grows(project: Project, function: Scope, change: Change, cls: Class) -> boo
     if _is_bounded(project, change, holder):
         return False
     key = _key(change)
-    if key is not None and (isinstance(key, t.Slice) or _is_constant(project, key) or _is_worker(project, key)):
+    if key is not None and (isinstance(key, ast.Slice) or _is_constant(project, key) or _is_worker(project, key)):
         return False
     if _fetches_another(function, change.node, project):
         return False
@@ -108,16 +108,18 @@ def _is_of_sample(indices: indexing.Indices, function: Scope, change: Change) ->
     key = _key(change)
     if key is not None:
         return indices.kind(function, key) is not None
-    loops = [one for one in indices.project.loops_around(change.node) if not isinstance(one, t.While)]
+    loops = [one for one in indices.project.loops_around(change.node) if not isinstance(one, ast.While)]
     return not loops or any(indices.kind(function, one.iter) is not None for one in loops)
 
 
-def _is_bounded(project: Project, change: Change, holder: t.Expr) -> bool:
+def _is_bounded(project: Project, change: Change, holder: ast.expr) -> bool:
     """Whether a test of its length limits a container to a few: ``if len(self.cache) < 100:``."""
     for test, outcome in project.tests_around(change.node):
         match test:
-            case t.Compare(
-                left=t.Call(func=t.Name(id="len"), args=(counted,)), ops=("<" | "<=",), comparators=(most,)
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=(counted,)),
+                ops=(ast.Lt() | ast.LtE(),),
+                comparators=(most,),
             ) if outcome and dotted(counted) == dotted(holder):
                 found = alternatives(project.value(most))
                 return all(isinstance(one, Const) and one.value in range(FEW + 1) for one in found)
@@ -126,9 +128,9 @@ def _is_bounded(project: Project, change: Change, holder: t.Expr) -> bool:
     return False
 
 
-def _key(change: Change) -> t.Expr | None:
+def _key(change: Change) -> ast.expr | None:
     """What something is stored under."""
-    return change.node.args[0] if isinstance(change.node, t.Call) and change.kind == "setdefault" else change.key
+    return change.node.args[0] if isinstance(change.node, ast.Call) and change.kind == "setdefault" else change.key
 
 
 def _is_read(project: Project, cls: Class, attribute: str) -> bool:
@@ -137,8 +139,8 @@ def _is_read(project: Project, cls: Class, attribute: str) -> bool:
         if read.attribute == attribute:
             above = project.parent(read.node)
             further = project.parent(above) if above is not None else None
-            stored = isinstance(above, t.Subscript) and isinstance(further, t.Assign) and above in further.targets
-            added = isinstance(above, t.Attribute) and above.attr in ADDING and isinstance(further, t.Call)
+            stored = isinstance(above, ast.Subscript) and isinstance(further, Assignment) and above in targets(further)
+            added = isinstance(above, ast.Attribute) and above.attr in ADDING and isinstance(further, ast.Call)
             if not stored and not added:
                 return True
     return False
@@ -149,44 +151,44 @@ def _is_register(project: Project, function: Scope, change: Change) -> bool:
     a dict takes it as its own value."""
     added = dotted(change.value)
     match change.node:
-        case t.Call(func=t.Attribute(attr="setdefault"), args=(t.Name(id=key), t.Name(id=kept))) if key == kept:
+        case ast.Call(func=ast.Attribute(attr="setdefault"), args=(ast.Name(id=key), ast.Name(id=kept))) if key == kept:
             return True
         case _:
             pass
     if added is None or (function.name == "__getitem__" and added in [param.name for param in function.params]):
         return False
     return any(
-        outcome and isinstance(test, t.Compare) and test.ops == ("not in",) and dotted(test.left) == added
+        outcome and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn) and dotted(test.left) == added
         for test, outcome in project.tests_around(change.node)
-        if isinstance(change.node, t.Call)
+        if isinstance(change.node, ast.Call)
     )
 
 
-def _fetches_another(function: Scope, node: t.Node, project: Project) -> bool:
+def _fetches_another(function: Scope, node: ast.AST, project: Project) -> bool:
     """Whether the block goes on to ``return self[…]``: what is kept are the few samples that could not be read."""
     stmt = project.statement_of(node)
-    body: tuple[t.Node, ...] = getattr(project.parent(stmt), "body", ()) if stmt is not None else ()
+    body: tuple[ast.AST, ...] = getattr(project.parent(stmt), "body", ()) if stmt is not None else ()
     match body[-1] if stmt in body else None:
-        case t.Return(value=t.Subscript(value=t.Name(id=name))):
+        case ast.Return(value=ast.Subscript(value=ast.Name(id=name))):
             return name == function.params[0].name
-        case t.Return(value=t.Call(func=t.Attribute(attr="__getitem__"))):
+        case ast.Return(value=ast.Call(func=ast.Attribute(attr="__getitem__"))):
             return True
         case _:
             return False
 
 
-def _holder(change: Change) -> t.Expr | None:
+def _holder(change: Change) -> ast.expr | None:
     """The expression of the container that a change is made to."""
-    if isinstance(change.node, t.Call) and isinstance(change.node.func, t.Attribute):
+    if isinstance(change.node, ast.Call) and isinstance(change.node.func, ast.Attribute):
         return change.node.func.value
-    if isinstance(change.node, t.Assign):
-        for target in change.node.targets:
-            if isinstance(target, t.Subscript) and target.index is change.key:
+    if isinstance(change.node, Assignment):
+        for target in targets(change.node):
+            if isinstance(target, ast.Subscript) and target.slice is change.key:
                 return target.value
     return None
 
 
-def _can_grow(project: Project, value: Value, change: Change, holder: t.Expr) -> bool:
+def _can_grow(project: Project, value: Value, change: Change, holder: ast.expr) -> bool:
     match value:
         case Table():
             return change.kind in ("item", "setdefault")
@@ -202,23 +204,23 @@ def _can_grow(project: Project, value: Value, change: Change, holder: t.Expr) ->
             return change.kind == "item" and _is_preallocated(project, holder)
 
 
-def _has_limit(call: t.Call) -> bool:
-    return any(keyword.name == "maxlen" for keyword in call.keywords) or len(call.args) > 1
+def _has_limit(call: ast.Call) -> bool:
+    return any(keyword.arg == "maxlen" for keyword in call.keywords) or len(call.args) > 1
 
 
-def _is_preallocated(project: Project, holder: t.Expr) -> bool:
+def _is_preallocated(project: Project, holder: ast.expr) -> bool:
     """Whether the container was made as ``[None] * n``."""
     for binding in _stores(project, holder):
         match binding:
-            case t.BinOp(left=t.Sequence(kind="list", items=(t.Constant(kind="none"),)), op="*"):
+            case ast.BinOp(left=ast.List(elts=[ast.Constant(value=None)]), op=ast.Mult()):
                 return True
             case _:
                 continue
     return False
 
 
-def _stores(project: Project, holder: t.Expr) -> Iterator[t.Expr]:
-    if isinstance(holder, t.Attribute):
+def _stores(project: Project, holder: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(holder, ast.Attribute):
         for instance in alternatives(project.value(holder.value)):
             if isinstance(instance, Instance):
                 for kept in project.kept(instance.cls):
@@ -238,16 +240,16 @@ def _emptied(project: Project, name: str, function: Scope, cls: Class) -> bool:
                 return True
             for call in scope.calls:
                 func = call.func
-                if isinstance(func, t.Attribute) and func.attr in SHRINKING and dotted(func.value) == wanted:
+                if isinstance(func, ast.Attribute) and func.attr in SHRINKING and dotted(func.value) == wanted:
                     return True
     return False
 
 
-def _is_constant(project: Project, key: t.Expr) -> bool:
+def _is_constant(project: Project, key: ast.expr) -> bool:
     return all(isinstance(one, Const) for one in alternatives(project.value(key)))
 
 
-def _is_worker(project: Project, key: t.Expr) -> bool:
+def _is_worker(project: Project, key: ast.expr) -> bool:
     """Whether a key says which worker this is."""
     for one in alternatives(project.value(key)):
         while isinstance(one, Derived):
@@ -260,13 +262,13 @@ def _is_worker(project: Project, key: t.Expr) -> bool:
 def _is_of_its_own(change: Change) -> bool:
     """Whether an entry is replaced by a part of itself, or by it in another order: ``rows[i] = rows[i][order]``."""
     match change.node, change.value:
-        case t.Assign(targets=(t.Subscript() as entry,)), t.Subscript(value=value):
+        case ast.Assign(targets=[ast.Subscript() as entry]), ast.Subscript(value=value):
             return are_alike(entry, value)
         case _:
             return False
 
 
-def _is_own(project: Project, value: t.Expr | None) -> bool:
+def _is_own(project: Project, value: ast.expr | None) -> bool:
     """Whether what is stored belongs to the worker: an open file or what is read through one, ``File(path)["rows"]``, a
     random number generator, a transform, an object of a class."""
     for one in alternatives(project.value(value)):
@@ -276,12 +278,12 @@ def _is_own(project: Project, value: t.Expr | None) -> bool:
             return True
         if isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER or one.name.startswith(_TOOLS)):
             return True
-        if isinstance(one, Made) and any(keyword.name == "mmap_mode" for keyword in one.call.keywords):
+        if isinstance(one, Made) and any(keyword.arg == "mmap_mode" for keyword in one.call.keywords):
             return True
     return False
 
 
-def _origin(project: Project, owner: Class, name: str) -> t.Node | None:
+def _origin(project: Project, owner: Class, name: str) -> ast.AST | None:
     for kept in project.kept(owner):
         if kept.attribute == name.partition(".")[2] and kept.binding is not None:
             return kept.node
@@ -298,7 +300,7 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
         if (
             entry is None
             or project.in_handler(node)
-            or _is_constant(project, entry.index)
+            or _is_constant(project, entry.slice)
             or _is_small(function, target, added)
             or handed.entry_of(added, function.params[0].name) is not None  # which is kept as it is
         ):
@@ -309,27 +311,27 @@ def _in_entries(project: Project, scope: Scope, function: Scope, cls: Class) -> 
             yield Growth(node, f"`{name}`")
 
 
-def _additions(scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+def _additions(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
     """What is stored in a dict under a name, or added to a list or set: where, to what, and what."""
     for store in scope.stores:
-        if not isinstance(store.target, t.Subscript) or store.op or store.path or store.value is None:
+        if not isinstance(store.target, ast.Subscript) or store.op or store.path or store.value is None:
             continue
-        if isinstance(store.target.index, t.Constant) and store.target.index.kind == "str":
+        if isinstance(store.target.slice, ast.Constant) and isinstance(store.target.slice.value, str):
             yield store.node, store.target.value, store.value
     for call in scope.calls:
-        if isinstance(call.func, t.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:
             yield call, call.func.value, call.args[0]
 
 
-def _is_small(function: Scope, target: t.Expr, added: t.Expr) -> bool:
+def _is_small(function: Scope, target: ast.expr, added: ast.expr) -> bool:
     """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``, or a
     slice of that."""
-    if isinstance(added, t.Subscript) and isinstance(added.index, t.Slice):
+    if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Slice):
         added = added.value
-    if isinstance(added, t.Subscript) and isinstance(added.index, t.Constant) and are_alike(added.value, target):
+    if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Constant) and are_alike(added.value, target):
         return True
-    return isinstance(added, t.Constant) or (
-        isinstance(added, t.Name) and any(param.name == added.id for param in function.params)
+    return isinstance(added, ast.Constant) or (
+        isinstance(added, ast.Name) and any(param.name == added.id for param in function.params)
     )
 
 
@@ -342,8 +344,8 @@ def _holds_entries(value: Value) -> bool:
 
 
 def _memoised(project: Project, function: Scope) -> Iterator[Growth]:
-    if isinstance(function.node, t.FunctionDef) and len(function.params) > 1:
-        for decorator in function.node.decorators:
+    if isinstance(function.node, FunctionDefinition) and len(function.params) > 1:
+        for decorator in function.node.decorator_list:
             if _is_unbounded(project, decorator):
                 yield Growth(decorator, f"the cache of `{function.name}`", memo=True)
 
@@ -353,11 +355,11 @@ def _memoised_on_self(project: Project, cls: Class) -> Iterator[Growth]:
     read = {one.attribute for one in project.reads(cls)}
     for kept in project.kept(cls):
         made = kept.binding.value if kept.binding is not None else None
-        if isinstance(made, t.Call) and made.args and kept.attribute in read and _is_unbounded(project, made.func):
+        if isinstance(made, ast.Call) and made.args and kept.attribute in read and _is_unbounded(project, made.func):
             yield Growth(kept.node, f"the cache of `self.{kept.attribute}`", memo=True)
 
 
-def _is_unbounded(project: Project, decorator: t.Expr) -> bool:
+def _is_unbounded(project: Project, decorator: ast.expr) -> bool:
     for one in alternatives(project.value(decorator)):
         if isinstance(one, External) and one.name == "functools.cache":
             return True
@@ -372,9 +374,9 @@ def _is_many(size: object) -> bool:
     return isinstance(size, int) and size > FEW
 
 
-def _aliased(function: Scope, target: t.Expr) -> t.Expr:
+def _aliased(function: Scope, target: ast.expr) -> ast.expr:
     """What a name was bound to, if that was once."""
-    bindings = function.bindings.get(target.id, ()) if isinstance(target, t.Name) else ()
+    bindings = function.bindings.get(target.id, ()) if isinstance(target, ast.Name) else ()
     if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
         return bindings[0].value or target
     return target

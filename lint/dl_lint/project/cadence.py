@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.loops import may_pass
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import names_in, words
-from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Option
+from dl_lint.source.syntax import Display, ForStatement, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +29,10 @@ NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count
 """What numbers the passes of a loop over it."""
 
 
-def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | None) -> bool:
+def is_rare(project: Project, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, so that persistent
     workers would idle, with what they hold."""
-    if loop is None or loop is again or not isinstance(again, t.For | t.While | t.Generator):
+    if loop is None or loop is again or not isinstance(again, ForStatement | ast.While | ast.comprehension):
         return False
     ev = project.evaluator
     ways = [
@@ -45,7 +45,7 @@ def is_rare(project: Project, loader: Loader, again: t.Node, loop: LoopNode | No
     return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
 
 
-def is_left_out(project: Project, node: t.Node, again: LoopNode) -> bool:
+def is_left_out(project: Project, node: ast.AST, again: LoopNode) -> bool:
     """Whether most passes of ``again`` leave ``node`` out: it runs every n steps."""
     ways = [one.guards for one in passes(project.evaluator, node) if one.loop is again]
     return bool(ways) and all(any(_skips(project, test, outcome) for test, outcome in guards) for guards in ways)
@@ -60,84 +60,86 @@ def is_over_epochs(project: Project, loop: LoopNode) -> bool:
     )
 
 
-def is_counter(project: Project, expr: t.Node) -> bool:
+def is_counter(project: Project, expr: ast.AST) -> bool:
     """Whether a name or an attribute counts: bound by ``range`` or ``enumerate``, added to, or called a step."""
-    if isinstance(expr, t.BinOp):
-        return expr.op in ("+", "-") and any(is_counter(project, one) for one in (expr.left, expr.right))
+    if isinstance(expr, ast.BinOp):
+        return isinstance(expr.op, ast.Add | ast.Sub) and any(
+            is_counter(project, one) for one in (expr.left, expr.right)
+        )
     name = dotted(expr)
-    if name is None or not isinstance(expr, t.Expr):
+    if name is None or not isinstance(expr, ast.expr):
         return False
     bound = project.site(expr).scope.bindings.get(name, ())
-    if any(isinstance(one.node, t.AugAssign) or _is_numbered(one.node, name) for one in bound):
+    if any(isinstance(one.node, ast.AugAssign) or _is_numbered(one.node, name) for one in bound):
         return True
     return COUNTERS & set(words(name)[-1:]) != set()
 
 
-def _is_numbered(loop: t.Node, name: str) -> bool:
+def _is_numbered(loop: ast.AST, name: str) -> bool:
     """Whether a loop numbers its passes with ``name``."""
-    if not isinstance(loop, t.For | t.Generator):
+    if not isinstance(loop, ForStatement | ast.comprehension):
         return False
     over, target = loop.iter, loop.target
-    if isinstance(over, t.Call) and dotted(over.func) not in NUMBERING and over.args:
+    if isinstance(over, ast.Call) and dotted(over.func) not in NUMBERING and over.args:
         over = over.args[0]  # a progress bar around it
-    if not isinstance(over, t.Call) or dotted(over.func) not in NUMBERING:
+    if not isinstance(over, ast.Call) or dotted(over.func) not in NUMBERING:
         return False
-    if dotted(over.func) == "enumerate" and isinstance(target, t.Sequence):
-        target = target.items[0]
+    if dotted(over.func) == "enumerate" and isinstance(target, Display):
+        target = target.elts[0]
     return dotted(target) == name
 
 
-def _is_once(test: t.Expr, outcome: bool) -> bool:
+def _is_once(test: ast.expr, outcome: bool) -> bool:
     """Whether a test holds in one pass: ``epoch == epochs - 1``."""
-    if isinstance(test, t.UnaryOp) and test.op == "not":
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _is_once(test.operand, not outcome)
-    return isinstance(test, t.Compare) and test.ops == (("==",) if outcome else ("!=",))
+    return isinstance(test, ast.Compare) and [*map(type, test.ops)] == [ast.Eq if outcome else ast.NotEq]
 
 
-def _skips(project: Project, test: t.Expr, outcome: bool, depth: int = DEEPEST) -> bool:
+def _skips(project: Project, test: ast.expr, outcome: bool, depth: int = DEEPEST) -> bool:
     """Whether a test may have ``outcome`` in every n-th pass only: ``epoch % n == 0``."""
     match test:
-        case t.UnaryOp(op="not", operand=inner):
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _skips(project, inner, not outcome, depth)
-        case t.BoolOp(values=parts):
+        case ast.BoolOp(values=parts):
             return any(_skips(project, one, outcome, depth) for one in parts)
-        case t.Compare(ops=(op,)):
+        case ast.Compare(ops=(op,)):
             return _is_equality(op, test, outcome) and any(_counts(project, one) for one in children(test))
-        case t.BinOp():
+        case ast.BinOp():
             return not outcome and _counts(project, test)
-        case t.Name() if depth:
+        case ast.Name() if depth:
             bound = project.site(test).scope.bindings.get(test.id, ())
             passed = list(_passed(project, test))
             return any(one.value is not None and _skips(project, one.value, outcome, depth - 1) for one in bound) or (
                 bool(passed) and all(_skips(project, one, outcome, depth - 1) for one in passed)
             )
-        case t.Call() if depth:
+        case ast.Call() if depth:
             returned = (one.value for function in project.entered(test) for one in function.returns)
             return any(one is not None and _skips(project, one, outcome, depth - 1) for one in returned)
         case _:
             return False
 
 
-def _passed(project: Project, name: t.Name) -> Iterator[t.Expr]:
+def _passed(project: Project, name: ast.Name) -> Iterator[ast.expr]:
     """What the callers of a function pass for a parameter of it."""
     function = project.function_of(name)
     positions = tuple(one.name for one in function.params if one.kind in ("plain", "positional"))
     if name.id in (one.name for one in function.params) and not function.is_method:
         for frame in project.callers(function):
             given = project.passed(frame.call, name.id, *positions).expr
-            if isinstance(given, t.Expr):
+            if isinstance(given, ast.expr):
                 yield given
 
 
-def _is_equality(op: str, test: t.Compare, outcome: bool) -> bool:
+def _is_equality(op: ast.cmpop, test: ast.Compare, outcome: bool) -> bool:
     """Whether ``outcome`` of a comparison means that the remainder is one number; ``% n < 1`` is as rare."""
-    truthy = outcome if op in ("==", "is", "<", "<=") else not outcome
-    return truthy and op in ("==", "is", "!=", "is not", "<", "<=", ">", ">=") and len(test.comparators) == 1
+    truthy = outcome if isinstance(op, ast.Eq | ast.Is | ast.Lt | ast.LtE) else not outcome
+    return truthy and not isinstance(op, ast.In | ast.NotIn) and len(test.comparators) == 1
 
 
-def _counts(project: Project, expr: t.Node) -> bool:
+def _counts(project: Project, expr: ast.AST) -> bool:
     """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, also by default."""
-    if not isinstance(expr, t.BinOp) or expr.op != "%":
+    if not isinstance(expr, ast.BinOp) or not isinstance(expr.op, ast.Mod):
         return False
     parts = {word for name in names_in(expr.left) for word in words(name)}
     return bool(parts) and "rank" not in parts and not _is_one(project.value(expr.right))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import arguments, attributes, inherited
-from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import (
     UNKNOWN,
     Bound,
@@ -27,6 +26,7 @@ from dl_lint.project.values import (
     alternatives,
     union,
 )
+from dl_lint.source.syntax import Assignment, FunctionDefinition, called, dotted
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
@@ -89,7 +89,7 @@ class Callers:
                     return _Callers(None)
         return _Callers(tuple(found))
 
-    def _candidates(self, scope: Scope) -> list[t.Call]:
+    def _candidates(self, scope: Scope) -> list[ast.Call]:
         names = {scope.name}
         if scope.name == "__init__" and scope.parent is not None:
             names |= {scope.parent.name, "cls"} | {sub.scope.name for sub in self.subclasses(Class(scope.parent))}
@@ -109,21 +109,21 @@ class Callers:
                     for name, bindings in scope.bindings.items():
                         for binding in bindings:
                             node = binding.node
-                            if isinstance(node, t.Assign) and isinstance(node.value, t.Name | t.Attribute):
+                            if isinstance(node, Assignment) and isinstance(node.value, ast.Name | ast.Attribute):
                                 names[(dotted(node.value) or "").rpartition(".")[2]].add(name.rpartition(".")[2])
         return self._names
 
-    def _calls(self, call: t.Call, scope: Scope) -> bool:
+    def _calls(self, call: ast.Call, scope: Scope) -> bool:
         target = _entered(call, scope)
         found = self._values(target) if target is not None else ()
         return any(_is(one, scope) or self._constructs(one, scope) for one in found)
 
-    def _is_replaced(self, call: t.Call, scope: Scope) -> bool:
+    def _is_replaced(self, call: ast.Call, scope: Scope) -> bool:
         """Whether a base calls ``self.step()`` in a method that objects with ``scope`` for a step have not: their class
         defines that method anew."""
         outer = self.ev.sites[call].scope.function
         own = outer.params[0].name if outer.is_method and outer.params else None
-        if not isinstance(call.func, t.Attribute) or own is None or dotted(call.func.value) != own:
+        if not isinstance(call.func, ast.Attribute) or own is None or dotted(call.func.value) != own:
             return False
         if scope.parent is None or outer.parent is None or scope.parent is outer.parent or not scope.is_method:
             return False
@@ -131,18 +131,18 @@ class Callers:
         above = Class(outer.parent) in attributes.lineage(self.ev, cls)
         return above and outer not in inherited.in_effect(self.ev, cls)
 
-    def _may_call(self, call: t.Call, scope: Scope) -> bool:
+    def _may_call(self, call: ast.Call, scope: Scope) -> bool:
         target = _entered(call, scope)
         return target is not None and self._may_be(target, scope)
 
-    def _may_be(self, func: t.Expr, scope: Scope) -> bool:
+    def _may_be(self, func: ast.expr, scope: Scope) -> bool:
         """Whether ``func`` is worth evaluating in search of ``scope``: often a file would have to be read for it."""
-        if scope.is_method and scope.name != "__init__" and isinstance(func, t.Name) and func.id == scope.name:
+        if scope.is_method and scope.name != "__init__" and isinstance(func, ast.Name) and func.id == scope.name:
             return False
         root = func
-        while isinstance(root, t.Attribute):
+        while isinstance(root, ast.Attribute):
             root = root.value
-        if not isinstance(root, t.Name):
+        if not isinstance(root, ast.Name):
             return scope.is_method
         at: Scope | None = self.ev.sites[root].scope
         outer = scope.parent
@@ -154,9 +154,9 @@ class Callers:
             at = at.parent
         if not bindings:
             return "*" in self.ev.sites[root].scope.file.module.bindings
-        return scope.is_method or any(_may_bind(one, scope, isinstance(func, t.Name)) for one in bindings)
+        return scope.is_method or any(_may_bind(one, scope, isinstance(func, ast.Name)) for one in bindings)
 
-    def _values(self, expr: t.Expr) -> tuple[Value, ...]:
+    def _values(self, expr: ast.expr) -> tuple[Value, ...]:
         return alternatives(self.ev.value(expr))
 
     def _constructs(self, value: Value, scope: Scope) -> bool:
@@ -191,17 +191,21 @@ class Callers:
         if option is not None:
             return option
         param = parameter.param
-        if param.annotation is not None:
-            for one in alternatives(self.ev.symbolic(param.annotation)):
+        if param.node.annotation is not None:
+            for one in alternatives(self.ev.symbolic(param.node.annotation)):
                 if isinstance(one, Class) and not attributes.external_bases(self.ev, one):
                     return Instance(one)
-        return Option(self.ev.symbolic(param.default), "parameter", param) if param.default is not None else UNKNOWN
+        if param.default is None:
+            return UNKNOWN
+        return Option(self.ev.symbolic(param.default), "parameter", param.node)
 
     def _click_option(self, parameter: Parameter) -> Value | None:
         node = parameter.scope.node
-        for decorator in node.decorators if isinstance(node, t.FunctionDef) else ():
-            if isinstance(decorator, t.Call) and (dotted(decorator.func) or "").endswith("option"):
-                names = [str(a.value) for a in decorator.args if isinstance(a, t.Constant) and a.kind == "str"]
+        for decorator in node.decorator_list if isinstance(node, FunctionDefinition) else ():
+            if isinstance(decorator, ast.Call) and (dotted(decorator.func) or "").endswith("option"):
+                names = [
+                    str(a.value) for a in decorator.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+                ]
                 plain = {name.lstrip("-").replace("-", "_") for name in names}
                 if parameter.param.name in plain:
                     default = arguments.given(self.ev, decorator, (), "default").symbolic
@@ -243,25 +247,30 @@ def _is(value: Value, scope: Scope) -> bool:
             return False
 
 
-def _entered(call: t.Call, scope: Scope) -> t.Expr | None:
+def _entered(call: ast.Call, scope: Scope) -> ast.expr | None:
     """The expression that a call enters, if it enters ``scope``: what it calls, or what it spawns."""
     if called(call) not in SPAWNERS or scope.name in SPAWNERS:
         return call.func
     for keyword in call.keywords:
-        if keyword.name in ("target", "fn"):
+        if keyword.arg in ("target", "fn"):
             return keyword.value
     return call.args[0] if call.args else None
+
+
+def _is_last(module: str, scope: Scope) -> bool:
+    """Whether the file of ``scope``, or a folder on the way to it, has the name of a module."""
+    return module.rpartition(".")[2] in PurePath(scope.file.path).with_suffix("").parts
 
 
 def _may_bind(binding: Binding, scope: Scope, plain: bool) -> bool:
     """Whether a binding may give its name the function ``scope``, or (not ``plain``) a module that holds it."""
     match binding.node:
-        case t.FunctionDef():
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
             return plain and binding.node is scope.node
-        case t.ImportFrom() | t.Import() as node:
-            last = node.module.rpartition(".")[2]
-            folders = PurePath(scope.file.path).with_suffix("").parts
-            return not last or last in folders or (isinstance(node, t.ImportFrom) and node.attr in folders)
+        case ast.ImportFrom(module=module) if binding.alias is not None:
+            return not module or _is_last(module, scope) or _is_last(binding.alias.name, scope)
+        case ast.Import() if binding.alias is not None:
+            return _is_last(binding.alias.name, scope)
         case _:
             return True
 

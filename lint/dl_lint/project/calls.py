@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import names_one, qualified
 from dl_lint.project import apply, attributes, options, outside, tensors
 from dl_lint.project.frameworks import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
-from dl_lint.project.syntax import advanced
 from dl_lint.project.values import (
     NONE,
     NOTHING,
@@ -40,6 +39,7 @@ from dl_lint.project.values import (
     Wrapped,
     union,
 )
+from dl_lint.source.syntax import ForStatement, advanced
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
@@ -51,16 +51,16 @@ _SAME_OBJECT = frozenset(
 """Methods that a module of torch returns itself from."""
 
 
-def call(ev: Evaluator, expr: t.Call) -> Value:
+def call(ev: Evaluator, expr: ast.Call) -> Value:
     func = expr.func
-    if not isinstance(func, t.Attribute):
-        if isinstance(func, t.Name) and func.id == "super":
+    if not isinstance(func, ast.Attribute):
+        if isinstance(func, ast.Name) and func.id == "super":
             return _super(ev, expr)
         return of_value(ev, ev.symbolic(func), expr)
     return method(ev, ev.symbolic(func.value), func.attr, expr)
 
 
-def _super(ev: Evaluator, expr: t.Call) -> Value:
+def _super(ev: Evaluator, expr: ast.Call) -> Value:
     """``super()``: what the bases of the class around have, bound to an object of it."""
     scope: Scope | None = ev.site(expr).scope
     while scope is not None and scope.kind != "class":
@@ -76,7 +76,7 @@ def _super(ev: Evaluator, expr: t.Call) -> Value:
 # --- values that are called ---------------------------------------------------------------
 
 
-def of_value(ev: Evaluator, callee: Value, expr: t.Call) -> Value:
+def of_value(ev: Evaluator, callee: Value, expr: ast.Call) -> Value:
     match callee:
         case External():
             return outside.call(ev, callee.name, expr)
@@ -103,7 +103,7 @@ def of_value(ev: Evaluator, callee: Value, expr: t.Call) -> Value:
             return UNKNOWN
 
 
-def of_function(ev: Evaluator, function: Function, expr: t.Call | None, receiver: Value | None) -> Value:
+def of_function(ev: Evaluator, function: Function, expr: ast.Call | None, receiver: Value | None) -> Value:
     """What a function returns to one caller; without a call, to the reader of a property."""
     value = returned(ev, function.scope)
     if expr is not None:  # methods that return what each other's methods return may come round to the same call
@@ -120,7 +120,7 @@ def returned(ev: Evaluator, scope: Scope) -> Value:
 
 
 def _returned(ev: Evaluator, scope: Scope) -> Value:
-    if isinstance(scope.node, t.Lambda):
+    if isinstance(scope.node, ast.Lambda):
         return ev.symbolic(scope.node.body)
     if scope.yields:
         return _generated(ev, scope)
@@ -133,14 +133,14 @@ def _generated(ev: Evaluator, scope: Scope) -> Value:
     elements: list[Value] = []
     for one in scope.yields:
         value = ev.symbolic(one.value)
-        elements.append(apply.iterate(ev, value) if one.is_from else value)
-    sources = [ev.symbolic(loop.node.iter) for loop in scope.loops if isinstance(loop.node, t.For)]
-    sources += [ev.symbolic(one.value) for one in scope.yields if one.is_from]
+        elements.append(apply.iterate(ev, value) if isinstance(one, ast.YieldFrom) else value)
+    sources = [ev.symbolic(loop.node.iter) for loop in scope.loops if isinstance(loop.node, ForStatement)]
+    sources += [ev.symbolic(one.value) for one in scope.yields if isinstance(one, ast.YieldFrom)]
     sources += [ev.symbolic(iterator) for iterator in map(advanced, scope.calls) if iterator is not None]
     return Generated(union(elements), tuple(dict.fromkeys(sources))[:4])
 
 
-def _construct(ev: Evaluator, cls: Class, expr: t.Call) -> Value:
+def _construct(ev: Evaluator, cls: Class, expr: ast.Call) -> Value:
     for name in attributes.external_bases(ev, cls):
         if name in LOADERS:
             return Loader(name, expr, cls)
@@ -173,7 +173,7 @@ def _iterated(ev: Evaluator, base: Instance) -> Value:
 # --- methods ------------------------------------------------------------------------------
 
 
-def method(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value:
+def method(ev: Evaluator, receiver: Value, name: str, expr: ast.Call) -> Value:
     """``receiver.name(…)``."""
     match receiver:
         case OneOf():
@@ -200,7 +200,7 @@ def method(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value:
             return _of_unknown(ev, receiver, name, expr)
 
 
-def _of_instance(ev: Evaluator, receiver: Instance, name: str, expr: t.Call) -> Value:
+def _of_instance(ev: Evaluator, receiver: Instance, name: str, expr: ast.Call) -> Value:
     found = attributes.of_instance(ev, receiver, name)
     if found != UNKNOWN:
         return of_value(ev, found, expr)
@@ -209,7 +209,7 @@ def _of_instance(ev: Evaluator, receiver: Instance, name: str, expr: t.Call) -> 
     return _of_unknown(ev, receiver, name, expr)
 
 
-def _of_made(ev: Evaluator, receiver: Made, name: str, expr: t.Call) -> Value:
+def _of_made(ev: Evaluator, receiver: Made, name: str, expr: ast.Call) -> Value:
     if receiver.cls is not None:
         found = attributes.of_instance(ev, Instance(receiver.cls, receiver.call, receiver.frames), name)
         if found != UNKNOWN:
@@ -227,7 +227,7 @@ def _of_made(ev: Evaluator, receiver: Made, name: str, expr: t.Call) -> Value:
     return copied if copied is not None else apply.derived(apply.derived(receiver, "attr", name), "call", expr)
 
 
-def _of_unknown(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value:
+def _of_unknown(ev: Evaluator, receiver: Value, name: str, expr: ast.Call) -> Value:
     if name in PREPARERS:
         return _prepared(ev, expr)
     copied = tensors.moved(ev, receiver, name, expr)
@@ -236,10 +236,10 @@ def _of_unknown(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Valu
     return copied if copied is not None else UNKNOWN
 
 
-def _prepared(ev: Evaluator, expr: t.Call) -> Value:
+def _prepared(ev: Evaluator, expr: ast.Call) -> Value:
     """``accelerator.prepare(a, b)`` returns its arguments, loaders and all."""
     items = tuple(prepared(ev.symbolic(arg)) for arg in expr.args)
-    if any(isinstance(arg, t.Starred) for arg in expr.args):
+    if any(isinstance(arg, ast.Starred) for arg in expr.args):
         return UNKNOWN
     return items[0] if len(items) == 1 else apply.pair(*items)
 
@@ -260,7 +260,7 @@ def _of_collection(ev: Evaluator, receiver: Collection, name: str) -> Value:
     return element if name in ("pop", "popleft", "get", "setdefault") else UNKNOWN
 
 
-def _of_container(ev: Evaluator, receiver: Table | Collection, name: str, expr: t.Call) -> Value:
+def _of_container(ev: Evaluator, receiver: Table | Collection, name: str, expr: ast.Call) -> Value:
     if name in ("copy", "__iter__"):
         return receiver
     if isinstance(receiver, Collection):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import arguments
 from dl_lint.project.values import Const, External, alternatives
 
@@ -33,9 +33,9 @@ _SAME = {
 """The dtypes that have another name."""
 
 
-def dtype(ev: Evaluator, call: t.Call) -> str | None:
+def dtype(ev: Evaluator, call: ast.Call) -> str | None:
     """What a call of a method that casts casts to: ``float32`` for ``float()``; None where that is not known."""
-    name = call.func.attr if isinstance(call.func, t.Attribute) else ""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if name in METHODS:
         return _SAME.get(name, name)
     if name not in ("to", "type"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply
 from dl_lint.project.flow import reached_by
 from dl_lint.project.values import (
@@ -70,13 +70,13 @@ def _on_table(ev: Evaluator, table: Table, change: Change, always: bool) -> Tabl
             return _updated(ev, table, change, always)
         case "setdefault" | "pop" | "delete":
             call = change.node
-            key_expr = call.args[0] if isinstance(call, t.Call) and call.args else change.key
+            key_expr = call.args[0] if isinstance(call, ast.Call) and call.args else change.key
             key = ev.symbolic(key_expr)
             if not isinstance(key, Const):
                 return Table(table.items, False, table.node)
             value: Value = ABSENT
             if change.kind == "setdefault":
-                default = ev.symbolic(call.args[1]) if isinstance(call, t.Call) and len(call.args) > 1 else UNKNOWN
+                default = ev.symbolic(call.args[1]) if isinstance(call, ast.Call) and len(call.args) > 1 else UNKNOWN
                 value = apply.found(table.get(key.value), default)
             _lay(items, table, key.value, value, always)
             return Table(tuple(items.items()), table.closed, table.node)
@@ -91,7 +91,7 @@ def _on_unknown(ev: Evaluator, value: Value, change: Change, always: bool) -> Va
     if change.kind not in ("pop", "delete"):
         return value
     call = change.node
-    key = ev.symbolic(call.args[0] if isinstance(call, t.Call) and call.args else change.key)
+    key = ev.symbolic(call.args[0] if isinstance(call, ast.Call) and call.args else change.key)
     if not isinstance(key, Const) or not isinstance(key.value, str):
         return value
     taken = [
@@ -109,12 +109,12 @@ def _updated(ev: Evaluator, table: Table, change: Change, always: bool) -> Table
     items = dict(table.items)
     closed = table.closed
     call = change.node
-    keywords = call.keywords if isinstance(call, t.Call) else ()
+    keywords = call.keywords if isinstance(call, ast.Call) else ()
     for keyword in keywords:
-        if keyword.name is not None:
-            _lay(items, table, keyword.name, ev.symbolic(keyword.value), always)
+        if keyword.arg is not None:
+            _lay(items, table, keyword.arg, ev.symbolic(keyword.value), always)
     others = [change.value] if change.value is not None else []
-    others += [keyword.value for keyword in keywords if keyword.name is None]
+    others += [keyword.value for keyword in keywords if keyword.arg is None]
     for other in others:
         for one in alternatives(ev.symbolic(other)):
             if not isinstance(one, Table):
@@ -130,7 +130,7 @@ def _grown(ev: Evaluator, value: Collection, changes: list[Change]) -> Collectio
     elements = [apply.held(ev, value)]
     for change in changes[:16]:
         added = change.value
-        if change.kind == "insert" and isinstance(change.node, t.Call) and len(change.node.args) > 1:
+        if change.kind == "insert" and isinstance(change.node, ast.Call) and len(change.node.args) > 1:
             added = change.node.args[1]
         found = ev.symbolic(added)
         if change.kind == "inner":

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import callers, truth
-from dl_lint.project.values import NONE, Const, Parameter, alternatives
+from dl_lint.project.values import NONE, Const, Parameter, alternatives, literal
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
     from dl_lint.project.values import Frame, Frames, Value
 
 
-def is_never(project: Project, node: t.Node | None, frames: Frames) -> bool:
+def is_never(project: Project, node: ast.AST | None, frames: Frames) -> bool:
     """Whether a test around ``node``, of a parameter of its function, fails for the caller in ``frames``."""
     if node is None:
         return False
@@ -25,26 +25,30 @@ def is_never(project: Project, node: t.Node | None, frames: Frames) -> bool:
     )
 
 
-def _holds(project: Project, test: t.Expr, frame: Frame) -> bool | None:
+def _holds(project: Project, test: ast.expr, frame: Frame) -> bool | None:
     """The outcome of a test where a function is entered by one call; None if that is not known."""
     match test:
-        case t.UnaryOp(op="not", operand=inner):
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
             held = _holds(project, inner, frame)
             return None if held is None else not held
-        case t.Compare(ops=("is" | "is not" | "==" | "!=" as op,), left=left, comparators=(t.Constant(value=None),)):
+        case ast.Compare(
+            ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),
+            left=left,
+            comparators=(ast.Constant(value=None),),
+        ):
             found = {one == NONE for one in _given(project, left, frame)}
-            return found.pop() is (op in ("is", "==")) if len(found) == 1 else None
-        case t.Compare(ops=("==" | "!=" as op,), left=left, comparators=(t.Constant() as wanted,)):
-            same = {one == Const(wanted.value, wanted.kind) for one in _given(project, left, frame)}
-            return same.pop() is (op == "==") if len(same) == 1 else None
-        case t.Name():
+            return found.pop() is isinstance(op, ast.Is | ast.Eq) if len(found) == 1 else None
+        case ast.Compare(ops=(ast.Eq() | ast.NotEq() as op,), left=left, comparators=(ast.Constant() as wanted,)):
+            same = {one == literal(wanted) for one in _given(project, left, frame)}
+            return same.pop() is isinstance(op, ast.Eq) if len(same) == 1 else None
+        case ast.Name():
             known = {truth.truth_of(one) for one in _given(project, test, frame)}
             return known.pop() if len(known) == 1 else None
         case _:
             return None
 
 
-def _given(project: Project, name: t.Expr, frame: Frame) -> tuple[Value, ...]:
+def _given(project: Project, name: ast.expr, frame: Frame) -> tuple[Value, ...]:
     """What a parameter can be; nothing where that is not known."""
     found = project.evaluator.symbolic(name)
     if not isinstance(found, Parameter) or found.scope is not frame.scope:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import JSON, LISTING, READING, TABLES
 from dl_lint.project.repetition import names_in
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Collection,
     Const,
@@ -21,6 +20,7 @@ from dl_lint.project.values import (
     Wrapped,
     alternatives,
 )
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -76,9 +76,14 @@ def _is_large_collection(project: Project, value: Collection, depth: int) -> boo
     if any(grows_with_data(project, node, depth) for node in value.grown):
         return True
     match value.node:
-        case t.Comprehension(generators=clauses):
+        case (
+            ast.ListComp(generators=clauses)
+            | ast.SetComp(generators=clauses)
+            | ast.DictComp(generators=clauses)
+            | ast.GeneratorExp(generators=clauses)
+        ):
             return any(is_large(project, project.value(clause.iter), depth - 1) for clause in clauses)
-        case t.Call(args=args):
+        case ast.Call(args=args):
             return any(is_large(project, project.value(arg), depth - 1) for arg in args[:1])
         case _:
             return is_large(project, value.element, depth - 1)
@@ -93,9 +98,9 @@ def _is_large_result(project: Project, value: Made, depth: int) -> bool:
     return value.name in _PASSING and any(is_large(project, project.value(arg), depth - 1) for arg in args)
 
 
-def length(project: Project, expr: t.Expr) -> int:
+def length(project: Project, expr: ast.expr) -> int:
     """How often a loop over ``range(…)`` runs, if the code says so, else 0."""
-    if not isinstance(expr, t.Call) or not isinstance(expr.func, t.Name) or expr.func.id != "range":
+    if not isinstance(expr, ast.Call) or not isinstance(expr.func, ast.Name) or expr.func.id != "range":
         return 0
     values = [project.value(arg) for arg in expr.args]
     ends = [one.value for one in values if isinstance(one, Const) and isinstance(one.value, int) and one.value < 2**60]
@@ -107,9 +112,9 @@ def _reads_many(name: str) -> bool:
     return name in READING or name.rpartition(".")[2] in LISTING
 
 
-def _counts(project: Project, expr: t.Expr, depth: int) -> bool:
+def _counts(project: Project, expr: ast.expr, depth: int) -> bool:
     """Whether a number is the length of something large."""
-    if isinstance(expr, t.Call) and isinstance(expr.func, t.Name) and expr.func.id == "len" and expr.args:
+    if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "len" and expr.args:
         return is_large(project, project.value(expr.args[0]), depth - 1)
     return False
 
@@ -132,16 +137,20 @@ def _source_of_text(value: Value) -> Value:
     return value
 
 
-def grows_with_data(project: Project, change: t.Node, depth: int = DEEPEST) -> bool:
+def grows_with_data(project: Project, change: ast.AST, depth: int = DEEPEST) -> bool:
     """Whether a container is added to once for each of many things, or many things at a time."""
-    added = change.args if isinstance(change, t.Call) else (change.value,) if isinstance(change, t.AugAssign) else ()
-    many = isinstance(change, t.AugAssign) or (
-        isinstance(change, t.Call) and isinstance(change.func, t.Attribute) and change.func.attr in ("extend", "update")
+    added = change.args if isinstance(change, ast.Call) else [change.value] if isinstance(change, ast.AugAssign) else []
+    many = isinstance(change, ast.AugAssign) or (
+        isinstance(change, ast.Call)
+        and isinstance(change.func, ast.Attribute)
+        and change.func.attr in ("extend", "update")
     )
-    if many and any(isinstance(one, t.BinOp) and one.op == "*" for one in added):
+    if many and any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in added):
         return False  # ``[label] * count`` holds one object
     loops = project.loops_around(change)
-    if any(not isinstance(loop, t.While) and is_large(project, project.value(loop.iter), depth - 1) for loop in loops):
+    if any(
+        not isinstance(loop, ast.While) and is_large(project, project.value(loop.iter), depth - 1) for loop in loops
+    ):
         return True
     values = [project.value(one) for one in added] if many else []
     return any(_is_unpickled(one) or is_large(project, one, depth - 1) for one in values)
@@ -194,13 +203,13 @@ def _holds(project: Project, value: Value) -> bool:
             return False
 
 
-def _is_of_one_object(node: t.Node | None) -> bool:
+def _is_of_one_object(node: ast.AST | None) -> bool:
     """Whether a comprehension holds the same object again and again: ``[effects for _ in paths]``."""
-    if not isinstance(node, t.Comprehension) or node.key is not None:
+    if not isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
         return False
-    name = (dotted(node.element) or "").partition(".")[0]
+    name = (dotted(node.elt) or "").partition(".")[0]
     bound = {one for clause in node.generators for one in names_in(clause.target)}
-    return isinstance(node.element, t.Constant) or (bool(name) and name not in bound)
+    return isinstance(node.elt, ast.Constant) or (bool(name) and name not in bound)
 
 
 def innermost(value: Value) -> Value:

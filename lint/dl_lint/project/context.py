@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import children, dotted
+from dl_lint.source.syntax import (
+    Comprehension,
+    ForStatement,
+    FunctionDefinition,
+    children,
+    dotted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +22,10 @@ if TYPE_CHECKING:
 FARTHEST = 4
 """Calls that are followed outwards in search of the loop that repeats a function."""
 
-LoopNode = t.For | t.While | t.Generator
+LoopNode = ForStatement | ast.While | ast.comprehension
 
 
-def ancestors(ev: Evaluator, node: t.Node) -> Iterator[t.Node]:
+def ancestors(ev: Evaluator, node: ast.AST) -> Iterator[ast.AST]:
     """The nodes around ``node``, innermost first, up to its file."""
     above = ev.parents.get(node)
     while above is not None:
@@ -27,7 +33,7 @@ def ancestors(ev: Evaluator, node: t.Node) -> Iterator[t.Node]:
         above = ev.parents.get(above)
 
 
-def blocks(ev: Evaluator, node: t.Node) -> Iterator[Block]:
+def blocks(ev: Evaluator, node: ast.AST) -> Iterator[Block]:
     """The blocks around a node within its function, innermost first, through comprehensions but not lambdas."""
     site: Site | None = ev.sites[node]
     while site is not None:
@@ -38,61 +44,61 @@ def blocks(ev: Evaluator, node: t.Node) -> Iterator[Block]:
         site = site.scope.site if site.scope.kind == "comprehension" else None
 
 
-def loops_around(ev: Evaluator, node: t.Node) -> Iterator[LoopNode]:
+def loops_around(ev: Evaluator, node: ast.AST) -> Iterator[LoopNode]:
     """The loops that a node runs in, innermost first, within its function; comprehensions count by their clauses."""
     site: Site | None = ev.sites[node]
     while site is not None:
         block: Block | None = site.block
         while block is not None:
-            if isinstance(block.owner, t.For | t.While) and block.kind in ("for", "while"):
+            if isinstance(block.owner, ForStatement | ast.While) and block.kind in ("for", "while"):
                 yield block.owner
             block = block.parent
-        if not isinstance(site.scope.node, t.Comprehension):
+        if not isinstance(site.scope.node, Comprehension):
             return
         yield from reversed(site.scope.node.generators)
         site = site.scope.site
 
 
-def tests_around(ev: Evaluator, node: t.Node) -> Iterator[tuple[t.Expr, bool]]:
+def tests_around(ev: Evaluator, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that a node depends on within its function, innermost first, each with the outcome it needs."""
     child = node
     for above in ancestors(ev, node):
-        if isinstance(above, t.Conditional) and child is not above.test:
+        if isinstance(above, ast.IfExp) and child is not above.test:
             yield above.test, child is above.body
-        if isinstance(above, t.FunctionDef | t.ClassDef | t.Lambda):
+        if isinstance(above, FunctionDefinition | ast.ClassDef | ast.Lambda):
             break
         child = above
     for block in blocks(ev, node):
-        if isinstance(block.owner, t.If):
+        if isinstance(block.owner, ast.If):
             yield block.owner.test, block.kind == "if"
 
 
-def in_handler(ev: Evaluator, node: t.Node) -> bool:
+def in_handler(ev: Evaluator, node: ast.AST) -> bool:
     """Whether a node stands in an ``except``."""
     return any(block.kind == "except" for block in blocks(ev, node))
 
 
-def under_main_guard(ev: Evaluator, node: t.Node) -> bool:
+def under_main_guard(ev: Evaluator, node: ast.AST) -> bool:
     """Whether a node stands under ``if __name__ == "__main__"`` in its scope."""
     for test, outcome in tests_around(ev, node):
-        if outcome and isinstance(test, t.Compare) and "__name__" in (dotted(test.left), dotted(test.comparators[0])):
+        if outcome and isinstance(test, ast.Compare) and "__name__" in (dotted(test.left), dotted(test.comparators[0])):
             return True
     return False
 
 
-def function_of(ev: Evaluator, node: t.Node) -> Scope:
+def function_of(ev: Evaluator, node: ast.AST) -> Scope:
     """The function (or lambda, class or module) whose code the node is."""
     return ev.sites[node].scope.function
 
 
-def statement_of(ev: Evaluator, node: t.Node) -> t.Stmt | None:
+def statement_of(ev: Evaluator, node: ast.AST) -> ast.stmt | None:
     """The statement that a node is part of."""
-    if isinstance(node, t.Stmt):
+    if isinstance(node, ast.stmt):
         return node
-    return next((above for above in ancestors(ev, node) if isinstance(above, t.Stmt)), None)
+    return next((above for above in ancestors(ev, node) if isinstance(above, ast.stmt)), None)
 
 
-def repeating(ev: Evaluator, node: t.Node, seen: frozenset[Scope] = frozenset()) -> tuple[LoopNode, ...]:
+def repeating(ev: Evaluator, node: ast.AST, seen: frozenset[Scope] = frozenset()) -> tuple[LoopNode, ...]:
     """All loops that run a node again: those around it, then those around the calls of its function."""
     found = dict.fromkeys(loops_around(ev, node))
     scope = function_of(ev, node)
@@ -102,21 +108,21 @@ def repeating(ev: Evaluator, node: t.Node, seen: frozenset[Scope] = frozenset())
     return tuple(found)
 
 
-def uses(ev: Evaluator, near: t.Node, name: str) -> Iterator[t.Expr]:
+def uses(ev: Evaluator, near: ast.AST, name: str) -> Iterator[ast.expr]:
     """Where the dotted ``name`` is read in the file of ``near``."""
     root, *attributes = name.split(".")
     for scope in ev.sites[near].scope.file.scopes:
         for load in scope.loads.get(root, ()):
-            node: t.Node | None = load
+            node: ast.AST | None = load
             for attribute in attributes:
                 node = ev.parents.get(node) if node is not None else None
-                if not isinstance(node, t.Attribute) or node.attr != attribute:
+                if not isinstance(node, ast.Attribute) or node.attr != attribute:
                     node = None
-            if isinstance(node, t.Expr):
+            if isinstance(node, ast.expr):
                 yield node
 
 
-def changes_in(ev: Evaluator, expr: t.Node, loop: LoopNode) -> bool:
+def changes_in(ev: Evaluator, expr: ast.AST, loop: LoopNode) -> bool:
     """Whether something that ``expr`` reads is bound, stored or changed in place inside ``loop``."""
     waiting = [expr]
     while waiting:
@@ -126,15 +132,15 @@ def changes_in(ev: Evaluator, expr: t.Node, loop: LoopNode) -> bool:
         if name is not None and _changed_in(ev, name, node, loop):
             return True
         if (
-            isinstance(node, t.Call)
-            and not isinstance(node.func, t.Name)
+            isinstance(node, ast.Call)
+            and not isinstance(node.func, ast.Name)
             and _changed_in(ev, dotted(node.func), node, loop)
         ):
             return True
     return False
 
 
-def _changed_in(ev: Evaluator, name: str | None, node: t.Node, loop: LoopNode) -> bool:
+def _changed_in(ev: Evaluator, name: str | None, node: ast.AST, loop: LoopNode) -> bool:
     scope: Scope | None = ev.sites[node].scope
     while name is not None and scope is not None:
         sites = [binding.site for binding in scope.bindings.get(name, ()) if binding.kind != "param"]
@@ -148,7 +154,7 @@ def _changed_in(ev: Evaluator, name: str | None, node: t.Node, loop: LoopNode) -
 
 
 def _inside(ev: Evaluator, site: Site, loop: LoopNode) -> bool:
-    if isinstance(loop, t.Generator):
+    if isinstance(loop, ast.comprehension):
         return site.scope.node is not None and ev.parents.get(loop) is site.scope.node
     block: Block | None = site.block
     while block is not None:
@@ -160,30 +166,35 @@ def _inside(ev: Evaluator, site: Site, loop: LoopNode) -> bool:
 
 def is_left_by_break(loop: LoopNode) -> bool:
     """Whether a ``break`` of its own, not one of a loop inside it, can leave a loop."""
-    return _has_jump(loop, "break")
+    return _has_jump(loop, ast.Break)
 
 
 def goes_on_early(loop: LoopNode) -> bool:
     """Whether a ``continue`` of its own can begin the next pass of a loop."""
-    return _has_jump(loop, "continue")
+    return _has_jump(loop, ast.Continue)
 
 
-def _has_jump(loop: LoopNode, wanted: str) -> bool:
-    waiting: list[t.Stmt] = [] if isinstance(loop, t.Generator) else list(loop.body)
+def _has_jump(loop: LoopNode, wanted: type[ast.stmt]) -> bool:
+    waiting: list[ast.stmt] = [] if isinstance(loop, ast.comprehension) else list(loop.body)
     while waiting:
         stmt = waiting.pop()
         match stmt:
-            case t.Jump(kind=kind) if kind == wanted:
+            case _ if isinstance(stmt, wanted):
                 return True
-            case t.If():
+            case ast.If():
                 waiting += (*stmt.body, *stmt.orelse)
-            case t.With():
+            case ast.With() | ast.AsyncWith():
                 waiting += stmt.body
-            case t.For() | t.While():
+            case ast.For() | ast.AsyncFor() | ast.While():
                 waiting += stmt.orelse
-            case t.Try():
-                waiting += (*stmt.body, *stmt.orelse, *stmt.final, *(one for arm in stmt.handlers for one in arm.body))
-            case t.Match():
+            case ast.Try() | ast.TryStar():
+                waiting += (
+                    *stmt.body,
+                    *stmt.orelse,
+                    *stmt.finalbody,
+                    *(one for arm in stmt.handlers for one in arm.body),
+                )
+            case ast.Match():
                 waiting += (one for case in stmt.cases for one in case.body)
             case _:
                 continue

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import names_one, qualified
 from dl_lint.project import attributes, reach
 from dl_lint.project.frameworks import ITERABLE_DATASETS, is_map_dataset
 from dl_lint.project.values import Class, External, Function, Instance, Loader, Made, alternatives
+from dl_lint.source.syntax import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,8 @@ class DatasetClass:
     kind: Kind
 
     @property
-    def node(self) -> t.ClassDef:
-        assert isinstance(self.cls.scope.node, t.ClassDef)
+    def node(self) -> ast.ClassDef:
+        assert isinstance(self.cls.scope.node, ast.ClassDef)
         return self.cls.scope.node
 
     @property
@@ -50,7 +51,7 @@ class Kept:
     change: Change | None = None
 
     @property
-    def node(self) -> t.Node:
+    def node(self) -> ast.AST:
         made = self.binding or self.change
         assert made is not None
         return made.node
@@ -61,7 +62,7 @@ class Read:
     """``self.attribute`` is read while a sample is fetched; ``node`` is the attribute expression."""
 
     attribute: str
-    node: t.Attribute
+    node: ast.Attribute
     function: Scope
 
 
@@ -163,10 +164,10 @@ def reads(ev: Evaluator, cls: Class) -> Iterator[Read]:
         for scope in reach.with_inner(function):
             for load in scope.loads.get(owner, ()):
                 above = ev.parents.get(load)
-                if isinstance(above, t.Attribute) and not _is_stored(ev, above):
+                if isinstance(above, ast.Attribute) and not _is_stored(ev, above):
                     yield Read(above.attr, above, function)
 
 
-def _is_stored(ev: Evaluator, node: t.Attribute) -> bool:
+def _is_stored(ev: Evaluator, node: ast.Attribute) -> bool:
     above = ev.parents.get(node)
-    return isinstance(above, t.Assign) and node in above.targets
+    return above is not None and node in targets(above)

@@ -9,7 +9,8 @@ from dl_lint.project.frameworks import ACCELERATORS
 from dl_lint.project.values import NONE, Const, Option, Parameter, alternatives
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
+    import ast
+
     from dl_lint.project.model import Project
     from dl_lint.project.values import Value
 
@@ -17,7 +18,7 @@ FARTHEST = 4
 """Calls that a device is followed through; it is made in main() and handed on two or three times."""
 
 
-def is_accelerator(project: Project, expr: t.Expr) -> bool:
+def is_accelerator(project: Project, expr: ast.expr) -> bool:
     """Whether a device is an accelerator, at least where there is one, for all known callers.
 
     ``"cuda" if torch.cuda.is_available() else "cpu"`` is; what one caller sets to cuda and another to cpu is not.

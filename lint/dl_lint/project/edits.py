@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.rule import Edit, Place
-from dl_lint.source import NEWLINE
+from dl_lint.source.file import NEWLINE
 
 if TYPE_CHECKING:
-    from dl_lint.facts import tree as t
+    import ast
+
     from dl_lint.project.model import Project
-    from dl_lint.rule import Span
+    from dl_lint.source.positions import Span
+    from dl_lint.source.syntax import ForStatement
 
 
-def with_argument(project: Project, call: t.Node, text: str) -> Edit | None:
+def with_argument(project: Project, call: ast.AST, text: str) -> Edit | None:
     """Add ``text`` (``name=value``) behind the last argument of a call; None if this is none."""
     from dl_lint import rewriting
 
@@ -21,7 +23,7 @@ def with_argument(project: Project, call: t.Node, text: str) -> Edit | None:
     return _edit(project, place, rewriting.with_argument(_code(project, place), text))
 
 
-def without_argument(project: Project, call: t.Node, name: str) -> Edit | None:
+def without_argument(project: Project, call: ast.AST, name: str) -> Edit | None:
     """Take ``name=…`` out of a call; None if it is not in it."""
     from dl_lint import rewriting
 
@@ -29,7 +31,7 @@ def without_argument(project: Project, call: t.Node, name: str) -> Edit | None:
     return _edit(project, place, rewriting.without_argument(_code(project, place), name))
 
 
-def with_operator(project: Project, expr: t.Expr, text: str) -> Edit | None:
+def with_operator(project: Project, expr: ast.expr, text: str) -> Edit | None:
     """Add an operator and its right side behind an expression."""
     from dl_lint import rewriting
 
@@ -37,7 +39,7 @@ def with_operator(project: Project, expr: t.Expr, text: str) -> Edit | None:
     return _edit(project, place, rewriting.with_operator(_code(project, place), text))
 
 
-def with_first_statement(project: Project, loop: t.For, text: str) -> Edit | None:
+def with_first_statement(project: Project, loop: ForStatement, text: str) -> Edit | None:
     """Add a statement, of one or more lines, to a loop as its first."""
     from dl_lint import rewriting
 
@@ -47,7 +49,7 @@ def with_first_statement(project: Project, loop: t.For, text: str) -> Edit | Non
     return _edit(project, place, rewriting.with_first_statement(_code(project, place), indentation, text))
 
 
-def replaced(project: Project, node: t.Node, text: str) -> Edit:
+def replaced(project: Project, node: ast.AST, text: str) -> Edit:
     return Edit(project.place(node), text)
 
 

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import NO_HINTS, Hints
 from dl_lint.project import apply, attributes, callers, calls, excluded, expressions
 from dl_lint.project.solver import Solver
@@ -57,6 +57,7 @@ from dl_lint.project.values import (
 if TYPE_CHECKING:
     from dl_lint.project.modules import Files
     from dl_lint.project.scopes import FileIndex, Scope, Site
+    from dl_lint.source.syntax import FunctionDefinition
 
 LONGEST_CHAIN = 6
 """Calls remembered between where an object is made and where it is used."""
@@ -99,7 +100,7 @@ class Evaluator:
         self.parents = files.parents
         self.solver = Solver()
         self.callers = callers.Callers(self)
-        self._scopes: dict[t.Node, Scope] = {}
+        self._scopes: dict[ast.AST, Scope] = {}
         self._scoped: set[FileIndex] = set()
         self._storing: dict[Class, dict[str, list[tuple[Scope, str]]]] = {}
         self._answers: dict[Hashable, Any] = {}
@@ -122,7 +123,7 @@ class Evaluator:
         found: _T = self._answers[key]
         return found
 
-    def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
+    def scope_of(self, node: FunctionDefinition | ast.ClassDef | ast.Lambda) -> Scope:
         """The scope that a definition opens."""
         file = self.sites[node].scope.file
         if file not in self._scoped:
@@ -136,18 +137,18 @@ class Evaluator:
             self._storing[cls] = attributes.storing(cls)
         return self._storing[cls]
 
-    def site(self, node: t.Node) -> Site:
+    def site(self, node: ast.AST) -> Site:
         return self.sites[node]
 
     # --- values ------------------------------------------------------------------------
 
-    def symbolic(self, expr: t.Expr | None) -> Value:
+    def symbolic(self, expr: ast.expr | None) -> Value:
         """What ``expr`` stands for, parameters left open."""
         if expr is None:
             return UNKNOWN
         return self.solver.solve(expr, lambda: expressions.evaluate(self, expr))
 
-    def value(self, expr: t.Expr | None) -> Value:
+    def value(self, expr: ast.expr | None) -> Value:
         """What ``expr`` stands for over all known callers; the empty union is unknown."""
         found = self.solver.solve(("value", expr), lambda: self.resolve(self.symbolic(expr)))
         return UNKNOWN if isinstance(found, Nothing) else found
@@ -266,6 +267,6 @@ def _constructs(frame: Frame, cls: Scope) -> bool:
     return frame.scope.name == "__init__" and frame.scope.parent is cls
 
 
-def _call_of(value: Derived) -> t.Call:
-    assert isinstance(value.key, t.Call)
+def _call_of(value: Derived) -> ast.Call:
+    assert isinstance(value.key, ast.Call)
     return value.key

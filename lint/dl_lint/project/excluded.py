@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, context, passes
 from dl_lint.project.truth import decide, truth_of
 from dl_lint.project.values import Collection, Const, Parameter
@@ -35,35 +35,35 @@ def is_excluded(ev: Evaluator, loader: Loader) -> bool:
     return False
 
 
-def _tests(ev: Evaluator, node: t.Call) -> tuple[tuple[t.Expr, bool], ...]:
+def _tests(ev: Evaluator, node: ast.Call) -> tuple[tuple[ast.expr, bool], ...]:
     return ev.read_off(("tests around", node), lambda: (*context.tests_around(ev, node), *_returning(ev, node)))
 
 
-def _returning(ev: Evaluator, node: t.Call) -> Iterator[tuple[t.Expr, bool]]:
+def _returning(ev: Evaluator, node: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
     for block in context.blocks(ev, node):
         yield from passes.jumps(ev, block, node, "leave")
 
 
-def _outcome(ev: Evaluator, test: t.Expr, frames: Frames) -> bool | None:
+def _outcome(ev: Evaluator, test: ast.expr, frames: Frames) -> bool | None:
     """How a test of parameters, and of nothing else, goes for one chain of calls; None if that is not known."""
     match test:
-        case t.Name():
+        case ast.Name():
             value = _passed(ev, test, frames)
             return truth_of(value) if value is not None else None
-        case t.UnaryOp(op="not", operand=inner):
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
             found = _outcome(ev, inner, frames)
             return None if found is None else not found
-        case t.BoolOp(op=op, values=parts):
-            decisive = op == "or"
+        case ast.BoolOp(op=op, values=parts):
+            decisive = isinstance(op, ast.Or)
             outcomes = [_outcome(ev, one, frames) for one in parts]
             return decisive if decisive in outcomes else None if None in outcomes else not decisive
-        case t.Compare(left=t.Name() as name, ops=(op,), comparators=(t.Expr() as other,)):
+        case ast.Compare(left=ast.Name() as name, ops=(op,), comparators=(ast.expr() as other,)):
             return _compared(_passed(ev, name, frames), op, ev.symbolic(other))
         case _:
             return None
 
 
-def _passed(ev: Evaluator, name: t.Name, frames: Frames) -> Value | None:
+def _passed(ev: Evaluator, name: ast.Name, frames: Frames) -> Value | None:
     """What the calls pass for a parameter; None for another name, and for one that is assigned since."""
     value = ev.symbolic(name)
     if not isinstance(value, Parameter) or value.scope is not frames[0].scope:
@@ -71,12 +71,12 @@ def _passed(ev: Evaluator, name: t.Name, frames: Frames) -> Value | None:
     return ev.through(value, frames)
 
 
-def _compared(left: Value | None, op: str, right: Value) -> bool | None:
+def _compared(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
     if not isinstance(left, Const):
         return None
-    if op in ("in", "not in"):
+    if isinstance(op, ast.In | ast.NotIn):
         others = right.items if isinstance(right, Collection) and not right.grown else None
         if others is None or not all(isinstance(one, Const) for one in others):
             return None
-        return any(isinstance(one, Const) and one.value == left.value for one in others) is (op == "in")
+        return any(isinstance(one, Const) and one.value == left.value for one in others) is isinstance(op, ast.In)
     return decide(op, left, right) if isinstance(right, Const) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, attributes, calls, names, subscripts, tensors
-from dl_lint.project.syntax import dotted
 from dl_lint.project.truth import compare, truth
 from dl_lint.project.values import (
     UNKNOWN,
@@ -26,8 +26,10 @@ from dl_lint.project.values import (
     Value,
     WhenAccelerated,
     alternatives,
+    literal,
     union,
 )
+from dl_lint.source.syntax import Comprehension, Display, dotted, made_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,53 +43,53 @@ MOST_ITEMS = 24
 """Items of a literal that are kept one by one."""
 
 
-def evaluate(ev: Evaluator, expr: t.Expr) -> Value:
+def evaluate(ev: Evaluator, expr: ast.expr) -> Value:
     rule = _EXPRESSIONS.get(type(expr))
     return rule(ev, expr) if rule is not None else UNKNOWN
 
 
-def _constant(_ev: Evaluator, expr: t.Constant) -> Value:
-    return Const(expr.value, expr.kind) if expr.kind != "fstring" else UNKNOWN
+def _constant(_ev: Evaluator, expr: ast.Constant) -> Value:
+    return literal(expr)
 
 
-def _attribute(ev: Evaluator, expr: t.Attribute) -> Value:
+def _attribute(ev: Evaluator, expr: ast.Attribute) -> Value:
     stored = names.stored(ev, expr)
     if stored is not None:
         return stored
     return attributes.attribute(ev, ev.symbolic(expr.value), expr.attr)
 
 
-def _subscript(ev: Evaluator, expr: t.Subscript) -> Value:
+def _subscript(ev: Evaluator, expr: ast.Subscript) -> Value:
     base = ev.symbolic(expr.value)
-    if not isinstance(expr.index, t.Slice):
+    if not isinstance(expr.slice, ast.Slice):
         return apply.item(ev, base, subscripts.key(ev, expr))
-    found = apply.sliced(ev, base, Picked(expr, apart=True) if subscripts.is_scattered(expr.index) else UNKNOWN)
-    if isinstance(found, Collection) and isinstance(found.element, Derived | Made | Unknown) and _takes_few(expr.index):
+    found = apply.sliced(ev, base, Picked(expr, apart=True) if subscripts.is_scattered(expr.slice) else UNKNOWN)
+    if isinstance(found, Collection) and isinstance(found.element, Derived | Made | Unknown) and _takes_few(expr.slice):
         return Collection(found.kind, None, UNKNOWN, None)  # as short as the code says, whatever it was taken from
     return found
 
 
-def _takes_few(index: t.Slice) -> bool:
+def _takes_few(index: ast.Slice) -> bool:
     upper = index.upper
-    return isinstance(upper, t.Constant) and isinstance(upper.value, int) and upper.value <= FEW_ITEMS
+    return isinstance(upper, ast.Constant) and isinstance(upper.value, int) and upper.value <= FEW_ITEMS
 
 
-def _sequence(ev: Evaluator, expr: t.Sequence) -> Value:
-    if any(isinstance(item, t.Starred) for item in expr.items) or len(expr.items) > MOST_ITEMS:
-        sample = [_member(ev, item) for item in expr.items[:MOST_ITEMS]]
-        return Collection(expr.kind, None, union(sample), expr)
-    items = tuple(ev.symbolic(item) for item in expr.items)
-    return Collection(expr.kind, items, UNKNOWN, expr)
+def _sequence(ev: Evaluator, expr: Display) -> Value:
+    if any(isinstance(item, ast.Starred) for item in expr.elts) or len(expr.elts) > MOST_ITEMS:
+        sample = [_member(ev, item) for item in expr.elts[:MOST_ITEMS]]
+        return Collection(made_by(expr), None, union(sample), expr)
+    items = tuple(ev.symbolic(item) for item in expr.elts)
+    return Collection(made_by(expr), items, UNKNOWN, expr)
 
 
-def _member(ev: Evaluator, item: t.Expr) -> Value:
-    return apply.iterate(ev, ev.symbolic(item.value)) if isinstance(item, t.Starred) else ev.symbolic(item)
+def _member(ev: Evaluator, item: ast.expr) -> Value:
+    return apply.iterate(ev, ev.symbolic(item.value)) if isinstance(item, ast.Starred) else ev.symbolic(item)
 
 
-def _mapping(ev: Evaluator, expr: t.Mapping) -> Value:
+def _mapping(ev: Evaluator, expr: ast.Dict) -> Value:
     items: dict[Literal, Value] = {}
-    closed = len(expr.items) <= 4 * MOST_ITEMS
-    for key, value in expr.items[: 4 * MOST_ITEMS]:
+    closed = len(expr.keys) <= 4 * MOST_ITEMS
+    for key, value in zip(expr.keys[: 4 * MOST_ITEMS], expr.values, strict=False):
         if key is None:
             closed &= _merge(items, ev.symbolic(value))
             continue
@@ -107,19 +109,21 @@ def _merge(items: dict[Literal, Value], other: Value) -> bool:
     return bool(tables) and len(tables) == len(alternatives(other)) and all(table.closed for table in tables)
 
 
-def _comprehension(ev: Evaluator, expr: t.Comprehension) -> Value:
-    if expr.kind == "dict":
-        element, keys = ev.symbolic(expr.element), _spelled_out_keys(ev, expr)
+def _comprehension(ev: Evaluator, expr: Comprehension) -> Value:
+    if isinstance(expr, ast.DictComp):
+        element, keys = ev.symbolic(expr.value), _spelled_out_keys(ev, expr)
         if keys:
             return Table(tuple((key, element) for key in keys), True, expr)
         return Collection("dict", None, element, expr)
-    return Collection(expr.kind, None, ev.symbolic(expr.element), expr)
+    return Collection(made_by(expr), None, ev.symbolic(expr.elt), expr)
 
 
-def _spelled_out_keys(ev: Evaluator, expr: t.Comprehension) -> dict[Literal, None]:
+def _spelled_out_keys(ev: Evaluator, expr: ast.DictComp) -> dict[Literal, None]:
     """The keys of ``{phase: … for phase in ["train", "val"]}``, if all are known."""
     match expr:
-        case t.Comprehension(generators=(t.Generator(target=t.Name(id=name), iter=over, ifs=()),), key=t.Name(id=key)):
+        case ast.DictComp(
+            generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=[])], key=ast.Name(id=key)
+        ):
             found = ev.symbolic(over) if name == key else None
             items = (found.items or ()) if isinstance(found, Collection) else ()
             return {one.value: None for one in items if isinstance(one, Const)} if _are_constant(items) else {}
@@ -131,19 +135,19 @@ def _are_constant(items: tuple[Value, ...]) -> bool:
     return len(items) <= 4 * MOST_ITEMS and all(isinstance(one, Const) for one in items)
 
 
-def _conditional(ev: Evaluator, expr: t.Conditional) -> Value:
+def _conditional(ev: Evaluator, expr: ast.IfExp) -> Value:
     decided = truth(ev, expr.test)
     if decided is not None:
         return ev.symbolic(expr.body if decided else expr.orelse)
     return union((ev.symbolic(expr.body), ev.symbolic(expr.orelse)))
 
 
-def _bool_op(ev: Evaluator, expr: t.BoolOp) -> Value:
+def _bool_op(ev: Evaluator, expr: ast.BoolOp) -> Value:
     """``a or b`` is the first true operand; what cannot be decided is a union."""
-    if expr.op == "and" and _asks_for_accelerator(ev, expr):
+    if isinstance(expr.op, ast.And) and _asks_for_accelerator(ev, expr):
         return WhenAccelerated()
     found: list[Value] = []
-    stop = expr.op == "or"
+    stop = isinstance(expr.op, ast.Or)
     for at, operand in enumerate(expr.values):
         decided = truth(ev, operand)
         last = at == len(expr.values) - 1
@@ -155,7 +159,7 @@ def _bool_op(ev: Evaluator, expr: t.BoolOp) -> Value:
     return union(found)
 
 
-def _asks_for_accelerator(ev: Evaluator, expr: t.BoolOp) -> bool:
+def _asks_for_accelerator(ev: Evaluator, expr: ast.BoolOp) -> bool:
     """Whether an accelerator is used unless an option says otherwise: ``available and not args.no_cuda``."""
     available = [isinstance(ev.symbolic(operand), WhenAccelerated) for operand in expr.values]
     return any(available) and all(
@@ -163,56 +167,56 @@ def _asks_for_accelerator(ev: Evaluator, expr: t.BoolOp) -> bool:
     )
 
 
-def _names_device(operand: t.Expr) -> bool:
-    while isinstance(operand, t.UnaryOp):
+def _names_device(operand: ast.expr) -> bool:
+    while isinstance(operand, ast.UnaryOp):
         operand = operand.operand
     name = (dotted(operand) or "").rpartition(".")[2].lower()
     return any(part in name for part in ("cuda", "gpu", "cpu", "accel", "device"))
 
 
-def _unary(ev: Evaluator, expr: t.UnaryOp) -> Value:
-    if expr.op == "not":
+def _unary(ev: Evaluator, expr: ast.UnaryOp) -> Value:
+    if isinstance(expr.op, ast.Not):
         decided = truth(ev, expr.operand)
         return UNKNOWN if decided is None else Const(not decided, "bool")
     value = ev.symbolic(expr.operand)
-    if expr.op == "-" and isinstance(value, Const) and isinstance(value.value, int | float):
+    if isinstance(expr.op, ast.USub) and isinstance(value, Const) and isinstance(value.value, int | float):
         return Const(-value.value, value.kind)
     return UNKNOWN
 
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "/": lambda a, b: a / b,
-    "%": lambda a, b: a % b,
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
 }
 
 
-def _binary(ev: Evaluator, expr: t.BinOp) -> Value:
+def _binary(ev: Evaluator, expr: ast.BinOp) -> Value:
     left, right = ev.symbolic(expr.left), ev.symbolic(expr.right)
     for one in (left, right):
         if isinstance(one, CpuCount):
             return CpuCount(one.call, capped=one.capped)
-    if isinstance(left, Const) and isinstance(right, Const) and expr.op in _ARITHMETIC:
+    if isinstance(left, Const) and isinstance(right, Const) and type(expr.op) in _ARITHMETIC:
         return _computed(expr.op, left, right)
-    if isinstance(left, Collection) and expr.op == "+":
+    if isinstance(left, Collection) and isinstance(expr.op, ast.Add):
         return _joined(left, right)
     if isinstance(left, Option) and isinstance(left.default, Const) and isinstance(right, Const):
-        default = _computed(expr.op, left.default, right) if expr.op in _ARITHMETIC else UNKNOWN
+        default = _computed(expr.op, left.default, right) if type(expr.op) in _ARITHMETIC else UNKNOWN
         return Option(default, left.source, left.node)
     return apply.arithmetic(left, right, expr)
 
 
-def _computed(op: str, left: Const, right: Const) -> Value:
+def _computed(op: ast.operator, left: Const, right: Const) -> Value:
     if {left.kind, right.kind} <= {"int", "float"}:
         try:
-            value = _ARITHMETIC[op](left.value, right.value)
+            value = _ARITHMETIC[type(op)](left.value, right.value)
         except (ArithmeticError, ValueError):
             return UNKNOWN
         return Const(value, "float" if isinstance(value, float) else "int")
-    if op == "+" and left.kind == right.kind == "str":
+    if isinstance(op, ast.Add) and left.kind == right.kind == "str":
         return Const(f"{left.value}{right.value}"[:200], "str")
     return UNKNOWN
 
@@ -225,7 +229,7 @@ def _joined(left: Collection, right: Value) -> Value:
     return Collection(left.kind, None, UNKNOWN, left.node)
 
 
-def _compare(ev: Evaluator, expr: t.Compare) -> Value:
+def _compare(ev: Evaluator, expr: ast.Compare) -> Value:
     for operand in (ev.symbolic(expr.left), ev.symbolic(expr.comparators[0])):
         if isinstance(operand, Batch | Tensor):
             return tensors.computed(operand, expr)
@@ -235,38 +239,43 @@ def _compare(ev: Evaluator, expr: t.Compare) -> Value:
     return WhenAccelerated() if decided == "accelerated" else UNKNOWN
 
 
-def _lambda(ev: Evaluator, expr: t.Lambda) -> Value:
+def _lambda(ev: Evaluator, expr: ast.Lambda) -> Value:
     return Function(ev.scope_of(expr))
 
 
-def _walrus(ev: Evaluator, expr: t.Walrus) -> Value:
+def _walrus(ev: Evaluator, expr: ast.NamedExpr) -> Value:
     return ev.symbolic(expr.value)
 
 
-def _name(ev: Evaluator, expr: t.Name) -> Value:
+def _name(ev: Evaluator, expr: ast.Name) -> Value:
     return names.name(ev, expr)
 
 
-def _starred(ev: Evaluator, expr: t.Starred) -> Value:
+def _starred(ev: Evaluator, expr: ast.Starred) -> Value:
     return ev.symbolic(expr.value)
 
 
-_EXPRESSIONS: dict[type[t.Expr], Callable[[Evaluator, Any], Value]] = {
-    t.Constant: _constant,
-    t.Name: _name,
-    t.Attribute: _attribute,
-    t.Subscript: _subscript,
-    t.Call: calls.call,
-    t.Sequence: _sequence,
-    t.Mapping: _mapping,
-    t.Comprehension: _comprehension,
-    t.Conditional: _conditional,
-    t.BoolOp: _bool_op,
-    t.UnaryOp: _unary,
-    t.BinOp: _binary,
-    t.Compare: _compare,
-    t.Lambda: _lambda,
-    t.Walrus: _walrus,
-    t.Await: _walrus,
-    t.Starred: _starred,
+_EXPRESSIONS: dict[type[ast.expr], Callable[[Evaluator, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: calls.call,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _mapping,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.IfExp: _conditional,
+    ast.BoolOp: _bool_op,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.Compare: _compare,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _walrus,
+    ast.Await: _walrus,
+    ast.Starred: _starred,
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import containers, indexing, inherited, reach
 from dl_lint.project.changes import GROWING
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.values import Collection, Made, Table, Value, alternatives, union
+from dl_lint.source.syntax import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Class
 
 
-def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[t.Node]:
+def python_objects_in(project: Project, cls: Class, attribute: str, read: Indexed) -> list[ast.AST]:
     """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
     if _holds_images(project, cls) or _ends_as_array(project, cls, attribute):
         return []
@@ -127,7 +128,7 @@ def _reads(project: Project, method: Scope, attribute: str, binding: Binding) ->
     for scope in reach.with_inner(method):
         for load in scope.loads.get(owner, ()):
             read = project.parent(load)
-            if isinstance(read, t.Attribute) and read.attr == attribute and not _is_target(project, read):
+            if isinstance(read, ast.Attribute) and read.attr == attribute and not _is_target(project, read):
                 if project.statement_of(read) is binding.node:
                     return True
                 if not before and project.site(read).order < binding.site.order:
@@ -135,19 +136,19 @@ def _reads(project: Project, method: Scope, attribute: str, binding: Binding) ->
     return False
 
 
-def _is_target(project: Project, read: t.Attribute) -> bool:
+def _is_target(project: Project, read: ast.Attribute) -> bool:
     above = project.parent(read)
-    return isinstance(above, t.Assign) and read is not above.value
+    return isinstance(above, Assignment) and read is not above.value
 
 
-def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[t.Node, t.Expr | None]]:
+def _additions(project: Project, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """Where methods add to ``self.attribute`` in place, with what they add."""
     for method, key in inherited.methods(project, cls, attribute):
         yield from ((one.node, one.value) for one in method.changes.get(key, ()) if one.kind in GROWING - {"inner"})
         yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
 
 
-def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
+def _adds(project: Project, addition: tuple[ast.AST, ast.expr | None]) -> bool:
     node, added = addition
     value = project.value(added)
     if containers.is_array(containers.innermost(value)) or _is_dict_of_arrays(value):
@@ -157,11 +158,11 @@ def _adds(project: Project, addition: tuple[t.Node, t.Expr | None]) -> bool:
     return containers.grows_with_data(project, node)
 
 
-def _is_of_outer_loop(project: Project, node: t.Node, added: t.Expr | None) -> bool:
+def _is_of_outer_loop(project: Project, node: ast.AST, added: ast.expr | None) -> bool:
     """Whether one object is added again and again: ``for label, folder in …: for file in …: labels.append(label)``."""
-    if isinstance(added, t.Constant):
+    if isinstance(added, ast.Constant):
         return True
-    bindings = project.function_of(node).bindings.get(added.id, ()) if isinstance(added, t.Name) else ()
+    bindings = project.function_of(node).bindings.get(added.id, ()) if isinstance(added, ast.Name) else ()
     outer = list(project.loops_around(node))[1:]
     return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
 

@@ -6,12 +6,12 @@ on every way ends the search, and a loop carries later bindings round to earlier
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import dotted
+from dl_lint.source.syntax import TryStatement, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,13 +120,13 @@ class _Search:
             block = parent.parent if block.kind == "try-else" and parent.parent is not None else parent
         return True
 
-    def _all_arms(self, owner: t.Node) -> bool:
+    def _all_arms(self, owner: ast.AST) -> bool:
         arms = self.file.arms.get(owner, [])
-        if isinstance(owner, t.While):
-            return isinstance(owner.test, t.Constant) and bool(owner.test.value)
-        if isinstance(owner, t.If):
+        if isinstance(owner, ast.While):
+            return isinstance(owner.test, ast.Constant) and bool(owner.test.value)
+        if isinstance(owner, ast.If):
             return len(arms) == 2 and all(arm in self.full or arm.exits for arm in arms)
-        if isinstance(owner, t.Try):
+        if isinstance(owner, TryStatement):
             tried = any(arm in self.full for arm in arms if arm.arm == 0)
             return tried and all(arm in self.full or arm.exits for arm in arms if arm.arm > 0)
         return False
@@ -137,10 +137,10 @@ def _decided(block: Block) -> Iterator[tuple[str, bool]]:
 
     Two statements that test the same flag go the same way.
     """
-    if not isinstance(block.owner, t.If) or block.kind not in ("if", "else"):
+    if not isinstance(block.owner, ast.If) or block.kind not in ("if", "else"):
         return
     test, outcome = block.owner.test, block.kind == "if"
-    if isinstance(test, t.UnaryOp) and test.op == "not":
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, outcome = test.operand, not outcome
     name = dotted(test)
     scope: Scope | None = block.scope
@@ -165,9 +165,9 @@ def are_alternatives(one: Site, other: Site) -> bool:
     return child is not None and arm is not None and child.owner is arm.owner and _exclusive(child, arm)
 
 
-def by_way(nodes: list[t.Node], site: Callable[[t.Node], Site]) -> list[list[t.Node]]:
+def by_way(nodes: list[ast.AST], site: Callable[[ast.AST], Site]) -> list[list[ast.AST]]:
     """Places in order, apart where they are alternatives: what is wrong with them is to be mended in each."""
-    ways: list[list[t.Node]] = []
+    ways: list[list[ast.AST]] = []
     for node in nodes:
         way = next((way for way in ways if not are_alternatives(site(way[0]), site(node))), None)
         if way is None:
@@ -179,9 +179,9 @@ def by_way(nodes: list[t.Node], site: Callable[[t.Node], Site]) -> list[list[t.N
 
 def _exclusive(one: Block, other: Block) -> bool:
     """Whether two arms of one statement are never both executed in one pass."""
-    if isinstance(one.owner, t.If | t.Match):
+    if isinstance(one.owner, ast.If | ast.Match):
         return one.arm != other.arm
-    return isinstance(one.owner, t.Try) and one.arm > 0 and other.arm > 0 and one.arm != other.arm
+    return isinstance(one.owner, TryStatement) and one.arm > 0 and other.arm > 0 and one.arm != other.arm
 
 
 def _carried(

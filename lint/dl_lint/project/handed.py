@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import reach
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Bound,
     Collection,
@@ -15,6 +14,8 @@ from dl_lint.project.values import (
     Table,
     alternatives,
 )
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,24 +30,25 @@ _DEEPEST = 2
 """Calls that what is handed over is followed into."""
 
 
-def filled(project: Project, scope: Scope, owner: str) -> Iterator[t.Subscript]:
+def filled(project: Project, scope: Scope, owner: str) -> Iterator[ast.Subscript]:
     """``decode(…, meta=self.meta[index])``, where the function fills what it is handed."""
     for call in scope.calls:
-        for argument in (*call.args, *call.keywords):
-            given = argument.value if isinstance(argument, t.Keyword) else argument
+        arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+        for argument in arguments:
+            given = argument.value if isinstance(argument, ast.keyword) else argument
             entry = entry_of(given, owner)
-            if entry is None or all(isinstance(one, Const) for one in alternatives(project.value(entry.index))):
+            if entry is None or all(isinstance(one, Const) for one in alternatives(project.value(entry.slice))):
                 continue
             stays = any(isinstance(one, Table | Collection) for one in alternatives(project.value(entry.value)))
             if stays and any(_fills(project, one, name, _DEEPEST) for one, name in bound_to(project, call, argument)):
                 yield entry
 
 
-def entry_of(given: t.Node, owner: str) -> t.Subscript | None:
+def entry_of(given: ast.AST, owner: str) -> ast.Subscript | None:
     """``self.a[b]``, also as the first branch of a conditional."""
-    while isinstance(given, t.Conditional):
+    while isinstance(given, ast.IfExp):
         given = given.body
-    if isinstance(given, t.Subscript):
+    if isinstance(given, ast.Subscript):
         name = dotted(given.value) or ""
         if name.startswith(owner + ".") and name.count(".") == 1:
             return given
@@ -54,7 +56,7 @@ def entry_of(given: t.Node, owner: str) -> t.Subscript | None:
 
 
 def bound_to(
-    project: Project, call: t.Call, argument: t.Node, callee: Value | None = None
+    project: Project, call: ast.Call, argument: ast.expr | ast.keyword, callee: Value | None = None
 ) -> Iterator[tuple[Scope, str]]:
     """The functions that a call enters (those of ``callee``, if that is known better), each with the name that it gives
     to ``argument``."""
@@ -62,9 +64,9 @@ def bound_to(
         function = one.function if isinstance(one, Bound) else one
         if not isinstance(function, Function):
             continue
-        if isinstance(argument, t.Keyword):
-            if argument.name is not None:
-                yield function.scope, argument.name
+        if isinstance(argument, ast.keyword):
+            if argument.arg is not None:
+                yield function.scope, argument.arg
         else:
             at = call.args.index(argument) + (1 if isinstance(one, Bound) else 0)
             if at < len(function.scope.params):
@@ -74,16 +76,17 @@ def bound_to(
 def _fills(project: Project, function: Scope, name: str, depth: int) -> bool:
     """Whether a function puts something into what it is given as ``name``."""
     for scope in reach.with_inner(function):
-        anew = [one.node.at for one in scope.bindings.get(name, ()) if one.kind != "param"]
+        anew = [span(one.node) for one in scope.bindings.get(name, ()) if one.kind != "param"]
         for change in scope.changes.get(name, ()):
-            if isinstance(change.node, t.AugAssign) or any(at < change.node.at for at in anew):
+            if isinstance(change.node, ast.AugAssign) or any(at < span(change.node) for at in anew):
                 continue  # no entry is added, or not to what was handed over
             if change.kind in GROWING or change.kind == "update":
                 return True
         for call in scope.calls if depth else ():
-            for argument in (*call.args, *call.keywords):
-                given = argument.value if isinstance(argument, t.Keyword) else argument
-                named = isinstance(given, t.Name) and given.id == name
+            arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+            for argument in arguments:
+                given = argument.value if isinstance(argument, ast.keyword) else argument
+                named = isinstance(given, ast.Name) and given.id == name
                 further = bound_to(project, call, argument) if named else ()
                 if any(_fills(project, one, its, depth - 1) for one, its in further):
                     return True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, scripts, workers
-from dl_lint.project.syntax import dotted, is_none
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import Absent, Class, Collection, Const, Derived, Function, Made, Value, alternatives
+from dl_lint.source.syntax import dotted, is_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,20 +183,20 @@ def _measuring(project: Project, cls: Class) -> tuple[Scope, ...]:
 def _is_harmless(project: Project, read: Read) -> bool:
     """Whether a read does not move the position: a test for None, a descriptor for ``os.pread``."""
     above = project.parent(read.node)
-    if isinstance(above, t.Attribute):
+    if isinstance(above, ast.Attribute):
         return above.attr in _POSITIONED
-    return isinstance(above, t.Compare) and any(is_none(one) for one in above.comparators)
+    return isinstance(above, ast.Compare) and any(is_none(one) for one in above.comparators)
 
 
 def _is_closed(project: Project, made: Made, building: tuple[Scope, ...]) -> bool:
     """Whether the constructor closes what it opened."""
-    if isinstance(project.parent(made.call), t.WithItem):
+    if isinstance(project.parent(made.call), ast.withitem):
         return True
     opener, opening = project.function_of(made.call), project.site(made.call).order
     for function in building:
         for scope in reach.with_inner(function):
             for call in scope.calls:
-                if isinstance(call.func, t.Attribute) and call.func.attr == "close":
+                if isinstance(call.func, ast.Attribute) and call.func.attr == "close":
                     later = function is not opener or project.site(call).order > opening
                     if later and made in opened(project.value(call.func.value)):
                         return True
@@ -220,7 +220,7 @@ def _is_dropped(project: Project, cls: Class, read: Read, made: Made, building: 
     return False
 
 
-def _entered(project: Project, call: t.Call, cls: Class) -> tuple[Scope, ...]:
+def _entered(project: Project, call: ast.Call, cls: Class) -> tuple[Scope, ...]:
     """The functions that run when ``call`` does."""
     name = dotted(call.func) or ""
     found = attributes.of_class(project.evaluator, cls, name.partition(".")[2]) if name.count(".") == 1 else None
@@ -240,7 +240,7 @@ def _is_reopened(project: Project, cls: Class, read: Read) -> bool:
             if any(
                 store.target.attr == read.attribute
                 for store in function.stores
-                if isinstance(store.target, t.Attribute)
+                if isinstance(store.target, ast.Attribute)
             ):
                 return True
             if any(_stores(project, cls, call, read.attribute) for call in function.calls):
@@ -248,13 +248,13 @@ def _is_reopened(project: Project, cls: Class, read: Read) -> bool:
     return False
 
 
-def _asks_who(project: Project, call: t.Call) -> bool:
+def _asks_who(project: Project, call: ast.Call) -> bool:
     return any(isinstance(one, Made) and one.name in _WHO for one in alternatives(project.value(call)))
 
 
-def _stores(project: Project, cls: Class, call: t.Call, attribute: str) -> bool:
+def _stores(project: Project, cls: Class, call: ast.Call, attribute: str) -> bool:
     """Whether ``call`` is of a method by a name that ``cls`` has, one that stores the attribute."""
-    if not isinstance(call.func, t.Attribute):
+    if not isinstance(call.func, ast.Attribute):
         return False
     method = attributes.of_class(project.evaluator, cls, call.func.attr)
     return any(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.project.values import Bound, Class, Const, Function, Loader, Made, Option, Value, alternatives
+from dl_lint.source.syntax import FunctionDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +32,10 @@ def epoch_loader_hooks(project: Project) -> Iterator[Scope]:
             function = one.function if isinstance(one, Bound) else one
             if isinstance(function, Function) and _is_hook_owner(project, function.scope.parent):
                 found[function.scope] = None
-    yield from (scope for scope in found if isinstance(scope.node, t.FunctionDef))
+    yield from (scope for scope in found if isinstance(scope.node, FunctionDefinition))
 
 
-def runs_for_each_batch(project: Project, function: t.FunctionDef) -> bool:
+def runs_for_each_batch(project: Project, function: FunctionDefinition) -> bool:
     """Whether Lightning or the Trainer of transformers calls a method for every batch."""
     cls = project.scope_of(function).parent
     if function.name not in STEP_HOOKS or cls is None or cls.kind != "class":
@@ -42,7 +43,7 @@ def runs_for_each_batch(project: Project, function: t.FunctionDef) -> bool:
     return any(base.startswith(("lightning.", "transformers.")) for base in project.external_bases(Class(cls)))
 
 
-def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]:
+def given_to_trainers(project: Project) -> Iterator[tuple[Loader, ast.AST, None]]:
     """The loaders that a Lightning Trainer iterates once an epoch: hooks return them, or its ``fit`` is given them."""
     for hook in epoch_loader_hooks(project):
         if hook.node is None or (hook.name == "val_dataloader" and _validates_at_will(project, hook.node)):
@@ -58,9 +59,9 @@ def given_to_trainers(project: Project) -> Iterator[tuple[Loader, t.Node, None]]
             yield from ((one, call, None) for one in given if isinstance(one, Loader))
 
 
-def _fitted(project: Project, call: t.Call) -> Iterator[Value]:
+def _fitted(project: Project, call: ast.Call) -> Iterator[Value]:
     """What ``fit`` of Lightning Trainers is given to go through in each of several epochs."""
-    owner = alternatives(project.value(call.func.value)) if isinstance(call.func, t.Attribute) else ()
+    owner = alternatives(project.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
     made = [one for one in owner if isinstance(one, Made) and one.name in LIGHTNING_TRAINERS]
     if not made or len(made) < len(owner) or any(_may_end_early(project, one) for one in made):
         return
@@ -75,7 +76,7 @@ _OF_VALIDATION = ("check_val_every_n_epoch", "limit_val_batches", "val_check_int
 """Arguments of a Trainer that may leave it with less than two passes; and those of another rhythm for validation."""
 
 
-def _validates_at_will(project: Project, hook: t.Node) -> bool:
+def _validates_at_will(project: Project, hook: ast.AST) -> bool:
     """Whether code around a hook speaks of another rhythm for validation, so that it may not come once an epoch."""
     return any(project.mentions(hook, word) for word in _OF_VALIDATION)
 
@@ -94,7 +95,7 @@ def _is_hook_owner(project: Project, scope: Scope | None) -> bool:
     return not LIGHTNING_MODULES.isdisjoint(project.external_bases(Class(scope)))
 
 
-def touched_in(project: Project, *loops: LoopNode) -> Iterator[t.Expr]:
+def touched_in(project: Project, *loops: LoopNode) -> Iterator[ast.expr]:
     """The objects whose methods are called, or whose attributes are stored, in the functions of ``loops``.
 
     Inside the first loop, and anywhere in the functions of the others, which it calls.
@@ -103,8 +104,8 @@ def touched_in(project: Project, *loops: LoopNode) -> Iterator[t.Expr]:
         scope = project.function_of(loop)
         is_outer = loop is loops[0]
         for call in scope.calls:
-            if isinstance(call.func, t.Attribute) and (not is_outer or loop in project.loops_around(call)):
+            if isinstance(call.func, ast.Attribute) and (not is_outer or loop in project.loops_around(call)):
                 yield call.func.value
         for store in scope.stores:
-            if isinstance(store.target, t.Attribute) and (not is_outer or loop in project.loops_around(store.node)):
+            if isinstance(store.target, ast.Attribute) and (not is_outer or loop in project.loops_around(store.node)):
                 yield store.target.value

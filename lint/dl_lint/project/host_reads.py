@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project import context, flow, reach, transfers
-from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Batch, Bound, External, Function, Tensor, Value, alternatives
 from dl_lint.project.views import VIEWS
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import Assignment, Display, called, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +60,8 @@ FILE_MARKS = frozenset({"synchronize", "wait_stream", "wait_event", "Event", "qu
 class EarlyRead:
     """``copy`` may still be under way when ``read`` looks at its result."""
 
-    copy: t.Call
-    read: t.Node
+    copy: ast.Call
+    read: ast.AST
 
 
 def early_reads(ev: Evaluator) -> Iterator[EarlyRead]:
@@ -98,7 +99,7 @@ def _from_device(ev: Evaluator, move: Transfer) -> bool:
 class _Trail:
     """Where the result of one copy goes within its function."""
 
-    def __init__(self, ev: Evaluator, copy: t.Call) -> None:
+    def __init__(self, ev: Evaluator, copy: ast.Call) -> None:
         self.ev = ev
         self.copy = copy
         self.site = ev.sites[copy]
@@ -106,53 +107,62 @@ class _Trail:
         self.chain = {copy, *context.ancestors(ev, copy)}
         self.seen: set[tuple[str, Kind]] = set()
 
-    def from_expression(self, expr: t.Expr) -> t.Node | None:
+    def from_expression(self, expr: ast.expr) -> ast.AST | None:
         return self._first(self._uses(expr, "tensor"))
 
-    def from_buffer(self, buffer: t.Expr) -> t.Node | None:
+    def from_buffer(self, buffer: ast.expr) -> ast.AST | None:
         name = dotted(buffer)
         return self._first(self._held(name, "tensor", self.site)) if name is not None else None
 
-    def _first(self, uses: Iterator[tuple[t.Node, Use]]) -> t.Node | None:
+    def _first(self, uses: Iterator[tuple[ast.AST, Use]]) -> ast.AST | None:
         found = [node for node, use in uses if self._too_early(node, use)]
-        return min(found, key=lambda node: node.at, default=None)
+        return min(found, key=span, default=None)
 
     # --- where it goes -----------------------------------------------------------------
 
-    def _uses(self, expr: t.Node, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+    def _uses(self, expr: ast.AST, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
         """What becomes of ``expr``, which holds the copy: follow the expressions around it, then the names."""
         above = self.ev.parents.get(expr)
         match above:
-            case t.Attribute(value=value) if value is expr:
+            case ast.Attribute(value=value) if value is expr:
                 yield from self._attribute(above, kind)
-            case t.Subscript(value=value) if value is expr:
+            case ast.Subscript(value=value) if value is expr:
                 yield from self._uses(above, "tensor" if kind == "container" else kind)
-            case t.BinOp() | t.AugAssign() | t.FString() if kind != "container":
+            case ast.BinOp() | ast.AugAssign() | ast.JoinedStr() if kind != "container":
                 yield above, "read"
-            case t.Compare() if kind != "container" and not {"is", "is not"} & set(above.ops):
+            case ast.Compare() if kind != "container" and not _is_identity(above):
                 yield above, "read"
-            case t.UnaryOp() | t.If() | t.While() | t.Assert() if kind != "container":
+            case ast.UnaryOp() | ast.If() | ast.While() | ast.Assert() if kind != "container":
                 yield above, "read"
-            case t.Conditional() if above.test is not expr:
+            case ast.IfExp() if above.test is not expr:
                 yield from self._uses(above, kind)
-            case t.Keyword() | t.Starred() | t.Walrus():
+            case ast.keyword() | ast.Starred() | ast.NamedExpr():
                 yield from self._uses(above, kind)
-            case t.Sequence() | t.Mapping() | t.Comprehension():
+            case (
+                ast.Tuple()
+                | ast.List()
+                | ast.Set()
+                | ast.Dict()
+                | ast.ListComp()
+                | ast.SetComp()
+                | ast.DictComp()
+                | ast.GeneratorExp()
+            ):
                 yield from self._gathered(above, expr, kind)
-            case t.Generator() | t.For() if above.iter is expr:
+            case ast.comprehension() | ast.For() | ast.AsyncFor() if above.iter is expr:
                 yield from self._targets(above.target, "tensor" if kind == "container" else kind)
-            case t.Call() if expr is not above.func:
+            case ast.Call() if expr is not above.func:
                 yield from self._argument(above, kind)
-            case t.Assign():
+            case ast.Assign() | ast.AnnAssign():
                 yield from self._assigned(above, kind)
-            case t.Return() | t.Yield() if kind == "array":
+            case ast.Return() | ast.Yield() | ast.YieldFrom() if kind == "array":
                 yield above, "handed on"
             case _:
                 return
 
-    def _attribute(self, node: t.Attribute, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+    def _attribute(self, node: ast.Attribute, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
         call = self.ev.parents.get(node)
-        if not isinstance(call, t.Call) or call.func is not node:
+        if not isinstance(call, ast.Call) or call.func is not node:
             if node.attr in ("T", "mT", "data", "H") and kind != "container":
                 yield from self._uses(node, kind)
         elif kind == "container":
@@ -165,39 +175,40 @@ class _Trail:
         elif kind == "array" or node.attr in READING:
             yield call, "read"
 
-    def _gathered(self, above: t.Node, expr: t.Node, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+    def _gathered(self, above: ast.AST, expr: ast.AST, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
         """A display or comprehension around ``expr``; ``a, b = x, y`` binds the name that stands where it does."""
         outer = self.ev.parents.get(above)
-        if isinstance(above, t.Sequence) and isinstance(outer, t.Assign) and len(outer.targets) == 1:
+        if isinstance(above, Display) and isinstance(outer, ast.Assign) and len(outer.targets) == 1:
             target = outer.targets[0]
-            if isinstance(target, t.Sequence) and len(target.items) == len(above.items):
-                yield from self._targets(target.items[above.items.index(expr)], kind)
+            if isinstance(target, Display) and len(target.elts) == len(above.elts):
+                [bound] = [to for to, given in zip(target.elts, above.elts, strict=True) if given is expr]
+                yield from self._targets(bound, kind)
                 return
         yield from self._uses(above, "container")
 
-    def _assigned(self, stmt: t.Assign, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
-        for target in stmt.targets:
-            if isinstance(target, t.Subscript) and kind != "container":
-                if _is_slice(target.index):
+    def _assigned(self, stmt: Assignment, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
+        for target in targets(stmt):
+            if isinstance(target, ast.Subscript) and kind != "container":
+                if _is_slice(target.slice):
                     yield stmt, "read"
                 elif kind == "array":
                     yield stmt, "handed on"
             else:
                 yield from self._targets(target, kind)
 
-    def _targets(self, target: t.Expr, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
-        if isinstance(target, t.Sequence):
-            for item in target.items if kind == "container" else ():
+    def _targets(self, target: ast.expr, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
+        if isinstance(target, Display):
+            for item in target.elts if kind == "container" else ():
                 yield from self._targets(item, "tensor")
             return
         name = dotted(target)
         if name is not None:
             yield from self._held(name, kind, self.ev.sites[target], bound=True)
 
-    def _argument(self, call: t.Call, kind: Kind) -> Iterator[tuple[t.Node, Use]]:
+    def _argument(self, call: ast.Call, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
         """``expr`` is passed to a call."""
         func = call.func
-        if isinstance(func, t.Attribute) and func.attr in ("append", "extend", "add", "insert", "appendleft"):
+        if isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "add", "insert", "appendleft"):
             name = dotted(func.value)
             if name is not None:
                 yield from self._held(name, "container", self.ev.sites[call])
@@ -217,7 +228,7 @@ class _Trail:
         if kind == "array":
             yield call, "handed on"
 
-    def _held(self, name: str, kind: Kind, since: Site, bound: bool = False) -> Iterator[tuple[t.Node, Use]]:
+    def _held(self, name: str, kind: Kind, since: Site, bound: bool = False) -> Iterator[tuple[ast.AST, Use]]:
         """The uses of a name that holds the copy since ``since``: it is ``bound`` to it there, or takes it in."""
         if (name, kind) in self.seen:
             return
@@ -226,14 +237,14 @@ class _Trail:
         holding = None if bound else frozenset(flow.reaching(since.scope, name, since).bindings)
         for scope in _with_comprehensions(self.scope):
             for load in scope.loads.get(first, ()):
-                node: t.Node | None = load
+                node: ast.AST | None = load
                 for attr in rest.split(".") if rest else ():
                     node = self.ev.parents.get(node) if node is not None else None
-                    node = node if isinstance(node, t.Attribute) and node.attr == attr else None
+                    node = node if isinstance(node, ast.Attribute) and node.attr == attr else None
                 if node is not None and self._still_holds(name, load, since, holding):
                     yield from self._uses(node, kind)
 
-    def _still_holds(self, name: str, load: t.Name, since: Site, holding: frozenset[Binding] | None) -> bool:
+    def _still_holds(self, name: str, load: ast.Name, since: Site, holding: frozenset[Binding] | None) -> bool:
         """Whether ``name`` may hold at ``load`` what it was given at ``since``, in the same pass of every loop."""
         at = self.ev.sites[load]
         if at.scope is since.scope and at.scope.kind == "comprehension":
@@ -249,7 +260,7 @@ class _Trail:
 
     # --- whether somebody waits ----------------------------------------------------------
 
-    def _too_early(self, node: t.Node, use: Use) -> bool:
+    def _too_early(self, node: ast.AST, use: Use) -> bool:
         if use == "handed on" and _knows_streams(self.scope.file):
             return False
         mine = self.chain | {node, *context.ancestors(self.ev, node)}
@@ -261,18 +272,18 @@ class _Trail:
                     return False
         return True
 
-    def _waits(self, call: t.Call, mine: bool) -> bool:
+    def _waits(self, call: ast.Call, mine: bool) -> bool:
         """Whether the host, once ``call`` returns, may have waited for the copy."""
         func, last = call.func, called(call)
         if any(part in last.lower() for part in WAITING):
             return True
-        if isinstance(func, t.Attribute):
+        if isinstance(func, ast.Attribute):
             return not mine and (self._blocks(call, func) or self._waits_inside(func))
         if last in ("float", "int", "bool"):
-            return not mine and bool(call.args) and not isinstance(call.args[0], t.Constant)
+            return not mine and bool(call.args) and not isinstance(call.args[0], ast.Constant)
         return self._waits_inside(func)
 
-    def _blocks(self, call: t.Call, func: t.Attribute) -> bool:
+    def _blocks(self, call: ast.Call, func: ast.Attribute) -> bool:
         """Whether ``call`` copies something else from the device and waits for that: the stream is in order."""
         if func.attr != "to" and func.attr not in BLOCKING:
             return False
@@ -280,7 +291,7 @@ class _Trail:
         back = func.attr != "to" or (move.destination == "cpu" and move.asynchronous is False)
         return back and not _on_host(move.receiver)
 
-    def _waits_inside(self, func: t.Expr) -> bool:
+    def _waits_inside(self, func: ast.expr) -> bool:
         """Whether a function of the project waits, or one that it calls."""
         found = (one.function if isinstance(one, Bound) else one for one in alternatives(self.ev.value(func)))
         roots = tuple(one.scope for one in found if isinstance(one, Function))
@@ -291,8 +302,13 @@ class _Trail:
         )
 
 
-def _is_slice(index: t.Expr) -> bool:
-    return isinstance(index, t.Slice) or (isinstance(index, t.Sequence) and any(map(_is_slice, index.items)))
+def _is_identity(test: ast.Compare) -> bool:
+    """Whether a comparison has ``is``, which reads no value."""
+    return any(isinstance(op, ast.Is | ast.IsNot) for op in test.ops)
+
+
+def _is_slice(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice) or (isinstance(index, Display) and any(map(_is_slice, index.elts)))
 
 
 def _with_comprehensions(scope: Scope) -> Iterator[Scope]:

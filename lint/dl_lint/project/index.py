@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dl_lint.facts import tree as t
 from dl_lint.project.scopes import Binding, Block, Change, FileIndex, Loop, Parents, Path, Scope, Site, Sites, Store
-from dl_lint.project.syntax import children, dotted
+from dl_lint.source.syntax import (
+    Comprehension,
+    ForStatement,
+    FunctionDefinition,
+    TryStatement,
+    WithStatement,
+    captures,
+    children,
+    dotted,
+    parameters,
+)
+
+if TYPE_CHECKING:
+    from dl_lint.source.parser import Syntax
 
 MUTATORS = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "remove", "clear"})
 EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 
-Bodies = list[tuple[Block, t.Node | None, Iterable[t.Stmt]]]
+Bodies = list[tuple[Block, ast.AST | None, Iterable[ast.stmt]]]
 """Bodies still to be walked: the block that they run in, the node they belong to, and their statements."""
 
 
-def index_file(path: str, body: tuple[t.Stmt, ...], linted: bool, sites: Sites, parents: Parents) -> FileIndex:
+def index_file(path: str, syntax: Syntax, linted: bool, sites: Sites, parents: Parents) -> FileIndex:
     """Index one file; ``sites`` and ``parents`` are shared by the whole project and filled here."""
-    file = FileIndex(path, linted)
+    file = FileIndex(path, linted, syntax)
     walk = _Walk(file, sites, parents)
-    walk.run(body)
+    walk.run(syntax.module.body)
     return file
 
 
@@ -33,9 +46,9 @@ class _Walk:
         self.parents = parents
         self.order = 0
 
-    def run(self, body: tuple[t.Stmt, ...]) -> None:
+    def run(self, body: list[ast.stmt]) -> None:
         self.file.module = module = self.open_scope("module", None, None)
-        stack: list[tuple[Block, t.Node | None, Iterator[t.Stmt]]] = [(module.body, None, iter(body))]
+        stack: list[tuple[Block, ast.AST | None, Iterator[ast.stmt]]] = [(module.body, None, iter(body))]
         while stack:
             block, owner, statements = stack[-1]
             stmt = next(statements, None)
@@ -48,7 +61,8 @@ class _Walk:
             self.sites[stmt] = site
             if owner is not None:
                 self.parents[stmt] = owner
-            bodies = HANDLERS[type(stmt)](self, stmt, site)
+            handler = HANDLERS.get(type(stmt))
+            bodies = handler(self, stmt, site) if handler is not None else []
             stack.extend((inner, node, iter(statements)) for inner, node, statements in reversed(bodies))
 
     # --- scopes and blocks -------------------------------------------------------------
@@ -62,7 +76,7 @@ class _Walk:
             parent.children.append(scope)
         return scope
 
-    def open_block(self, kind: str, site: Site, owner: t.Node, arm: int = 0, under: Block | None = None) -> Block:
+    def open_block(self, kind: str, site: Site, owner: ast.AST, arm: int = 0, under: Block | None = None) -> Block:
         block = Block(kind, site.scope, under or site.block, owner, arm)
         self.file.arms.setdefault(owner, []).append(block)
         return block
@@ -78,13 +92,18 @@ class _Walk:
     # --- names -------------------------------------------------------------------------
 
     def bind(
-        self, name: str, kind: str, node: t.Node, site: Site, value: t.Expr | None = None, path: Path = ()
+        self,
+        name: str,
+        kind: str,
+        node: ast.AST,
+        site: Site,
+        value: ast.expr | None = None,
+        path: Path = (),
+        alias: ast.alias | None = None,
     ) -> None:
         scope = site.scope
-        binding = Binding(name, kind, Site(scope, site.block, site.order + 1), node, value, path)
+        binding = Binding(name, kind, Site(scope, site.block, site.order + 1), node, value, path, alias)
         scope.bindings.setdefault(name, []).append(binding)
-        if type(node) is t.ImportFrom and node.attr != name:
-            self.file.renamed[node.attr].add(name)
         where = scope.outer.get(name)
         if where is not None:
             home: Scope | None = self.file.module if where == "global" else scope.parent
@@ -94,56 +113,56 @@ class _Walk:
                 home.remote.setdefault(name, []).append(binding)
 
     def bind_target(
-        self, target: t.Expr, kind: str, node: t.Node, site: Site, value: t.Expr | None, op: str = ""
+        self, target: ast.expr, kind: str, node: ast.AST, site: Site, value: ast.expr | None, op: str = ""
     ) -> None:
-        stack: list[tuple[t.Expr, Path]] = [(target, ())]
+        stack: list[tuple[ast.expr, Path]] = [(target, ())]
         while stack:
             item, path = stack.pop()
             match item:
-                case t.Name():
+                case ast.Name():
                     self.sites[item] = site
                     self.parents[item] = node
                     self.bind(item.id, kind, node, site, value, path)
-                case t.Sequence():
+                case ast.Tuple() | ast.List() | ast.Set():
                     self.sites[item] = site
                     self.parents[item] = node
-                    stack.extend((part, (*path, at)) for part, at in _positions(item.items))
-                case t.Attribute() | t.Subscript():
+                    stack.extend((part, (*path, at)) for part, at in _positions(item.elts))
+                case ast.Attribute() | ast.Subscript():
                     self.store(item, kind, node, site, value, path, op)
                 case _:
                     self.visit(item, node, site)
 
     def store(
         self,
-        target: t.Attribute | t.Subscript,
+        target: ast.Attribute | ast.Subscript,
         kind: str,
-        node: t.Node,
+        node: ast.AST,
         site: Site,
-        value: t.Expr | None,
+        value: ast.expr | None,
         path: Path,
         op: str,
     ) -> None:
         self.visit(target, node, site)
-        if isinstance(node, t.Stmt):
+        if isinstance(node, ast.stmt):
             made = Store(node, target, value, path, site, op or ("" if kind == "assign" else kind))
             site.scope.stores.append(made)
-            if isinstance(target, t.Attribute):
+            if isinstance(target, ast.Attribute):
                 self.file.stores[target.attr].append(made)
         name = dotted(target)
         if name is not None:
             self.bind(name, kind, node, site, value, path)
-        elif isinstance(target, t.Subscript):
+        elif isinstance(target, ast.Subscript):
             holder = dotted(target.value)
             if holder is not None:
                 kind = "delete" if op == "del" else "item"
-                self.change(Change(holder, kind, node, target.index, value if not path else None, site))
+                self.change(Change(holder, kind, node, target.slice, value if not path else None, site))
 
     def change(self, change: Change) -> None:
         change.site.scope.changes[change.name].append(change)
 
     # --- expressions -------------------------------------------------------------------
 
-    def visit(self, root: t.Node | None, parent: t.Node, site: Site) -> None:
+    def visit(self, root: ast.AST | None, parent: ast.AST, site: Site) -> None:
         if root is None:
             return
         sites, parents = self.sites, self.parents
@@ -153,36 +172,36 @@ class _Walk:
             sites[node] = at
             parents[node] = above
             kind = type(node)
-            if isinstance(node, t.Name):
+            if isinstance(node, ast.Name):
                 at.scope.loads[node.id].append(node)
                 continue
-            if kind is t.Constant:
+            if kind is ast.Constant:
                 continue
             special = EXPRESSIONS.get(kind)
             if special is not None and special(self, node, at, stack):
                 continue
             stack.extend((child, node, at) for child in reversed(children(node)))
 
-    def call(self, node: t.Call, site: Site, _stack: Any) -> bool:
+    def call(self, node: ast.Call, site: Site, _stack: Any) -> bool:
         site.scope.calls.append(node)
         func = node.func
-        if isinstance(func, t.Attribute):
+        if isinstance(func, ast.Attribute):
             self.file.methods[func.attr].append(node)
             if func.attr in MUTATORS:
-                inner = isinstance(func.value, t.Subscript)
-                holder = dotted(func.value.value if isinstance(func.value, t.Subscript) else func.value)
+                inner = isinstance(func.value, ast.Subscript)
+                holder = dotted(func.value.value if isinstance(func.value, ast.Subscript) else func.value)
                 if holder is not None:
                     value = node.args[0] if node.args else None
                     self.change(Change(holder, "inner" if inner else func.attr, node, None, value, site))
-        elif isinstance(func, t.Name):
+        elif isinstance(func, ast.Name):
             self.file.methods[func.id].append(node)
         return False
 
-    def comprehension(self, node: t.Comprehension, site: Site, stack: list[tuple[t.Node, t.Node, Site]]) -> bool:
+    def comprehension(self, node: Comprehension, site: Site, stack: list[tuple[ast.AST, ast.AST, Site]]) -> bool:
         scope = self.open_scope("comprehension", node, site)
         self.order += 2
         inner = Site(scope, scope.body, self.order)
-        later: list[tuple[t.Node, t.Node, Site]] = []
+        later: list[tuple[ast.AST, ast.AST, Site]] = []
         for at, clause in enumerate(node.generators):
             self.sites[clause] = inner
             self.parents[clause] = node
@@ -192,117 +211,139 @@ class _Walk:
             later.extend((test, clause, inner) for test in clause.ifs)
         self.order += 2
         inner = Site(scope, scope.body, self.order)
-        later.extend((part, node, inner) for part in (node.key, node.element) if part is not None)
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        later.extend((part, node, inner) for part in parts)
         stack.extend(reversed(later))
         return True
 
-    def lambda_(self, node: t.Lambda, site: Site, stack: list[tuple[t.Node, t.Node, Site]]) -> bool:
+    def lambda_(self, node: ast.Lambda, site: Site, stack: list[tuple[ast.AST, ast.AST, Site]]) -> bool:
         scope = self.open_scope("lambda", node, site)
-        self.parameters(node.params, node, scope, site)
+        self.parameters(node.args, node, scope, site)
         self.order += 2
         stack.append((node.body, node, Site(scope, scope.body, self.order)))
         return True
 
-    def parameters(self, params: tuple[t.Param, ...], node: t.Node, scope: Scope, outer: Site) -> None:
+    def parameters(self, arguments: ast.arguments, node: ast.AST, scope: Scope, outer: Site) -> None:
         inside = Site(scope, scope.body, self.order)
-        for param in params:
-            self.sites[param] = inside
-            self.parents[param] = node
-            self.visit(param.default, param, outer)
-            self.visit(param.annotation, param, outer)
-            self.bind(param.name, "param", param, inside)
+        scope.params = tuple(parameters(arguments))
+        for param in scope.params:
+            self.sites[param.node] = inside
+            self.parents[param.node] = node
+            self.visit(param.default, param.node, outer)
+            self.visit(param.node.annotation, param.node, outer)
+            self.bind(param.name, "param", param.node, inside)
 
-    def walrus(self, node: t.Walrus, site: Site, _stack: Any) -> bool:
+    def walrus(self, node: ast.NamedExpr, site: Site, _stack: Any) -> bool:
         home = site
         while home.scope.kind == "comprehension" and home.scope.site is not None:
             home = home.scope.site
-        if isinstance(node.target, t.Name):
+        if isinstance(node.target, ast.Name):
             self.bind(node.target.id, "assign", node, home, node.value)
         return False
 
-    def yield_(self, node: t.Yield, site: Site, _stack: Any) -> bool:
+    def yield_(self, node: ast.Yield | ast.YieldFrom, site: Site, _stack: Any) -> bool:
         site.scope.function.yields.append(node)
         return False
 
     # --- statements --------------------------------------------------------------------
 
-    def assign(self, stmt: t.Assign, site: Site) -> Bodies:
+    def assign(self, stmt: ast.Assign, site: Site) -> Bodies:
+        self.visit(stmt.value, stmt, site)
+        for target in stmt.targets:
+            self.bind_target(target, "assign", stmt, site, stmt.value)
+        return []
+
+    def annotate(self, stmt: ast.AnnAssign, site: Site) -> Bodies:
         self.visit(stmt.value, stmt, site)
         self.visit(stmt.annotation, stmt, site)
         if stmt.value is not None or site.scope.kind == "class":
-            for target in stmt.targets:
-                self.bind_target(target, "assign", stmt, site, stmt.value)
+            self.bind_target(stmt.target, "assign", stmt, site, stmt.value)
         return []
 
-    def augment(self, stmt: t.AugAssign, site: Site) -> Bodies:
+    def type_alias(self, stmt: Any, site: Site) -> Bodies:
+        """``type X = …`` binds X as an assignment does."""
         self.visit(stmt.value, stmt, site)
-        self.bind_target(stmt.target, "augment", stmt, site, stmt.value, stmt.op)
+        self.bind_target(stmt.name, "assign", stmt, site, stmt.value)
         return []
 
-    def plain(self, stmt: t.Stmt, site: Site) -> Bodies:
+    def augment(self, stmt: ast.AugAssign, site: Site) -> Bodies:
+        self.visit(stmt.value, stmt, site)
+        self.bind_target(stmt.target, "augment", stmt, site, stmt.value, type(stmt.op).__name__)
+        return []
+
+    def plain(self, stmt: ast.stmt, site: Site) -> Bodies:
         for child in children(stmt):
             self.visit(child, stmt, site)
         match stmt:
-            case t.Return():
+            case ast.Return():
                 site.scope.function.returns.append(stmt)
                 site.block.exits = site.block.exits or "leave"
-            case t.Raise():
+            case ast.Raise():
                 site.block.exits = site.block.exits or "leave"
-            case t.ExprStmt(value=t.Call(func=func)) if dotted(func) in EXITS:
+            case ast.Expr(value=ast.Call(func=func)) if dotted(func) in EXITS:
                 site.block.exits = site.block.exits or "leave"
-            case t.Jump(kind="break" | "continue"):
-                site.block.exits = site.block.exits or stmt.kind
+            case ast.Break():
+                site.block.exits = site.block.exits or "break"
+            case ast.Continue():
+                site.block.exits = site.block.exits or "continue"
             case _:
                 pass
         return []
 
-    def delete(self, stmt: t.Delete, site: Site) -> Bodies:
+    def delete(self, stmt: ast.Delete, site: Site) -> Bodies:
         for target in stmt.targets:
             self.bind_target(target, "delete", stmt, site, None, "del")
         return []
 
-    def declare(self, stmt: t.Scope, site: Site) -> Bodies:
+    def declare(self, stmt: ast.Global | ast.Nonlocal, site: Site) -> Bodies:
         for name in stmt.names:
-            site.scope.outer[name] = stmt.kind
+            site.scope.outer[name] = "global" if isinstance(stmt, ast.Global) else "nonlocal"
         return []
 
-    def imports(self, stmt: t.Import | t.ImportFrom, site: Site) -> Bodies:
-        self.bind(stmt.name, "import" if isinstance(stmt, t.Import) else "from", stmt, site)
+    def imports(self, stmt: ast.Import | ast.ImportFrom, site: Site) -> Bodies:
+        for alias in stmt.names:
+            if isinstance(stmt, ast.Import):
+                self.bind(alias.asname or alias.name.partition(".")[0], "import", stmt, site, alias=alias)
+                continue
+            name = alias.asname or alias.name
+            self.bind(name, "from", stmt, site, alias=alias)
+            if name != alias.name:
+                self.file.renamed[alias.name].add(name)
         return []
 
-    def if_(self, stmt: t.If, site: Site) -> Bodies:
+    def if_(self, stmt: ast.If, site: Site) -> Bodies:
         self.visit(stmt.test, stmt, site)
         bodies: Bodies = [(self.open_block("if", site, stmt), stmt, stmt.body)]
         if stmt.orelse:
             bodies.append((self.open_block("else", site, stmt, 1), stmt, stmt.orelse))
         return bodies
 
-    def for_(self, stmt: t.For, site: Site) -> Bodies:
+    def for_(self, stmt: ForStatement, site: Site) -> Bodies:
         self.visit(stmt.iter, stmt, site)
         block = self.open_block("for", site, stmt)
         self.bind_target(stmt.target, "for", stmt, Site(site.scope, block, site.order), stmt.iter)
         site.scope.loops.append(Loop(stmt, site, block))
         return [(block, stmt, stmt.body), *self.loop_else(stmt, site)]
 
-    def while_(self, stmt: t.While, site: Site) -> Bodies:
+    def while_(self, stmt: ast.While, site: Site) -> Bodies:
         block = self.open_block("while", site, stmt)
         self.visit(stmt.test, stmt, Site(site.scope, block, site.order))
         site.scope.loops.append(Loop(stmt, site, block))
         return [(block, stmt, stmt.body), *self.loop_else(stmt, site)]
 
-    def loop_else(self, stmt: t.For | t.While, site: Site) -> Bodies:
+    def loop_else(self, stmt: ForStatement | ast.While, site: Site) -> Bodies:
         return [(self.open_block("loop-else", site, stmt, 1), stmt, stmt.orelse)] if stmt.orelse else []
 
-    def with_(self, stmt: t.With, site: Site) -> Bodies:
+    def with_(self, stmt: WithStatement, site: Site) -> Bodies:
         for item in stmt.items:
             self.sites[item] = site
             self.parents[item] = stmt
-            self.visit(item.value, item, site)
-            if item.target is not None:
-                self.bind_target(item.target, "with", item, site, item.value)
+            self.visit(item.context_expr, item, site)
+            if item.optional_vars is not None:
+                self.bind_target(item.optional_vars, "with", item, site, item.context_expr)
         return [(site.block, stmt, stmt.body)]
 
-    def try_(self, stmt: t.Try, site: Site) -> Bodies:
+    def try_(self, stmt: TryStatement, site: Site) -> Bodies:
         body = self.open_block("try", site, stmt)
         bodies: Bodies = [(body, stmt, stmt.body)]
         for arm, handler in enumerate(stmt.handlers, 1):
@@ -315,11 +356,11 @@ class _Walk:
             bodies.append((block, handler, handler.body))
         if stmt.orelse:
             bodies.insert(1, (self.open_block("try-else", site, stmt, 0, under=body), stmt, stmt.orelse))
-        if stmt.final:
-            bodies.append((site.block, stmt, stmt.final))
+        if stmt.finalbody:
+            bodies.append((site.block, stmt, stmt.finalbody))
         return bodies
 
-    def match_(self, stmt: t.Match, site: Site) -> Bodies:
+    def match_(self, stmt: ast.Match, site: Site) -> Bodies:
         self.visit(stmt.subject, stmt, site)
         bodies: Bodies = []
         for arm, case in enumerate(stmt.cases):
@@ -327,34 +368,34 @@ class _Walk:
             inside = Site(site.scope, block, site.order)
             self.sites[case] = inside
             self.parents[case] = stmt
-            for name in case.names:
+            for name in captures(case.pattern):
                 self.bind(name, "case", case, inside)
             self.visit(case.guard, case, inside)
             bodies.append((block, case, case.body))
         return bodies
 
-    def function(self, stmt: t.FunctionDef, site: Site) -> Bodies:
-        for decorator in stmt.decorators:
+    def function(self, stmt: FunctionDefinition, site: Site) -> Bodies:
+        for decorator in stmt.decorator_list:
             self.visit(decorator, stmt, site)
         self.visit(stmt.returns, stmt, site)
         self.bind(stmt.name, "def", stmt, site)
         scope = self.open_scope("function", stmt, site)
-        self.parameters(stmt.params, stmt, scope, site)
+        self.parameters(stmt.args, stmt, scope, site)
         return [(scope.body, stmt, stmt.body)]
 
-    def class_(self, stmt: t.ClassDef, site: Site) -> Bodies:
-        for child in (*stmt.decorators, *stmt.bases, *stmt.keywords):
+    def class_(self, stmt: ast.ClassDef, site: Site) -> Bodies:
+        for child in (*stmt.decorator_list, *stmt.bases, *stmt.keywords):
             self.visit(child, stmt, site)
         self.bind(stmt.name, "class", stmt, site)
         scope = self.open_scope("class", stmt, site)
         return [(scope.body, stmt, stmt.body)]
 
 
-def _positions(items: tuple[t.Expr, ...]) -> Iterator[tuple[t.Expr, int | None]]:
+def _positions(items: list[ast.expr]) -> Iterator[tuple[ast.expr, int | None]]:
     """The parts of an unpacked target with their indices: from the end after a star, None for the star itself."""
     starred = False
     for at, item in enumerate(items):
-        if isinstance(item, t.Starred):
+        if isinstance(item, ast.Starred):
             starred = True
             yield item.value, None
         else:
@@ -362,33 +403,46 @@ def _positions(items: tuple[t.Expr, ...]) -> Iterator[tuple[t.Expr, int | None]]
 
 
 _Handler = Callable[[_Walk, Any, Site], Bodies]
-HANDLERS: dict[type[t.Stmt], _Handler] = {
-    t.Assign: _Walk.assign,
-    t.AugAssign: _Walk.augment,
-    t.ExprStmt: _Walk.plain,
-    t.Return: _Walk.plain,
-    t.Raise: _Walk.plain,
-    t.Assert: _Walk.plain,
-    t.Jump: _Walk.plain,
-    t.Delete: _Walk.delete,
-    t.Scope: _Walk.declare,
-    t.Import: _Walk.imports,
-    t.ImportFrom: _Walk.imports,
-    t.If: _Walk.if_,
-    t.For: _Walk.for_,
-    t.While: _Walk.while_,
-    t.With: _Walk.with_,
-    t.Try: _Walk.try_,
-    t.Match: _Walk.match_,
-    t.FunctionDef: _Walk.function,
-    t.ClassDef: _Walk.class_,
+HANDLERS: dict[type[ast.AST], _Handler] = {
+    ast.Assign: _Walk.assign,
+    ast.AnnAssign: _Walk.annotate,
+    ast.AugAssign: _Walk.augment,
+    ast.Expr: _Walk.plain,
+    ast.Return: _Walk.plain,
+    ast.Raise: _Walk.plain,
+    ast.Assert: _Walk.plain,
+    ast.Break: _Walk.plain,
+    ast.Continue: _Walk.plain,
+    ast.Delete: _Walk.delete,
+    ast.Global: _Walk.declare,
+    ast.Nonlocal: _Walk.declare,
+    ast.Import: _Walk.imports,
+    ast.ImportFrom: _Walk.imports,
+    ast.If: _Walk.if_,
+    ast.For: _Walk.for_,
+    ast.AsyncFor: _Walk.for_,
+    ast.While: _Walk.while_,
+    ast.With: _Walk.with_,
+    ast.AsyncWith: _Walk.with_,
+    ast.Try: _Walk.try_,
+    ast.TryStar: _Walk.try_,
+    ast.Match: _Walk.match_,
+    ast.FunctionDef: _Walk.function,
+    ast.AsyncFunctionDef: _Walk.function,
+    ast.ClassDef: _Walk.class_,
 }
+if hasattr(ast, "TypeAlias"):  # from Python 3.12 on
+    HANDLERS[ast.TypeAlias] = _Walk.type_alias
 
-EXPRESSIONS: dict[type[t.Node], Callable[[_Walk, Any, Site, Any], bool]] = {
-    t.Call: _Walk.call,
-    t.Comprehension: _Walk.comprehension,
-    t.Lambda: _Walk.lambda_,
-    t.Walrus: _Walk.walrus,
-    t.Yield: _Walk.yield_,
+EXPRESSIONS: dict[type[ast.AST], Callable[[_Walk, Any, Site, Any], bool]] = {
+    ast.Call: _Walk.call,
+    ast.ListComp: _Walk.comprehension,
+    ast.SetComp: _Walk.comprehension,
+    ast.DictComp: _Walk.comprehension,
+    ast.GeneratorExp: _Walk.comprehension,
+    ast.Lambda: _Walk.lambda_,
+    ast.NamedExpr: _Walk.walrus,
+    ast.Yield: _Walk.yield_,
+    ast.YieldFrom: _Walk.yield_,
 }
 """Expressions that do more than hold others; True when their children are dealt with."""

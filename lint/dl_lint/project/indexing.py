@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import context, reach
 from dl_lint.project.repetition import words
-from dl_lint.project.syntax import children, dotted
+from dl_lint.source.syntax import children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Indexed:
     """
 
     attribute: str
-    node: t.Expr
+    node: ast.expr
     direct: bool
     function: Scope
     depth: int = 1
@@ -88,44 +88,44 @@ class Indices:
                         for name, argument in zip(names, call.args, strict=False):
                             self._note(target, name, function, argument)
 
-    def _note(self, target: Scope, name: str, function: Scope, expr: t.Expr) -> None:
+    def _note(self, target: Scope, name: str, function: Scope, expr: ast.expr) -> None:
         kind = self.kind(function, expr)
         if kind is not None:
             (self.direct if kind else self.found)[target].add(name)
 
-    def kind(self, function: Scope, expr: t.Node) -> bool | None:
+    def kind(self, function: Scope, expr: ast.AST) -> bool | None:
         """True for an index worked out from the one asked for, False for one looked up by it, None for others."""
         looked_up = None
-        waiting: list[tuple[t.Node, bool]] = [(expr, False)]
+        waiting: list[tuple[ast.AST, bool]] = [(expr, False)]
         while waiting:
             node, below = waiting.pop()
-            if isinstance(node, t.Name):
+            if isinstance(node, ast.Name):
                 if node.id in self.direct[function]:
                     if not below:
                         return True
                     looked_up = False
                 elif node.id in self.found[function]:
                     looked_up = False
-            elif isinstance(node, t.Call) and getattr(node.func, "attr", None) in _RANDOM:
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _RANDOM:
                 return True
             if _measures(node):
                 continue
-            inside = below or isinstance(node, t.Subscript) or self._fetches(node)
+            inside = below or isinstance(node, ast.Subscript) or self._fetches(node)
             waiting.extend((child, inside) for child in children(node))
         return looked_up
 
-    def _fetches(self, node: t.Node) -> bool:
+    def _fetches(self, node: ast.AST) -> bool:
         """Whether a call looks something up, rather than computing with a number."""
-        if not isinstance(node, t.Call):
+        if not isinstance(node, ast.Call):
             return False
         name = dotted(node.func) or ""
         return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
 
 
-def _measures(node: t.Node) -> bool:
+def _measures(node: ast.AST) -> bool:
     """Whether something is a size or a type, of which samples have few: ``image.shape``, ``len(words)``."""
-    return (isinstance(node, t.Attribute) and node.attr in _MEASURES) or (
-        isinstance(node, t.Call) and dotted(node.func) == "len"
+    return (isinstance(node, ast.Attribute) and node.attr in _MEASURES) or (
+        isinstance(node, ast.Call) and dotted(node.func) == "len"
     )
 
 
@@ -140,34 +140,34 @@ def indexed(project: Project, functions: tuple[Scope, ...]) -> Iterator[Indexed]
                 yield from _of(project, indices, function, attribute, node)
 
 
-def _attributes(project: Project, scope: Scope, owner: str) -> Iterator[tuple[str, t.Node]]:
+def _attributes(project: Project, scope: Scope, owner: str) -> Iterator[tuple[str, ast.AST]]:
     """Each ``self.x``, and each local name that only stands for one."""
     for load in scope.loads.get(owner, ()):
         above = project.parent(load)
-        if isinstance(above, t.Attribute):
+        if isinstance(above, ast.Attribute):
             yield above.attr, above
     for name, bindings in scope.bindings.items():
         for binding in bindings:
             source = binding.value
-            if isinstance(source, t.Attribute) and dotted(source) == f"{owner}.{source.attr}" and not binding.path:
+            if isinstance(source, ast.Attribute) and dotted(source) == f"{owner}.{source.attr}" and not binding.path:
                 yield from ((source.attr, load) for load in scope.loads.get(name, ()))
 
 
-def _of(project: Project, indices: Indices, function: Scope, attribute: str, node: t.Node) -> Iterator[Indexed]:
+def _of(project: Project, indices: Indices, function: Scope, attribute: str, node: ast.AST) -> Iterator[Indexed]:
     above, depth = project.parent(node), 0
     found: Indexed | None = None
-    while (isinstance(above, t.Subscript) and above.value is node) or (
-        isinstance(above, t.Attribute) and above.attr in _ROWS
+    while (isinstance(above, ast.Subscript) and above.value is node) or (
+        isinstance(above, ast.Attribute) and above.attr in _ROWS
     ):
-        if isinstance(above, t.Subscript):
+        if isinstance(above, ast.Subscript):
             depth += 1
-            kind = indices.kind(function, above.index)
+            kind = indices.kind(function, above.slice)
             if found is None and kind is not None:
                 found = Indexed(attribute, above, kind, function, depth)
                 if kind:
                     break
             elif found is not None:  # a sample of the list that a key, itself looked up, leads to
-                if kind is not None and not isinstance(above.index, t.Slice) and not _counts(project, above):
+                if kind is not None and not isinstance(above.slice, ast.Slice) and not _counts(project, above):
                     found = Indexed(attribute, above, found.direct, function, depth)
                 break
         node, above = above, project.parent(above)
@@ -175,10 +175,12 @@ def _of(project: Project, indices: Indices, function: Scope, attribute: str, nod
         yield found
 
 
-def _counts(project: Project, read: t.Subscript) -> bool:
+def _counts(project: Project, read: ast.Subscript) -> bool:
     """Whether a loop goes over what is read, by a number: ``for n in range(len(words)): words[n]``."""
     loops = project.loops_around(read)
-    return any(context.changes_in(project.evaluator, read.index, one) for one in loops if not isinstance(one, t.While))
+    return any(
+        context.changes_in(project.evaluator, read.slice, one) for one in loops if not isinstance(one, ast.While)
+    )
 
 
 FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "read", "joinpath", "Path"})
@@ -187,8 +189,8 @@ FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "
 
 def leads_to_file(project: Project, read: Indexed) -> bool:
     """Whether what a read gives becomes a path, and so is text."""
-    waiting: list[t.Node] = [read.node]
-    seen: set[t.Node] = set()
+    waiting: list[ast.AST] = [read.node]
+    seen: set[ast.AST] = set()
     while waiting and len(seen) < 64:
         node = waiting.pop()
         above = project.parent(node)
@@ -196,14 +198,14 @@ def leads_to_file(project: Project, read: Indexed) -> bool:
             continue
         seen.add(node)
         match above:
-            case t.Call(func=func) if func is not node:
+            case ast.Call(func=func) if func is not node:
                 if (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2] in FILES:
                     return True
                 if dotted(func) == "str":
                     waiting.append(above)
-            case t.Subscript() | t.Attribute() | t.BinOp() | t.FString():
+            case ast.Subscript() | ast.Attribute() | ast.BinOp() | ast.JoinedStr():
                 waiting.append(above)
-            case t.Assign(targets=(t.Name(id=name),)):
+            case ast.Assign(targets=(ast.Name(id=name),)):
                 waiting.extend(project.site(node).scope.loads.get(name, ()))
             case _:
                 continue
@@ -213,7 +215,7 @@ def leads_to_file(project: Project, read: Indexed) -> bool:
 def is_short(read: Indexed) -> bool:
     """Whether an attribute is called a short table, or a word of a vocabulary is looked up in it:
     ``self.tokens[self.word2idx(answer)]``."""
-    index = read.node.index if isinstance(read.node, t.Subscript) else None
-    asked = index.func if isinstance(index, t.Call) else index.value if isinstance(index, t.Subscript) else None
+    index = read.node.slice if isinstance(read.node, ast.Subscript) else None
+    asked = index.func if isinstance(index, ast.Call) else index.value if isinstance(index, ast.Subscript) else None
     name = (dotted(asked) or "").rpartition(".")[2]
     return not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name) is not None

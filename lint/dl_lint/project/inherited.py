@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Class
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +51,11 @@ def _called_above(method: Scope) -> Iterator[str]:
     owner = method.params[0].name if method.params else None
     for scope in reach.with_inner(method):
         for call in scope.calls:
-            if isinstance(call.func, t.Attribute) and (
+            if isinstance(call.func, ast.Attribute) and (
                 _is_super(call.func.value) or (call.args and dotted(call.args[0]) == owner is not None)
             ):
                 yield call.func.attr
 
 
-def _is_super(expr: t.Expr) -> bool:
-    return isinstance(expr, t.Call) and dotted(expr.func) == "super"
+def _is_super(expr: ast.expr) -> bool:
+    return isinstance(expr, ast.Call) and dotted(expr.func) == "super"

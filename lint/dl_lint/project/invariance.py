@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import LOADERS, MAP_DATASETS, SAMPLERS
 from dl_lint.project.renewal import READING
-from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Class, External, Function, alternatives
+from dl_lint.source.syntax import children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,12 +24,12 @@ DEEPEST = 6
 _PURE = frozenset({"builtins.range", "builtins.len", "builtins.list", "builtins.int", "builtins.min", "builtins.max"})
 
 
-def is_same_in(project: Project, call: t.Call, loop: LoopNode) -> bool:
+def is_same_in(project: Project, call: ast.Call, loop: LoopNode) -> bool:
     """Whether a call in the body of ``loop`` passes the same arguments in every pass."""
     return all(_is_same(project, argument, loop, DEEPEST) for argument in _arguments(call))
 
 
-def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batches: LoaderLoop) -> bool:
+def is_same_through_calls(project: Project, call: ast.Call, loop: LoopNode, batches: LoaderLoop) -> bool:
     """Whether a function that ``loop`` calls makes and iterates the same thing in every pass.
 
     Only where it does so each time it is called: what it makes under a condition may have been thought through.
@@ -48,7 +48,7 @@ def is_same_through_calls(project: Project, call: t.Call, loop: LoopNode, batche
     )
 
 
-def _passes_same(project: Project, call: t.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
+def _passes_same(project: Project, call: ast.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
     """Whether a call in the body of ``loop`` passes the same for the parameters ``needed`` in every pass."""
     positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
     if function.is_method:
@@ -59,9 +59,9 @@ def _passes_same(project: Project, call: t.Call, function: Scope, needed: set[st
     return all(not one.given or _is_same(project, one.expr, loop, DEEPEST) for one in passed)
 
 
-def _is_same_object(project: Project, call: t.Call, loop: LoopNode) -> bool:
+def _is_same_object(project: Project, call: ast.Call, loop: LoopNode) -> bool:
     """Whether a method is called on an object that no pass makes anew of other things or takes from many."""
-    if not isinstance(call.func, t.Attribute):
+    if not isinstance(call.func, ast.Attribute):
         return True
     inside = [one for name in _names(call.func.value) for one in _bindings_in(project, name, loop)]
     return all(
@@ -69,13 +69,13 @@ def _is_same_object(project: Project, call: t.Call, loop: LoopNode) -> bool:
     )
 
 
-def _arguments(call: t.Call) -> Iterator[t.Expr]:
+def _arguments(call: ast.Call) -> Iterator[ast.expr]:
     yield from call.args
     for keyword in call.keywords:
         yield keyword.value
 
 
-def _is_same(project: Project, expr: t.Node, loop: LoopNode, depth: int) -> bool:
+def _is_same(project: Project, expr: ast.AST, loop: LoopNode, depth: int) -> bool:
     """Whether ``expr`` cannot differ between passes: nothing that it reads changes, or only to the same again."""
     if not _is_pure(project, expr) or any(_is_touched(project, name, loop) for name in _names(expr)):
         return False
@@ -90,7 +90,7 @@ def _is_same(project: Project, expr: t.Node, loop: LoopNode, depth: int) -> bool
     )
 
 
-def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope, loop: LoopNode) -> set[str] | None:
+def _parameters_behind(project: Project, exprs: list[ast.expr], function: Scope, loop: LoopNode) -> set[str] | None:
     """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ, as what
     ``loop`` binds around the function does."""
     found: set[str] = set()
@@ -110,7 +110,7 @@ def _parameters_behind(project: Project, exprs: list[t.Expr], function: Scope, l
     return found
 
 
-def _is_bound_around(project: Project, name: t.Name, function: Scope, loop: LoopNode) -> bool:
+def _is_bound_around(project: Project, name: ast.Name, function: Scope, loop: LoopNode) -> bool:
     """Whether a name that a function does not bind itself is bound in each pass of a loop around its definition."""
     if name.id in function.bindings:
         return False
@@ -121,7 +121,7 @@ def _is_bound_around(project: Project, name: t.Name, function: Scope, loop: Loop
     return any(one.node is loop or loop in project.loops_around(one.node) for one in bound)
 
 
-def _is_touched(project: Project, name: t.Name, loop: LoopNode) -> bool:
+def _is_touched(project: Project, name: ast.Name, loop: LoopNode) -> bool:
     """Whether the loop stores attributes of ``name`` or calls its methods, which may change it."""
     scope, prefix = project.site(name).scope.function, f"{name.id}."
     stores = (one.node for key, found in scope.bindings.items() if key.startswith(prefix) for one in found)
@@ -129,7 +129,7 @@ def _is_touched(project: Project, name: t.Name, loop: LoopNode) -> bool:
     return any(loop in project.loops_around(node) for node in (*stores, *called))
 
 
-def _is_changed_below(project: Project, call: t.Call, loop: LoopNode) -> bool:
+def _is_changed_below(project: Project, call: ast.Call, loop: LoopNode) -> bool:
     """Whether an argument is changed in the function of ``call``, or, kept by self, by what ``loop`` calls."""
     function = project.function_of(call)
     chains = {name for argument in _arguments(call) for name in _chains(argument)}
@@ -149,7 +149,7 @@ def _is_changed_below(project: Project, call: t.Call, loop: LoopNode) -> bool:
     )
 
 
-def _chains(expr: t.Node) -> Iterator[str]:
+def _chains(expr: ast.AST) -> Iterator[str]:
     """The dotted names that an expression reads, as long as they are."""
     waiting = [expr]
     while waiting:
@@ -175,7 +175,7 @@ def _changes(project: Project, scope: Scope, chain: str) -> bool:
     return False
 
 
-def _stores(project: Project, call: t.Call, *, first: bool = True) -> bool:
+def _stores(project: Project, call: ast.Call, *, first: bool = True) -> bool:
     """Whether what a call enters stores on objects: on its own, or, not ``first``, on another that it is given."""
     for function in project.reachable(*project.entered(call)):
         own = function.params[0].name if function.is_method and function.params else None
@@ -188,36 +188,36 @@ def _stores(project: Project, call: t.Call, *, first: bool = True) -> bool:
     return False
 
 
-def _bindings_in(project: Project, name: t.Name, loop: LoopNode) -> Iterator[Binding]:
+def _bindings_in(project: Project, name: ast.Name, loop: LoopNode) -> Iterator[Binding]:
     scope = project.site(name).scope.function
     for binding in scope.bindings.get(name.id, ()):
         if binding.node is loop or loop in project.loops_around(binding.node):
             yield binding
 
 
-def _names(expr: t.Node) -> Iterator[t.Name]:
+def _names(expr: ast.AST) -> Iterator[ast.Name]:
     waiting = [expr]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, t.Name):
+        if isinstance(node, ast.Name):
             yield node
         waiting.extend(children(node))
 
 
-def _is_pure(project: Project, expr: t.Node) -> bool:
+def _is_pure(project: Project, expr: ast.AST) -> bool:
     """Whether ``expr`` gives the same again: no calls but of constructors that only hold their arguments."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, t.Lambda):
+        if isinstance(node, ast.Lambda):
             continue
-        if isinstance(node, t.Call) and not _constructs(project, node):
+        if isinstance(node, ast.Call) and not _constructs(project, node):
             return False
         waiting.extend(children(node))
     return True
 
 
-def _constructs(project: Project, call: t.Call) -> bool:
+def _constructs(project: Project, call: ast.Call) -> bool:
     for one in alternatives(project.value(call.func)):
         match one:
             case External(name=name) if name in SAMPLERS or name in LOADERS or name in MAP_DATASETS or name in _PURE:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside, reach
-from dl_lint.project.syntax import are_alike, dotted
 from dl_lint.project.values import UNKNOWN, External, Function, Generated, Instance, Made, Wrapped, alternatives
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import (
+    Assignment,
+    Comprehension,
+    Display,
+    FunctionDefinition,
+    TryStatement,
+    are_alike,
+    dotted,
+    targets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +31,7 @@ ENDLESS = frozenset({"itertools.count", "itertools.repeat"})
 ADVANCING = frozenset({"next", "__next__", "send"})
 
 
-def ending(project: Project, function: Scope) -> Iterator[t.Call]:
+def ending(project: Project, function: Scope) -> Iterator[ast.Call]:
     """The calls of a function that advance an iterator and may raise StopIteration.
 
     In a generator that becomes a RuntimeError, which is seen.
@@ -29,7 +39,7 @@ def ending(project: Project, function: Scope) -> Iterator[t.Call]:
     waiting = [function]
     while waiting:
         scope = waiting.pop()
-        if scope.yields or (isinstance(scope.node, t.Comprehension) and scope.node.kind == "generator"):
+        if scope.yields or (isinstance(scope.node, ast.GeneratorExp)):
             continue
         waiting.extend(inner for inner in scope.children if inner.kind == "comprehension")
         for call in scope.calls:
@@ -38,19 +48,19 @@ def ending(project: Project, function: Scope) -> Iterator[t.Call]:
                 yield call
 
 
-def _source(project: Project, call: t.Call) -> t.Expr | None:
+def _source(project: Project, call: ast.Call) -> ast.expr | None:
     """The iterator that a call advances, where it has no default to fall back on."""
-    if isinstance(call.func, t.Attribute) and call.func.attr == "__next__" and not call.args:
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "__next__" and not call.args:
         return call.func.value
     if dotted(call.func) != "next" or len(call.args) != 1 or project.value(call.func) != External("builtins.next"):
         return None
     return call.args[0]
 
 
-def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
-    if isinstance(source, t.Comprehension):
+def _may_end(project: Project, source: ast.expr, function: Scope) -> bool:
+    if isinstance(source, Comprehension):
         return any(clause.ifs for clause in source.generators) and not _is_looked_for(project, source)
-    if not isinstance(source, t.Name | t.Attribute | t.Subscript):
+    if not isinstance(source, ast.Name | ast.Attribute | ast.Subscript):
         return False
     if _is_fresh(project, source, function) and not any(project.loops_around(source)):
         return False
@@ -58,7 +68,7 @@ def _may_end(project: Project, source: t.Expr, function: Scope) -> bool:
     return not any(_is_endless(project, one) for one in found)
 
 
-def is_renewed(project: Project, call: t.Call, functions: tuple[Scope, ...]) -> bool:
+def is_renewed(project: Project, call: ast.Call, functions: tuple[Scope, ...]) -> bool:
     """Whether one of ``functions`` makes an iterator that an object keeps anew: ``self.lines = open(self.path)``, or
     a call is the second try, once the first came to the end of an iterator: ``except StopIteration: self.begin()``."""
     kept = dotted(call.args[0]) if call.args else None
@@ -66,34 +76,41 @@ def is_renewed(project: Project, call: t.Call, functions: tuple[Scope, ...]) -> 
     return anew or _is_second_try(project, call)
 
 
-def _is_second_try(project: Project, call: t.Call) -> bool:
+def _is_second_try(project: Project, call: ast.Call) -> bool:
     source = _source(project, call)
     for above in project.ancestors(call):
-        if isinstance(above, t.FunctionDef | t.Lambda) or source is None:
+        if isinstance(above, FunctionDefinition | ast.Lambda) or source is None:
             return False
         tried = project.parent(above)
-        if isinstance(tried, t.Try) and isinstance(above, t.Handler) and _catches(above):
+        if isinstance(tried, TryStatement) and isinstance(above, ast.ExceptHandler) and _catches(above):
             inside = {found for stmt in tried.body for one in beside.simple(stmt) if (found := _advanced(project, one))}
             begun = project.statement_of(call) not in above.body[:1]
             return begun and any(are_alike(one, source) for one in inside)
     return False
 
 
-def _advanced(project: Project, node: t.Node) -> t.Expr | None:
-    return _source(project, node) if isinstance(node, t.Call) else None
+def _advanced(project: Project, node: ast.AST) -> ast.expr | None:
+    return _source(project, node) if isinstance(node, ast.Call) else None
 
 
-def is_unknown(project: Project, call: t.Call) -> bool:
+def is_unknown(project: Project, call: ast.Call) -> bool:
     """Whether an iterator may come from anywhere, as what an object that is handed over has made: it may never end."""
     source = _source(project, call)
     return source is not None and UNKNOWN in alternatives(project.value(source))
 
 
-def _is_looked_for(project: Project, search: t.Comprehension) -> bool:
+def _is_looked_for(project: Project, search: Comprehension) -> bool:
     """Whether ``any(test for …)`` was asked before ``next(… for … if test)``."""
     for test, outcome in project.tests_around(search):
         match test:
-            case t.Call(func=t.Name(id="any"), args=(t.Comprehension(generators=(clause,), element=found),)) if outcome:
+            case ast.Call(
+                func=ast.Name(id="any"),
+                args=(
+                    ast.ListComp(generators=(clause,), elt=found)
+                    | ast.SetComp(generators=(clause,), elt=found)
+                    | ast.GeneratorExp(generators=(clause,), elt=found),
+                ),
+            ) if outcome:
                 searched = search.generators[0]
                 tests = (*searched.ifs, searched.iter, searched.target)
                 if len(tests) == 3 and all(map(are_alike, tests, (found, clause.iter, clause.target))):
@@ -101,10 +118,10 @@ def _is_looked_for(project: Project, search: t.Comprehension) -> bool:
     return False
 
 
-def _is_fresh(project: Project, source: t.Expr, function: Scope) -> bool:
+def _is_fresh(project: Project, source: ast.expr, function: Scope) -> bool:
     """Whether an iterator was made in this call: its first item is there, unless samples or files are empty."""
-    made = [binding.value for binding in function.bindings.get(source.id, ())] if isinstance(source, t.Name) else []
-    if made and all(isinstance(one, t.Call) and dotted(one.func) == "iter" for one in made):
+    made = [binding.value for binding in function.bindings.get(source.id, ())] if isinstance(source, ast.Name) else []
+    if made and all(isinstance(one, ast.Call) and dotted(one.func) == "iter" for one in made):
         return True
     return all(
         isinstance(one, Made) and project.function_of(one.call) is function
@@ -148,7 +165,7 @@ def _may_run_out(project: Project, advance: Scope, cls: Class) -> bool:
         for scope in reach.with_inner(function):
             loaded = {name for name in ("StopIteration", "next") if scope.loads.get(name)}
             if loaded or any(
-                isinstance(call.func, t.Attribute) and call.func.attr in ADVANCING for call in scope.calls
+                isinstance(call.func, ast.Attribute) and call.func.attr in ADVANCING for call in scope.calls
             ):
                 return True
             if any(dotted(call.func) == "super" for call in scope.calls):
@@ -166,52 +183,54 @@ def _renews(project: Project, function: Scope) -> bool:
     named = sum(len(scope.loads.get("next", ())) for scope in reach.with_inner(function))
     return (
         bool(tried)
-        and named == sum(isinstance(call.func, t.Name) for call, _ in tried)
+        and named == sum(isinstance(call.func, ast.Name) for call, _ in tried)
         and all(_is_renewed(project, call, dotted(source)) for call, source in tried)
-        and all(isinstance(project.statement_of(one), t.Try) for one in ends)
+        and all(isinstance(project.statement_of(one), TryStatement) for one in ends)
     )
 
 
-def _is_renewed(project: Project, call: t.Call, iterator: str | None) -> bool:
+def _is_renewed(project: Project, call: ast.Call, iterator: str | None) -> bool:
     """Whether the end of an iterator leads to one bound anew, or this call advances that."""
-    child: t.Node = call
+    child: ast.AST = call
     for above in project.ancestors(call):
-        if isinstance(above, t.FunctionDef | t.Lambda) or iterator is None:
+        if isinstance(above, FunctionDefinition | ast.Lambda) or iterator is None:
             return False
-        if isinstance(above, t.Handler) and _binds_anew(above, iterator):
+        if isinstance(above, ast.ExceptHandler) and _binds_anew(above, iterator):
             return True
-        if isinstance(above, t.Try) and child in above.body:
+        if isinstance(above, TryStatement) and child in above.body:
             return any(_catches(one) and _binds_anew(one, iterator) for one in above.handlers)
         child = above
     return False
 
 
-def _binds_anew(handler: t.Handler, iterator: str) -> bool:
+def _binds_anew(handler: ast.ExceptHandler, iterator: str) -> bool:
     """Whether a handler binds a name to what a call gives, and raises in no case."""
     bound = any(
-        isinstance(stmt, t.Assign) and isinstance(stmt.value, t.Call) and iterator in map(dotted, stmt.targets)
+        isinstance(stmt, Assignment) and isinstance(stmt.value, ast.Call) and iterator in map(dotted, targets(stmt))
         for stmt in handler.body
     )
     return bound and not _raises(handler.body)
 
 
-def _raises(body: tuple[t.Stmt, ...]) -> bool:
-    inner = (getattr(stmt, part, ()) for stmt in body for part in ("body", "orelse"))
-    return any(isinstance(stmt, t.Raise) for stmt in body) or any(map(_raises, inner))
+def _raises(body: list[ast.stmt]) -> bool:
+    inner = (getattr(stmt, part, []) for stmt in body for part in ("body", "orelse"))
+    return any(isinstance(stmt, ast.Raise) for stmt in body) or any(map(_raises, inner))
 
 
-def first(project: Project, calls: list[t.Call]) -> Iterator[t.Call]:
+def first(project: Project, calls: list[ast.Call]) -> Iterator[ast.Call]:
     """Those of ``calls`` before which no other of them is sure to have advanced the same iterator of one function.
 
     Where two follow each other, one remark is enough.
     """
     for call in calls:
-        before = (one for one in calls if one.at < call.at and project.function_of(one) is project.function_of(call))
+        before = (
+            one for one in calls if span(one) < span(call) and project.function_of(one) is project.function_of(call)
+        )
         if not any(_advances(project, one, call) for one in before):
             yield call
 
 
-def _advances(project: Project, earlier: t.Call, call: t.Call) -> bool:
+def _advances(project: Project, earlier: ast.Call, call: ast.Call) -> bool:
     """Whether ``earlier`` is certain to advance the iterator of ``call`` before it, in a block that both stand in."""
     sources = {dotted(found) for one in (earlier, call) if (found := _source(project, one)) is not None}
     stmt = project.statement_of(earlier)
@@ -219,17 +238,17 @@ def _advances(project: Project, earlier: t.Call, call: t.Call) -> bool:
         return False
     above = project.parent(stmt) if stmt is not None else None
     around = {call, *project.ancestors(call)}
-    blocks = (getattr(above, name, ()) for name in ("body", "orelse", "final"))
-    return any(isinstance(one, tuple) and stmt in one and not around.isdisjoint(one) for one in blocks)
+    blocks = (getattr(above, name, ()) for name in ("body", "orelse", "finalbody"))
+    return any(isinstance(one, list) and stmt in one and not around.isdisjoint(one) for one in blocks)
 
 
-def is_guarded(project: Project, call: t.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:
+def is_guarded(project: Project, call: ast.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:
     """Whether StopIteration is caught, here or by all that call this function for a sample."""
-    child: t.Node = call
+    child: ast.AST = call
     for above in project.ancestors(call):
-        if isinstance(above, t.FunctionDef | t.Lambda):
+        if isinstance(above, FunctionDefinition | ast.Lambda):
             break
-        if isinstance(above, t.Try) and child in above.body and any(_catches(one) for one in above.handlers):
+        if isinstance(above, TryStatement) and child in above.body and any(_catches(one) for one in above.handlers):
             return True
         child = above
     around = [frame.call for frame in project.callers(project.function_of(call)) if depth]
@@ -237,6 +256,6 @@ def is_guarded(project: Project, call: t.Call, functions: tuple[Scope, ...], dep
     return bool(around) and all(is_guarded(project, one, functions, depth - 1) for one in around)
 
 
-def _catches(handler: t.Handler) -> bool:
-    caught = handler.type.items if isinstance(handler.type, t.Sequence) else (handler.type,)
+def _catches(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, Display) else (handler.type,)
     return any(one is None or dotted(one) in CATCHING for one in caught)

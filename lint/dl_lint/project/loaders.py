@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import names_one
 from dl_lint.project import arguments, attributes
 from dl_lint.project.frameworks import LOADERS, SAMPLERS
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     NOTHING,
     UNKNOWN,
@@ -26,6 +25,8 @@ from dl_lint.project.values import (
     WhenAccelerated,
     alternatives,
 )
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import Assignment, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,12 +43,12 @@ class Argument:
     """An argument over all known callers: ``ABSENT`` if not given. ``node`` is where the call gives it."""
 
     value: Value
-    node: t.Node
+    node: ast.AST
 
     @property
-    def expr(self) -> t.Node:
+    def expr(self) -> ast.AST:
         """The expression that is passed, without its keyword."""
-        return self.node.value if isinstance(self.node, t.Keyword) else self.node
+        return self.node.value if isinstance(self.node, ast.keyword) else self.node
 
     @property
     def given(self) -> bool:
@@ -66,7 +67,7 @@ def _argument(ev: Evaluator, made: Made, name: str) -> Argument:
     return Argument(UNKNOWN if value == NOTHING else value, found.node)
 
 
-def passed(ev: Evaluator, call: t.Call, name: str, positions: tuple[str, ...]) -> Argument:
+def passed(ev: Evaluator, call: ast.Call, name: str, positions: tuple[str, ...]) -> Argument:
     found = arguments.given(ev, call, positions, name)
     value = ev.resolve(found.symbolic)
     return Argument(UNKNOWN if value == NOTHING else value, found.node)
@@ -136,7 +137,7 @@ def constructions(ev: Evaluator) -> tuple[tuple[Loader, ...], tuple[Sampler, ...
     loaders: dict[Loader, None] = {}
     samplers: dict[Sampler, None] = {}
     for file in ev.linted:
-        for call in sorted(_calls_by(file, names), key=lambda call: call.at):
+        for call in sorted(_calls_by(file, names), key=span):
             for one in alternatives(ev.symbolic(call)):
                 if isinstance(one, Loader) and one.call is call:
                     loaders[one] = None
@@ -145,7 +146,7 @@ def constructions(ev: Evaluator) -> tuple[tuple[Loader, ...], tuple[Sampler, ...
     return tuple(loaders), tuple(samplers)
 
 
-def _calls_by(file: FileIndex, names: set[str]) -> Iterator[t.Call]:
+def _calls_by(file: FileIndex, names: set[str]) -> Iterator[ast.Call]:
     for name in names:
         yield from file.methods.get(name, ())
 
@@ -171,22 +172,22 @@ def _bound_to(ev: Evaluator, file: FileIndex, names: set[str]) -> Iterator[str]:
     for scope in file.scopes:
         for name, bindings in scope.bindings.items():
             for binding in bindings:
-                if isinstance(binding.node, t.ImportFrom) and binding.node.attr in names:
+                if binding.kind == "from" and binding.alias is not None and binding.alias.name in names:
                     yield name
         for wanted in names & scope.loads.keys():
             for load in scope.loads[wanted]:
                 yield from _receivers(ev, load)
 
 
-def _receivers(ev: Evaluator, node: t.Node) -> Iterator[str]:
+def _receivers(ev: Evaluator, node: ast.AST) -> Iterator[str]:
     above = ev.parents.get(node)
-    while isinstance(above, t.Conditional | t.BoolOp | t.Call | t.Attribute) and not _is_called(above, node):
+    while isinstance(above, ast.IfExp | ast.BoolOp | ast.Call | ast.Attribute) and not _is_called(above, node):
         node, above = above, ev.parents.get(above)
-    if isinstance(above, t.Assign):
-        yield from (name.rpartition(".")[2] for target in above.targets if (name := dotted(target)))
-    elif isinstance(above, t.Keyword) and above.name is not None:
-        yield above.name
+    if isinstance(above, Assignment):
+        yield from (name.rpartition(".")[2] for target in targets(above) if (name := dotted(target)))
+    elif isinstance(above, ast.keyword) and above.arg is not None:
+        yield above.arg
 
 
-def _is_called(above: t.Node, node: t.Node) -> bool:
-    return isinstance(above, t.Call) and above.func is node
+def _is_called(above: ast.AST, node: ast.AST) -> bool:
+    return isinstance(above, ast.Call) and above.func is node

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import calls, context, rounds
-from dl_lint.project.syntax import advanced, begun, children
 from dl_lint.project.values import (
     NONE,
     Batch,
@@ -21,6 +20,8 @@ from dl_lint.project.values import (
     Wrapped,
     alternatives,
 )
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import Assignment, ForStatement, advanced, begun, children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +40,7 @@ class LoaderLoop:
     """
 
     node: LoopNode
-    source: t.Expr
+    source: ast.expr
     loaders: tuple[Loader, ...]
     certain: bool
     function: Scope
@@ -49,22 +50,22 @@ def loader_loops(ev: Evaluator) -> Iterator[LoaderLoop]:
     """Every loop over a loader in the linted files, in source order."""
     for file in ev.linted:
         found = [one for scope in file.scopes for one in _in_scope(ev, scope)]
-        yield from sorted(found, key=lambda loop: loop.node.at)
+        yield from sorted(found, key=lambda loop: span(loop.node))
 
 
 def _in_scope(ev: Evaluator, scope: Scope) -> Iterator[LoaderLoop]:
     for loop in scope.loops:
-        if isinstance(loop.node, t.For | t.Generator):
+        if isinstance(loop.node, ForStatement | ast.comprehension):
             yield from _over(ev, loop.node, loop.node.iter, scope)
     for call in scope.calls:
         iterator = advanced(call)
-        if iterator is not None and not isinstance(iterator, t.Call):
+        if iterator is not None and not isinstance(iterator, ast.Call):
             around = next(context.loops_around(ev, call), None)
             if around is not None:
                 yield from _over(ev, around, iterator, scope)
 
 
-def _over(ev: Evaluator, node: LoopNode, source: t.Expr, scope: Scope) -> Iterator[LoaderLoop]:
+def _over(ev: Evaluator, node: LoopNode, source: ast.expr, scope: Scope) -> Iterator[LoaderLoop]:
     loaders, certain = iterated_loaders(ev, ev.value(source))
     if loaders:
         yield LoaderLoop(node, source, loaders, certain, scope.function)
@@ -182,7 +183,7 @@ def _building(ev: Evaluator, loader: Loader) -> set[LoopNode]:
     """The loops that build a loader in each pass, however many calls below."""
     found: set[LoopNode] = set()
     entered: set[Scope] = set()
-    waiting: list[t.Node] = [loader.call, *(frame.call for frame in loader.frames)]
+    waiting: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
     while waiting:
         node = waiting.pop()
         found.update(context.loops_around(ev, node))
@@ -193,7 +194,7 @@ def _building(ev: Evaluator, loader: Loader) -> set[LoopNode]:
     return found
 
 
-def _repeating(ev: Evaluator, node: t.Node, loader: Loader, seen: frozenset[Scope] = frozenset()) -> list[LoopNode]:
+def _repeating(ev: Evaluator, node: ast.AST, loader: Loader, seen: frozenset[Scope] = frozenset()) -> list[LoopNode]:
     """The loops that run a node again, but those around a call that passes a list of other loaders."""
     found = dict.fromkeys(context.loops_around(ev, node))
     scope = context.function_of(ev, node)
@@ -204,7 +205,7 @@ def _repeating(ev: Evaluator, node: t.Node, loader: Loader, seen: frozenset[Scop
     return list(found)
 
 
-def _lists_others(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
+def _lists_others(ev: Evaluator, call: ast.Call, loader: Loader) -> bool:
     """Whether a call passes a list of what the function around ``loader`` built for other callers than this one's."""
     held = [one for arg in _given(call) for one in _listed(ev.value(arg)) if one.call is loader.call and one.frames]
     return bool(held and loader.frames) and all(one.frames[0] != loader.frames[0] for one in held)
@@ -220,7 +221,7 @@ def _listed(value: Value, depth: int = 2) -> Iterator[Loader]:
                 yield from _listed(item, depth - 1)
 
 
-def _bringing(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> list[t.Call]:
+def _bringing(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> list[ast.Call]:
     """The calls of the function of ``loop`` that may bring it ``loader``: those that pass it, if it is a parameter."""
     calling = [frame.call for frame in ev.callers.of(loop.function) or ()]
     passing = [call for call in calling if loader.call in _passed(ev, call)]
@@ -233,7 +234,7 @@ def _bringing(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> list[t.Call]:
 def _draws_from_iterator(ev: Evaluator, loop: LoaderLoop) -> bool:
     """Whether a loop takes the next batch of an iterator made before, which goes on where it was."""
     found = alternatives(ev.value(loop.source))
-    return isinstance(ev.parents.get(loop.source), t.Call | t.Attribute) and all(
+    return isinstance(ev.parents.get(loop.source), ast.Call | ast.Attribute) and all(
         isinstance(one, Wrapped) and one.kind in ("iter", "enumerate") for one in found
     )
 
@@ -257,7 +258,7 @@ def _starts_over(ev: Evaluator, loop: LoaderLoop, loader: Loader) -> bool:
     )
 
 
-def begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[t.Call]:
+def begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[ast.Call]:
     """The calls in a function that make an iterator of ``loader`` to take batches from."""
     for call in scope.calls:
         iterable = begun(call) or _enumerated(ev, call)
@@ -265,18 +266,18 @@ def begins(ev: Evaluator, scope: Scope, loader: Loader) -> Iterator[t.Call]:
             yield call
 
 
-def _enumerated(ev: Evaluator, call: t.Call) -> t.Expr | None:
+def _enumerated(ev: Evaluator, call: ast.Call) -> ast.expr | None:
     """What ``batches = enumerate(x)`` goes over, which is an iterator itself."""
-    if not isinstance(call.func, t.Name) or call.func.id != "enumerate" or not call.args:
+    if not isinstance(call.func, ast.Name) or call.func.id != "enumerate" or not call.args:
         return None
-    return call.args[0] if isinstance(ev.parents.get(call), t.Assign) else None
+    return call.args[0] if isinstance(ev.parents.get(call), Assignment) else None
 
 
 def drained_again(ev: Evaluator) -> Iterator[tuple[Loader, LoopNode]]:
     """The loaders that a generator hands on whole, again and again: ``while True: yield from loader``."""
     for scope in (scope for file in ev.linted for scope in file.scopes):
         for one in scope.yields:
-            again = next(context.loops_around(ev, one), None) if one.is_from else None
+            again = next(context.loops_around(ev, one), None) if isinstance(one, ast.YieldFrom) else None
             if again is None or one.value is None:
                 continue
             for loader in iterated_loaders(ev, ev.value(one.value))[0]:
@@ -284,41 +285,41 @@ def drained_again(ev: Evaluator) -> Iterator[tuple[Loader, LoopNode]]:
                     yield loader, again
 
 
-def _chooses(ev: Evaluator, node: LoopNode, source: t.Expr, loader: Loader) -> bool:
+def _chooses(ev: Evaluator, node: LoopNode, source: ast.expr, loader: Loader) -> bool:
     """Whether each pass of a loop takes another loader: ``for loader in loaders``, ``loaders[phase]``."""
-    if isinstance(node, t.While) or ev.sites[node].scope.function is not ev.sites[source].scope.function:
+    if isinstance(node, ast.While) or ev.sites[node].scope.function is not ev.sites[source].scope.function:
         return False
-    if isinstance(source, t.Call):  # of ``tqdm(loaders[phase], desc=f"{epoch}")``, what holds the loader
+    if isinstance(source, ast.Call):  # of ``tqdm(loaders[phase], desc=f"{epoch}")``, what holds the loader
         return any(_chooses(ev, node, arg, loader) for arg in _given(source) if _holds(ev, arg, loader))
-    if not isinstance(source, t.Name | t.Subscript):
+    if not isinstance(source, ast.Name | ast.Subscript):
         return False
     return not _names(node.target).isdisjoint(_names(source))
 
 
-def _names(expr: t.Expr) -> set[str]:
+def _names(expr: ast.expr) -> set[str]:
     found, waiting = set(), [expr]
     while waiting:
-        node: t.Node = waiting.pop()
-        if isinstance(node, t.Name):
+        node: ast.AST = waiting.pop()
+        if isinstance(node, ast.Name):
             found.add(node.id)
-        waiting += [one for one in children(node) if isinstance(one, t.Expr)]
+        waiting += [one for one in children(node) if isinstance(one, ast.expr)]
     return found
 
 
-def _holds(ev: Evaluator, expr: t.Expr, loader: Loader) -> bool:
+def _holds(ev: Evaluator, expr: ast.expr, loader: Loader) -> bool:
     return any(one.call is loader.call for one in iterated_loaders(ev, ev.value(expr))[0])
 
 
-def _given(call: t.Call) -> tuple[t.Expr, ...]:
+def _given(call: ast.Call) -> tuple[ast.expr, ...]:
     return (*call.args, *(keyword.value for keyword in call.keywords))
 
 
-def may_pass(ev: Evaluator, call: t.Call, loader: Loader) -> bool:
+def may_pass(ev: Evaluator, call: ast.Call, loader: Loader) -> bool:
     """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
     passed = _passed(ev, call)
     return not passed or loader.call in passed
 
 
-def _passed(ev: Evaluator, call: t.Call) -> set[t.Call]:
+def _passed(ev: Evaluator, call: ast.Call) -> set[ast.Call]:
     """The loaders that a call passes."""
     return {one.call for arg in _given(call) for one in iterated_loaders(ev, ev.value(arg))[0]}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import NO_HINTS, Hints
 from dl_lint.project import (
     attributes,
@@ -25,6 +25,7 @@ from dl_lint.project.modules import Content, Files, Read
 from dl_lint.project.tokens import Tokens
 from dl_lint.project.values import External, Loader, Made, Sampler, Value, alternatives
 from dl_lint.rule import Place
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dl_lint.project.target import Target
     from dl_lint.project.transfers import Transfer
     from dl_lint.project.values import Class, Frame
+    from dl_lint.source.syntax import FunctionDefinition
 
 
 class Project:
@@ -60,7 +62,7 @@ class Project:
     ) -> Project:
         """Index the files to lint, by their paths as the user named them (absolute, or relative to ``root``).
 
-        ``read`` gives a file's facts, or None where there are none. It is also asked for files that are only
+        ``read`` parses a file, and gives None where that cannot be done. It is also asked for files that are only
         imported and therefore never linted, by path relative to ``root`` if inside it, else absolute. ``content`` gives
         a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes;
         ``around`` the files that are no code.
@@ -70,7 +72,7 @@ class Project:
 
     # --- values ------------------------------------------------------------------------
 
-    def value(self, expr: t.Expr | None) -> Value:
+    def value(self, expr: ast.expr | None) -> Value:
         """What an expression stands for over all known callers of its function."""
         return self.evaluator.value(expr)
 
@@ -82,52 +84,52 @@ class Project:
         """An argument of the constructor of a loader, a sampler or another outside object."""
         return loaders.argument(self.evaluator, made, name)
 
-    def passed(self, call: t.Call, name: str, *positions: str) -> Argument:
+    def passed(self, call: ast.Call, name: str, *positions: str) -> Argument:
         """An argument of any call whose callee takes ``positions`` in order."""
         return loaders.passed(self.evaluator, call, name, positions)
 
-    def target(self, near: t.Node) -> Target:
+    def target(self, near: ast.AST) -> Target:
         """Which torch the code of ``near`` is for: as configured, else as its project says."""
         return target.target(self, near)
 
     # --- calls and stores ---------------------------------------------------------------
 
-    def calls(self, *qualified: str) -> Iterator[t.Call]:
+    def calls(self, *qualified: str) -> Iterator[ast.Call]:
         """The calls of outside functions by their qualified names, such as ``torch.cuda.empty_cache``."""
         last = {name.rpartition(".")[2] for name in qualified}
         for file in self.files:
             names = last.union(*(file.renamed.get(name, ()) for name in last))
             found = (call for name in names for call in file.methods.get(name, ()))
-            for call in sorted(found, key=lambda call: call.at):
+            for call in sorted(found, key=span):
                 callee = alternatives(self.evaluator.symbolic(call.func))
                 if any(isinstance(one, External) and one.name in qualified for one in callee):
                     yield call
 
-    def method_calls(self, *methods: str) -> Iterator[t.Call]:
+    def method_calls(self, *methods: str) -> Iterator[ast.Call]:
         """The calls of ``anything.method(…)``, by file, in source order."""
         for file in self.files:
             found = (call for name in methods for call in file.methods.get(name, ()))
-            yield from sorted((call for call in found if isinstance(call.func, t.Attribute)), key=lambda call: call.at)
+            yield from sorted((call for call in found if isinstance(call.func, ast.Attribute)), key=span)
 
     def attribute_stores(self, *attributes: str) -> Iterator[Store]:
         """The assignments to ``anything.attribute``, by file, in source order."""
         for file in self.files:
             found = (store for name in attributes for store in file.stores.get(name, ()))
-            yield from sorted(found, key=lambda store: store.target.at)
+            yield from sorted(found, key=lambda store: span(store.target))
 
     def callers(self, function: Scope) -> tuple[Frame, ...]:
         """The known calls of a function of the project."""
         return self.evaluator.callers.of(function) or ()
 
-    def mentions(self, near: t.Node, word: str) -> bool:
+    def mentions(self, near: ast.AST, word: str) -> bool:
         """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
         return self._tokens.mentions(self.evaluator.sites[near].scope.file, word)
 
-    def mentions_unlinted(self, near: t.Node, word: str) -> bool:
+    def mentions_unlinted(self, near: ast.AST, word: str) -> bool:
         """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""
         return self._tokens.mentions_beyond(self.evaluator.sites[near].scope.file, word, self.files)
 
-    def are_near(self, one: t.Node, other: t.Node) -> bool:
+    def are_near(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes stand in the same sub-project."""
         return self._tokens.are_near(self.evaluator.sites[one].scope.file, self.evaluator.sites[other].scope.file)
 
@@ -171,7 +173,7 @@ class Project:
         """The loaders that a generator hands on whole, with the loop that does so again and again."""
         return loops.drained_again(self.evaluator)
 
-    def iterated_loaders(self, expr: t.Expr) -> tuple[tuple[Loader, ...], bool]:
+    def iterated_loaders(self, expr: ast.expr) -> tuple[tuple[Loader, ...], bool]:
         """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""
         return loops.iterated_loaders(self.evaluator, self.value(expr))
 
@@ -214,7 +216,7 @@ class Project:
         """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
         return datasets.fetching(self.evaluator, cls)
 
-    def entered(self, call: t.Call) -> tuple[Scope, ...]:
+    def entered(self, call: ast.Call) -> tuple[Scope, ...]:
         """The functions of the project that a call enters."""
         return tuple(reach.functions(self.evaluator, self.value(call.func)))
 
@@ -228,63 +230,64 @@ class Project:
 
     # --- where things stand -------------------------------------------------------------
 
-    def place(self, node: t.Node) -> Place:
-        return Place(self.path(node), node.at)
+    def place(self, node: ast.AST) -> Place:
+        file = self.evaluator.sites[node].scope.file
+        return Place(file.path, file.syntax.place(node))
 
     def told(self, place: Place) -> str:
         """A place in words, for messages: path and line, of a notebook cell and line."""
         return telling.told(self.evaluator, place)
 
-    def path(self, node: t.Node) -> str:
+    def path(self, node: ast.AST) -> str:
         return self.evaluator.sites[node].scope.file.path
 
-    def site(self, node: t.Node) -> Site:
+    def site(self, node: ast.AST) -> Site:
         """The scope, the block and the place in the order of evaluation."""
         return self.evaluator.sites[node]
 
-    def parent(self, node: t.Node) -> t.Node | None:
+    def parent(self, node: ast.AST) -> ast.AST | None:
         return self.evaluator.parents.get(node)
 
-    def ancestors(self, node: t.Node) -> Iterator[t.Node]:
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, innermost first, up to its file."""
         return context.ancestors(self.evaluator, node)
 
-    def statement_of(self, node: t.Node) -> t.Stmt | None:
+    def statement_of(self, node: ast.AST) -> ast.stmt | None:
         return context.statement_of(self.evaluator, node)
 
-    def function_of(self, node: t.Node) -> Scope:
+    def function_of(self, node: ast.AST) -> Scope:
         """The function, lambda, class or module whose code a node is."""
         return context.function_of(self.evaluator, node)
 
-    def scope_of(self, node: t.FunctionDef | t.ClassDef | t.Lambda) -> Scope:
+    def scope_of(self, node: FunctionDefinition | ast.ClassDef | ast.Lambda) -> Scope:
         """The scope that a definition opens."""
         return self.evaluator.scope_of(node)
 
-    def loops_around(self, node: t.Node) -> Iterator[LoopNode]:
+    def loops_around(self, node: ast.AST) -> Iterator[LoopNode]:
         """The loops that a node runs in, innermost first, within its function."""
         return context.loops_around(self.evaluator, node)
 
-    def repeating(self, node: t.Node) -> tuple[LoopNode, ...]:
+    def repeating(self, node: ast.AST) -> tuple[LoopNode, ...]:
         """The loops that run a node again: those around it, then those around the calls of its function."""
         return context.repeating(self.evaluator, node)
 
-    def tests_around(self, node: t.Node) -> Iterator[tuple[t.Expr, bool]]:
+    def tests_around(self, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
         """The ``if`` tests that a node depends on, innermost first, with the outcome that it needs."""
         return context.tests_around(self.evaluator, node)
 
     def is_left_by_break(self, loop: LoopNode) -> bool:
         return context.is_left_by_break(loop)
 
-    def uses(self, near: t.Node, name: str) -> Iterator[t.Expr]:
+    def uses(self, near: ast.AST, name: str) -> Iterator[ast.expr]:
         """Where the dotted ``name`` is read in the file of ``near``."""
         return context.uses(self.evaluator, near, name)
 
-    def in_handler(self, node: t.Node) -> bool:
+    def in_handler(self, node: ast.AST) -> bool:
         return context.in_handler(self.evaluator, node)
 
-    def under_main_guard(self, node: t.Node) -> bool:
+    def under_main_guard(self, node: ast.AST) -> bool:
         return context.under_main_guard(self.evaluator, node)
 
-    def changes_in(self, expr: t.Node, loop: LoopNode) -> bool:
+    def changes_in(self, expr: ast.AST, loop: LoopNode) -> bool:
         """Whether something that ``expr`` reads is bound, stored or changed inside ``loop``."""
         return context.changes_in(self.evaluator, expr, loop)

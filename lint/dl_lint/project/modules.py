@@ -13,20 +13,21 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.around import Around
-from dl_lint.facts import FileFacts
-from dl_lint.facts import tree as t
-from dl_lint.facts.tokens import is_opaque
 from dl_lint.project import search_paths
 from dl_lint.project.frameworks import ALWAYS_EXTERNAL, canonical
 from dl_lint.project.index import index_file
-from dl_lint.project.syntax import option_name
 from dl_lint.project.values import External, Module, Package, Value
-from dl_lint.source import Source, SourceError
+from dl_lint.source.byte_filter import is_opaque
+from dl_lint.source.file import Source, SourceError
+from dl_lint.source.parser import Syntax
+from dl_lint.source.syntax import option_name
 
 if TYPE_CHECKING:
+    import ast
+
     from dl_lint.project.scopes import FileIndex, Parents, Sites
 
-Read = Callable[[str], FileFacts | None]
+Read = Callable[[str], Syntax | None]
 
 Content = Callable[[str], bytes | None]
 """The bytes of a file as linted, by absolute path; None for a file that is not, whose bytes are those on disk."""
@@ -54,9 +55,9 @@ class Files:
         self._opaque: dict[tuple[str, str], bool] = {}
         self._added: dict[FileIndex, tuple[str, ...]] = {}
         """By file, what it adds to the search path."""
-        self.calls: defaultdict[str, list[t.Call]] = defaultdict(list)
+        self.calls: defaultdict[str, list[ast.Call]] = defaultdict(list)
         """The calls of all files by the last part of what is called."""
-        self.options: defaultdict[str, list[t.Call]] = defaultdict(list)
+        self.options: defaultdict[str, list[ast.Call]] = defaultdict(list)
         """The ``add_argument`` calls of all files by the attribute that they declare."""
 
     def add(self, paths: Iterable[str]) -> list[FileIndex]:
@@ -83,8 +84,8 @@ class Files:
         return self._load(key, path, linted=False)
 
     def _load(self, key: str, path: str, linted: bool) -> FileIndex | None:
-        facts = self.read(path)
-        file = index_file(path, facts.body, linted, self.sites, self.parents) if facts is not None else None
+        syntax = self.read(path)
+        file = index_file(path, syntax, linted, self.sites, self.parents) if syntax is not None else None
         self.by_path[key] = file
         if file is not None:
             self.keys[file] = key

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, workers
 from dl_lint.project.values import Collection, Function, Instance, Table, alternatives
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Mutation:
     """``node`` changes ``attribute`` of an object, which ``read`` reads while a sample is fetched."""
 
-    node: t.Node
+    node: ast.AST
     attribute: str
-    read: t.Node
+    read: ast.AST
 
 
 def within(project: Project, loop: LoopNode, instance: Instance) -> Iterator[Mutation]:
@@ -41,10 +41,10 @@ def within(project: Project, loop: LoopNode, instance: Instance) -> Iterator[Mut
                 yield Mutation(node, attribute, read[attribute])
 
 
-def _mutating(project: Project, scope: Scope, instance: Instance) -> Iterator[tuple[t.Node, str]]:
+def _mutating(project: Project, scope: Scope, instance: Instance) -> Iterator[tuple[ast.AST, str]]:
     """What a function does to ``instance``: a statement or a call, and the attribute that it changes."""
     for store in scope.stores:
-        if isinstance(store.target, t.Attribute) and _is_same(project, store.target.value, instance):
+        if isinstance(store.target, ast.Attribute) and _is_same(project, store.target.value, instance):
             yield store.node, store.target.attr
     for call in scope.calls:
         for attribute in sorted(_changed_by(project, call, instance)):
@@ -64,15 +64,15 @@ def _is_inside(project: Project, scope: Scope, loop: LoopNode) -> bool:
     return scope.node is None or scope.kind != "comprehension" or loop in project.loops_around(scope.node)
 
 
-def _is_same(project: Project, expr: t.Expr, instance: Instance) -> bool:
+def _is_same(project: Project, expr: ast.expr, instance: Instance) -> bool:
     """Whether an expression is that object, and no other."""
     found = alternatives(project.value(expr))
     return all(isinstance(one, Instance) and one.cls == instance.cls and one.call is instance.call for one in found)
 
 
-def _changed_by(project: Project, call: t.Call, instance: Instance) -> set[str]:
+def _changed_by(project: Project, call: ast.Call, instance: Instance) -> set[str]:
     """The attributes that a method of ``instance`` stores, or changes in a container of Python."""
-    if not isinstance(call.func, t.Attribute):
+    if not isinstance(call.func, ast.Attribute):
         return set()
     method = attributes.of_class(project.evaluator, instance.cls, call.func.attr)
     if not isinstance(method, Function) or not _is_same(project, call.func.value, instance):

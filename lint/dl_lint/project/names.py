@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, attributes, calls
 from dl_lint.project.changes import changed
 from dl_lint.project.flow import Reach, reaching, visible_at_end
 from dl_lint.project.frameworks import canonical
 from dl_lint.project.scopes import Binding, Path, Scope, Site
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     NOTHING,
     UNKNOWN,
@@ -30,6 +29,7 @@ from dl_lint.project.values import (
     alternatives,
     union,
 )
+from dl_lint.source.syntax import Assignment, Display, ForStatement, Param, dotted, targets
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
@@ -41,7 +41,7 @@ MOST_GROWN = 16
 """Places that add to one container, of which more are kept for none."""
 
 
-def name(ev: Evaluator, expr: t.Name) -> Value:
+def name(ev: Evaluator, expr: ast.Name) -> Value:
     return lookup(ev, expr.id, ev.site(expr))
 
 
@@ -65,7 +65,7 @@ def lookup(ev: Evaluator, wanted: str, site: Site) -> Value:
 
 def _from_outside_star(ev: Evaluator, module: Scope, wanted: str) -> Value:
     """A name that nothing binds: of the one outside module that is imported with a star, if there is just one."""
-    stars = [one.node for one in module.bindings.get("*", ()) if isinstance(one.node, t.ImportFrom)]
+    stars = [one.node for one in module.bindings.get("*", ()) if isinstance(one.node, ast.ImportFrom)]
     sources = [source_of(ev, module, node) for node in stars]
     if len(sources) == 1 and isinstance(sources[0], External):
         return External(canonical(f"{sources[0].name}.{wanted}"))
@@ -95,7 +95,7 @@ def seen(ev: Evaluator, scope: Scope, wanted: str, reach: Reach, at: Site | None
     return values
 
 
-def stored(ev: Evaluator, expr: t.Attribute) -> Value | None:
+def stored(ev: Evaluator, expr: ast.Attribute) -> Value | None:
     """What was last stored to ``a.b`` in the same function, if on every way to here."""
     wanted = dotted(expr)
     if wanted is None:
@@ -127,24 +127,22 @@ def _of_binding(ev: Evaluator, binding: Binding) -> Value:
             return unpack(ev, apply.iterate(ev, ev.symbolic(binding.value)), binding.path, _target(binding.node))
         case "with", _:
             return unpack(ev, _entered(ev, ev.symbolic(binding.value)), binding.path)
-        case "param", t.Param() as param:
-            return parameter(param, binding.site.scope)
-        case "def", t.FunctionDef() as node:
+        case "param", ast.arg() as node:
+            scope = binding.site.scope
+            return parameter(next(one for one in scope.params if one.node is node), scope)
+        case "def", ast.FunctionDef() | ast.AsyncFunctionDef() as node:
             return Function(ev.scope_of(node))
-        case "class", t.ClassDef() as node:
+        case "class", ast.ClassDef() as node:
             return Class(ev.scope_of(node))
-        case "import", t.Import() as node:
-            module = node.module if node.has_alias else node.module.partition(".")[0]
-            return ev.files.absolute(binding.site.scope.file, module)
-        case "from", t.ImportFrom() as node:
-            return _imported(ev, binding.site.scope, node)
+        case "import" | "from", _:
+            return _imported(ev, binding)
         case "augment", _:
             return _augmented(ev, binding)
         case _:
             return UNKNOWN
 
 
-def parameter(param: t.Param, scope: Scope) -> Value:
+def parameter(param: Param, scope: Scope) -> Value:
     """A parameter as its function sees it; ``self`` and ``cls`` are known."""
     if scope.is_method and scope.params and scope.params[0] is param and scope.parent is not None:
         kinds = attributes.decorators(scope)
@@ -155,23 +153,24 @@ def parameter(param: t.Param, scope: Scope) -> Value:
     return Parameter(param, scope)
 
 
-def unpack(ev: Evaluator, value: Value, path: Path, target: t.Expr | None = None) -> Value:
+def unpack(ev: Evaluator, value: Value, path: Path, target: ast.expr | None = None) -> Value:
     """What of ``value`` comes to one name of ``target``; without a target, of any that have a name there."""
     for index in path:
-        if isinstance(target, t.Sequence) and not any(isinstance(one, t.Starred) for one in target.items):
-            value = _of_length(value, len(target.items))
-            target = target.items[index] if index is not None else None
+        if isinstance(target, Display) and not any(isinstance(one, ast.Starred) for one in target.elts):
+            value = _of_length(value, len(target.elts))
+            target = target.elts[index] if index is not None else None
         else:
             target = None
         value = UNKNOWN if index is None else apply.item(ev, value, Const(index, "int"))
     return value
 
 
-def _target(node: t.Node) -> t.Expr | None:
+def _target(node: ast.AST) -> ast.expr | None:
     """What a statement unpacks its value into, if it is one target."""
-    if isinstance(node, t.Assign):
-        return node.targets[0] if len(node.targets) == 1 else None
-    return node.target if isinstance(node, t.For | t.Generator) else None
+    if isinstance(node, Assignment):
+        found = targets(node)
+        return found[0] if len(found) == 1 else None
+    return node.target if isinstance(node, ForStatement | ast.comprehension) else None
 
 
 def _of_length(value: Value, count: int) -> Value:
@@ -216,28 +215,33 @@ def _added(ev: Evaluator, before: Value, added: Value, binding: Binding) -> Valu
 # --- imports -------------------------------------------------------------------------------
 
 
-def _imported(ev: Evaluator, scope: Scope, node: t.ImportFrom) -> Value:
-    if node.attr == "*":
+def _imported(ev: Evaluator, binding: Binding) -> Value:
+    scope, alias = binding.site.scope, binding.alias
+    assert alias is not None
+    if not isinstance(binding.node, ast.ImportFrom):
+        return ev.files.absolute(scope.file, alias.name if alias.asname else alias.name.partition(".")[0])
+    if alias.name == "*":
         return NOTHING
-    module = source_of(ev, scope, node, node.attr)
+    module = source_of(ev, scope, binding.node, alias.name)
     if module is None:
         return UNKNOWN
     if isinstance(module, External):
-        return External(canonical(f"{module.name}.{node.attr}"))
-    return attributes.attribute(ev, module, node.attr)
+        return External(canonical(f"{module.name}.{alias.name}"))
+    return attributes.attribute(ev, module, alias.name)
 
 
-def source_of(ev: Evaluator, scope: Scope, node: t.ImportFrom, wanted: str = "") -> Value | None:
+def source_of(ev: Evaluator, scope: Scope, node: ast.ImportFrom, wanted: str = "") -> Value | None:
     """The module that a ``from`` import reads ``wanted`` from; of one that says nothing about that, its mere name."""
+    module = node.module or ""
     if node.level:
-        return ev.files.relative(scope.file, node.level, node.module, wanted)
-    return ev.files.absolute(scope.file, node.module, wanted)
+        return ev.files.relative(scope.file, node.level, module, wanted)
+    return ev.files.absolute(scope.file, module, wanted)
 
 
 def from_star(ev: Evaluator, module: Scope, wanted: str) -> Value | None:
     """``wanted`` from the modules that ``module`` imports with a star, if one of them has it."""
     for binding in reversed(module.bindings.get("*", ())):
-        if isinstance(binding.node, t.ImportFrom):
+        if isinstance(binding.node, ast.ImportFrom):
             source = source_of(ev, binding.site.scope, binding.node, wanted)
             if isinstance(source, Module):
                 found = ev.solver.solve(("star", source, wanted), partial(_exported, ev, source, wanted))

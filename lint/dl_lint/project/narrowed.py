@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, beside
 from dl_lint.project.values import Instance, alternatives, union
+from dl_lint.source.syntax import Display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def argument(project: Project, given: Argument) -> Value:
     """What an argument can be: without the objects of classes that the code has sent elsewhere before,
     ``if isinstance(dataset, Streamed): return dataset``."""
-    name = given.expr if isinstance(given.expr, t.Name) else None
+    name = given.expr if isinstance(given.expr, ast.Name) else None
     gone = set(_sent_elsewhere(project, name)) if name is not None else set()
     if not gone:
         return given.value
@@ -30,14 +31,14 @@ def _is_of(project: Project, value: Value, classes: set[Value]) -> bool:
     return isinstance(value, Instance) and not classes.isdisjoint(attributes.lineage(project.evaluator, value.cls))
 
 
-def _sent_elsewhere(project: Project, name: t.Name) -> Iterator[Value]:
+def _sent_elsewhere(project: Project, name: ast.Name) -> Iterator[Value]:
     for stmt in beside.before(project, name):
         match stmt:
-            case t.If(
-                test=t.Call(func=t.Name(id="isinstance"), args=(t.Name(id=asked), cls)),
-                body=(*_, t.Return() | t.Raise() | t.Jump()),
+            case ast.If(
+                test=ast.Call(func=ast.Name(id="isinstance"), args=(ast.Name(id=asked), cls)),
+                body=(*_, ast.Return() | ast.Raise() | ast.Pass() | ast.Break() | ast.Continue()),
             ) if asked == name.id:
-                for one in cls.items if isinstance(cls, t.Sequence) else (cls,):
+                for one in cls.elts if isinstance(cls, Display) else (cls,):
                     yield from alternatives(project.value(one))
             case _:
                 continue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, arguments
 from dl_lint.project.frameworks import PARSERS
 from dl_lint.project.values import (
@@ -61,15 +61,15 @@ def _declared(ev: Evaluator, parser: Value, name: str) -> list[Value]:
     return [_default(ev, call) for call in mine]
 
 
-def _belongs(ev: Evaluator, call: t.Call, parser: Value) -> bool:
-    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+def _belongs(ev: Evaluator, call: ast.Call, parser: Value) -> bool:
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     found = {one.call for one in alternatives(ev.value(receiver)) if isinstance(one, Made)}
     wanted = {one.call for one in (parser, *_parents(ev, parser)) if isinstance(one, Made)}
     return not found.isdisjoint(wanted)
 
 
-def _known(ev: Evaluator, call: t.Call) -> bool:
-    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+def _known(ev: Evaluator, call: ast.Call) -> bool:
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     return any(isinstance(one, Made) for one in alternatives(ev.value(receiver)))
 
 
@@ -83,7 +83,7 @@ def _parents(ev: Evaluator, parser: Value) -> tuple[Value, ...]:
     return () if isinstance(given, Absent) else alternatives(ev.resolve(apply.iterate(ev, given)))
 
 
-def _default(ev: Evaluator, call: t.Call) -> Value:
+def _default(ev: Evaluator, call: ast.Call) -> Value:
     given = arguments.given(ev, call, (), "default").symbolic
     action = arguments.given(ev, call, (), "action").symbolic
     if isinstance(given, Absent):
@@ -101,7 +101,7 @@ def _default(ev: Evaluator, call: t.Call) -> Value:
     return Option(given, "command line", call)
 
 
-def _takes_text(ev: Evaluator, call: t.Call) -> bool:
+def _takes_text(ev: Evaluator, call: ast.Call) -> bool:
     """Whether an option that is given is a text, which nothing takes for the number that its default is."""
     return all(isinstance(arguments.given(ev, call, (), name).symbolic, Absent) for name in ("type", "action", "nargs"))
 

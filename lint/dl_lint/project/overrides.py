@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project import arguments, attributes
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import UNKNOWN, Absent, Class, Function, Instance, Value
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,15 +68,15 @@ def _sets(method: Scope) -> Iterator[str | None]:
     take their names from."""
     owner = method.params[0].name if method.params else ""
     for change in method.changes.get(f"{owner}.__dict__", ()):
-        if change.kind == "item" and isinstance(change.key, t.Name):
+        if change.kind == "item" and isinstance(change.key, ast.Name):
             yield _items_of(method, change.key.id)
     for call in method.calls:
         match call.func:
-            case t.Name(id="setattr"):
+            case ast.Name(id="setattr"):
                 match call.args:
-                    case (t.Name(id=set_on), t.Name(id=name), _) if set_on == owner:
+                    case (ast.Name(id=set_on), ast.Name(id=name), _) if set_on == owner:
                         yield _items_of(method, name)
-            case t.Attribute(attr="update", value=holder) if len(call.args) == 1:
+            case ast.Attribute(attr="update", value=holder) if len(call.args) == 1:
                 if dotted(holder) == f"{owner}.__dict__":
                     yield dotted(call.args[0])
             case _:
@@ -87,7 +87,7 @@ def _items_of(method: Scope, name: str) -> str | None:
     """``kwargs``, of a name that a loop over ``kwargs`` or ``kwargs.items()`` binds."""
     for binding in method.bindings.get(name, ()):
         over = binding.value if binding.kind == "for" else None
-        if isinstance(over, t.Call) and isinstance(over.func, t.Attribute) and over.func.attr in ("items", "keys"):
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ("items", "keys"):
             over = over.func.value
         return dotted(over)
     return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import caches, iterators, workers
 from dl_lint.project.frameworks import TORCH_LOADERS
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Const, Option, alternatives
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -51,13 +51,13 @@ def keyword(project: Project, loader: Loader) -> str:
 def wanted(project: Project, loader: Loader) -> str:
     """The same in prose, with the dict that it belongs in where the number of workers comes from one."""
     node = project.argument(loader, "num_workers").node
-    spread = dotted(node.value) if isinstance(node, t.Keyword) and _is_spread(node) else None
+    spread = dotted(node.value) if isinstance(node, ast.keyword) and _is_spread(node) else None
     return f"`{keyword(project, loader)}`" + (f" beside `num_workers` in `{spread}`" if spread else "")
 
 
-def _is_spread(node: t.Node) -> bool:
+def _is_spread(node: ast.AST) -> bool:
     """Whether an argument comes by ``**kwargs``."""
-    return isinstance(node, t.Keyword) and node.name is None
+    return isinstance(node, ast.keyword) and node.arg is None
 
 
 def are_lacking(project: Project, loader: Loader) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, redefined, ways, workers
 from dl_lint.project.flow import visible_at_end
 from dl_lint.project.handles import HANDLES, PICKLED_BY_HAND
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     Bound,
     Class,
@@ -25,6 +24,7 @@ from dl_lint.project.values import (
     Table,
     alternatives,
 )
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,11 +61,11 @@ class Obstacle:
     the definition of a function that the function which makes it returns, to several places as it may be."""
 
     what: str
-    node: t.Node
-    cause: t.Node | None = None
+    node: ast.AST
+    cause: ast.AST | None = None
 
 
-def obstacles(project: Project, value: Value, at: t.Node, depth: int = DEEPEST) -> Iterator[Obstacle]:
+def obstacles(project: Project, value: Value, at: ast.AST, depth: int = DEEPEST) -> Iterator[Obstacle]:
     """What keeps ``value``, handed over at ``at``, from being pickled."""
     for one in alternatives(value) if depth else ():
         match one:
@@ -95,7 +95,7 @@ def obstacles(project: Project, value: Value, at: t.Node, depth: int = DEEPEST) 
 # --- functions and classes without a name ---------------------------------------------------
 
 
-def _of_function(project: Project, scope: Scope, at: t.Node) -> Iterator[Obstacle]:
+def _of_function(project: Project, scope: Scope, at: ast.AST) -> Iterator[Obstacle]:
     """A function is pickled by its name, which a lambda lacks and a nested one does not have at module level."""
     if scope.node is None:
         return
@@ -114,14 +114,14 @@ def _is_returned(project: Project, scope: Scope) -> bool:
     return any(Function(scope) in alternatives(project.evaluator.symbolic(one.value)) for one in returns)
 
 
-def _handing(project: Project, scope: Scope, at: t.Node) -> t.Node:
+def _handing(project: Project, scope: Scope, at: ast.AST) -> ast.AST:
     """Where the function that makes a nested one hands it to somebody; ``at``, if that is here or it returns it."""
     definer = scope.parent
     if definer is None or project.function_of(at) is definer or _is_returned(project, scope):
         return at
     for load in definer.loads.get(scope.name, ()):
         above = project.parent(load)
-        if isinstance(above, t.Keyword) or (isinstance(above, t.Call) and load in above.args):
+        if isinstance(above, ast.keyword) or (isinstance(above, ast.Call) and load in above.args):
             return load
     return at
 
@@ -143,8 +143,8 @@ def _of_local_class(value: Value) -> Iterator[Obstacle]:
 # --- what objects hold ----------------------------------------------------------------------
 
 
-def _of_arguments(project: Project, call: t.Call, depth: int, first: int = 0) -> Iterator[Obstacle]:
-    named = (keyword.value for keyword in call.keywords if keyword.name not in FILTERS)
+def _of_arguments(project: Project, call: ast.Call, depth: int, first: int = 0) -> Iterator[Obstacle]:
+    named = (keyword.value for keyword in call.keywords if keyword.arg not in FILTERS)
     for argument in (*call.args[first:], *named):
         yield from obstacles(project, project.value(argument), argument, depth - 1)
 
@@ -157,11 +157,11 @@ def _of_made(project: Project, made: Made, depth: int) -> Iterator[Obstacle]:
         yield from _of_arguments(project, made.call, depth)
 
 
-def _of_container(project: Project, value: Collection | Table, at: t.Node, depth: int) -> Iterator[Obstacle]:
+def _of_container(project: Project, value: Collection | Table, at: ast.AST, depth: int) -> Iterator[Obstacle]:
     if isinstance(value, Collection) and value.kind == "generator":
         yield Obstacle("a generator", value.node or at)
         return
-    if isinstance(value.node, t.Call) and (dotted(value.node.func) or "").endswith("defaultdict"):
+    if isinstance(value.node, ast.Call) and (dotted(value.node.func) or "").endswith("defaultdict"):
         yield from _of_arguments(project, value.node, depth)
     if isinstance(value, Table):
         held = tuple(item for _, item in value.items)
@@ -197,7 +197,7 @@ def _kept_by(project: Project, instance: Instance, depth: int) -> Iterator[Obsta
                     yield one
 
 
-def _as_handed_up(ev: Evaluator, instance: Instance, method: Scope, stored: t.Expr | None) -> Value:
+def _as_handed_up(ev: Evaluator, instance: Instance, method: Scope, stored: ast.expr | None) -> Value:
     """What a method stores, with the parameters of a base's constructor bound by those of the classes below it."""
     base = Class(method.parent) if method.parent is not None and method.name == "__init__" else instance.cls
     value = ev.symbolic(stored)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.values import Batch, Tensor, alternatives
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def source(project: Project, transfer: Transfer) -> Loader | None:
     return min(pinning, key=lambda one: project.workers(one) == "none", default=None)
 
 
-def said(project: Project, loader: Loader) -> t.Node:
+def said(project: Project, loader: Loader) -> ast.AST:
     """Where it says so: the keyword, or the call that is handed it in a dict or through a subclass."""
-    keyword = next((one for one in loader.call.keywords if one.name == "pin_memory"), None)
+    keyword = next((one for one in loader.call.keywords if one.arg == "pin_memory"), None)
     if keyword is not None:
         return keyword
     said = project.argument(loader, "pin_memory").node
-    return said if isinstance(said, t.Keyword) and said.name is not None else loader.call
+    return said if isinstance(said, ast.keyword) and said.arg is not None else loader.call

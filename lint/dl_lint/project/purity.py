@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import children
 from dl_lint.project.values import External, alternatives
 from dl_lint.project.views import VIEWS
+from dl_lint.source.syntax import children
 
 if TYPE_CHECKING:
     from dl_lint.project.model import Project
@@ -26,22 +26,22 @@ FUNCTIONS: dict[str, frozenset[str]] = {
 METHODS = VIEWS | {"float", "double", "half", "long", "int", "bool", "repeat", "to", "mul", "div", "clone", "astype"}
 
 
-def is_pure(project: Project, expr: t.Node) -> bool:
+def is_pure(project: Project, expr: ast.AST) -> bool:
     """Whether an expression calls nothing but what builds the same value each time."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
         waiting += children(node)
-        if isinstance(node, t.Call) and not _is_pure_call(project, node):
+        if isinstance(node, ast.Call) and not _is_pure_call(project, node):
             return False
     return True
 
 
-def _is_pure_call(project: Project, call: t.Call) -> bool:
+def _is_pure_call(project: Project, call: ast.Call) -> bool:
     found = alternatives(project.value(call.func))
     if found and all(isinstance(one, External) for one in found):
         return all(isinstance(one, External) and _builds(one.name) for one in found)
-    return isinstance(call.func, t.Attribute) and call.func.attr in METHODS
+    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
 
 
 def _builds(name: str) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project.repetition import words
-from dl_lint.project.syntax import children, dotted
+from dl_lint.source.syntax import Assignment, children, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,26 +54,29 @@ def _of_function(name: str) -> Purpose:
     return "evaluation" if _of_words({name}) == "evaluation" and "test" not in words(name) else "unknown"
 
 
-def _bound_to(project: Project, call: t.Call) -> Iterator[str]:
+def _bound_to(project: Project, call: ast.Call) -> Iterator[str]:
     """The names that the statement around a call gives to what comes of it; in ``a, b = f(), g()`` the call's own."""
-    child: t.Node = call
-    within: t.Node = call  # the node below child: the item of a tuple
+    child: ast.AST = call
+    within: ast.AST = call  # the node below child: the item of a tuple
     for above in project.ancestors(call):
-        if isinstance(above, t.Keyword) and above.name is not None and child is above.value:
-            yield above.name
-        if isinstance(above, t.Assign):
-            for target in above.targets:
+        if isinstance(above, ast.keyword) and above.arg is not None and child is above.value:
+            yield above.arg
+        if isinstance(above, Assignment):
+            for target in targets(above):
                 yield from _targets(target, above.value, within)
-        if isinstance(above, t.Stmt | t.Lambda):
+        if isinstance(above, ast.stmt | ast.Lambda):
             return
         within, child = child, above
 
 
-def _targets(target: t.Expr, value: t.Expr | None, within: t.Node) -> Iterator[str]:
+def _targets(target: ast.expr, value: ast.expr | None, within: ast.AST) -> Iterator[str]:
     match target, value:
-        case (t.Sequence(items=names), t.Sequence(items=items)) if within in items and len(names) == len(items):
+        case (
+            ast.Tuple(elts=names) | ast.List(elts=names) | ast.Set(elts=names),
+            ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items),
+        ) if within in items and len(names) == len(items):
             yield dotted(names[items.index(within)]) or ""
-        case (t.Subscript(), _):
+        case (ast.Subscript(), _):
             yield from _mentioned(target)
         case _:
             name = dotted(target)
@@ -81,19 +84,19 @@ def _targets(target: t.Expr, value: t.Expr | None, within: t.Node) -> Iterator[s
                 yield name
 
 
-def _mentioned(node: t.Node) -> Iterator[str]:
+def _mentioned(node: ast.AST) -> Iterator[str]:
     """The names, attributes and keys in an expression."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
         match one:
-            case t.Name(id=name):
+            case ast.Name(id=name):
                 yield name
-            case t.Attribute(attr=name):
+            case ast.Attribute(attr=name):
                 yield name
-            case t.Constant(value=str() as key):
+            case ast.Constant(value=str() as key):
                 yield key
-            case t.FunctionDef() | t.ClassDef():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 continue
             case _:
                 pass

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes
 from dl_lint.project.frameworks import composes
 from dl_lint.project.scopes import Scope
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Bound, Class, Collection, Function, Instance, Made, Value, alternatives
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _called(ev: Evaluator, function: Scope, cls: Class | None) -> Iterator[Entry
             yield from _items(ev, scope, owner)
 
 
-def _on_self(call: t.Call, owner: str | None) -> str | None:
+def _on_self(call: ast.Call, owner: str | None) -> str | None:
     """The method that a call enters on self, which may be called itself."""
     name = dotted(call.func)
     if name is None or owner is None:
@@ -126,8 +126,8 @@ def _items(ev: Evaluator, scope: Scope, owner: str) -> Iterator[Entry]:
     """``self.reader[key]`` runs the reader's ``__getitem__``."""
     for load in scope.loads.get(owner, ()):
         held = ev.parents.get(load)
-        above = ev.parents.get(held) if isinstance(held, t.Attribute) else None
-        if isinstance(held, t.Attribute) and isinstance(above, t.Subscript) and above.value is held:
+        above = ev.parents.get(held) if isinstance(held, ast.Attribute) else None
+        if isinstance(held, ast.Attribute) and isinstance(above, ast.Subscript) and above.value is held:
             for one in alternatives(ev.value(held)):
                 found = attributes.of_instance(ev, one, "__getitem__") if isinstance(one, Instance) else None
                 if isinstance(one, Instance) and isinstance(found, Bound):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import apply, containers, inherited
 from dl_lint.project.changes import GROWING
 from dl_lint.project.frameworks import JSON
@@ -73,13 +73,13 @@ def _is_parsed(value: Value) -> bool:
     )
 
 
-def is_number(project: Project, expr: t.Expr) -> bool:
+def is_number(project: Project, expr: ast.expr) -> bool:
     """Whether something is made a number where it is put into a container."""
     match expr:
-        case t.Call(func=t.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
+        case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
             return True
-        case t.BinOp(left=t.Constant() as left, right=right) | t.BinOp(left=right, right=t.Constant() as left):
-            return left.kind in ("int", "float") and is_number(project, right)  # len(self.numbers) + 1
+        case ast.BinOp(left=ast.Constant() as left, right=right) | ast.BinOp(left=right, right=ast.Constant() as left):
+            return type(left.value) in (int, float) and is_number(project, right)  # len(self.numbers) + 1
         case _:
             return False
 
@@ -87,7 +87,7 @@ def is_number(project: Project, expr: t.Expr) -> bool:
 # --- what a container holds ---------------------------------------------------------------
 
 
-def filling(project: Project, cls: Class, attribute: str, filled: list[t.Node], depth: int = 1) -> Iterator[Value]:
+def filling(project: Project, cls: Class, attribute: str, filled: list[ast.AST], depth: int = 1) -> Iterator[Value]:
     """What one sample of the container can be, which ``depth`` subscripts look up."""
     for value in _of_container(project, cls, attribute, filled):
         yield from _below(project, value, depth - 1)
@@ -105,13 +105,13 @@ def _below(project: Project, value: Value, depth: int) -> Iterator[Value]:
         yield value
 
 
-def _of_container(project: Project, cls: Class, attribute: str, filled: list[t.Node]) -> Iterator[Value]:
+def _of_container(project: Project, cls: Class, attribute: str, filled: list[ast.AST]) -> Iterator[Value]:
     """What the container itself holds."""
     for method, key in inherited.methods(project, cls, attribute):
         for binding in method.bindings.get(key, ()):
             if binding.node in filled or binding.kind == "augment":
                 yield from _samples(project, project.bound_value(binding), DEEPEST)
-            if binding.kind == "augment" and isinstance(binding.node, t.AugAssign):
+            if binding.kind == "augment" and isinstance(binding.node, ast.AugAssign):
                 yield from _samples(project, project.value(binding.node.value), DEEPEST)
         for change in method.changes.get(key, ()):
             if change.kind in GROWING - {"inner"}:
@@ -132,7 +132,13 @@ def _samples(project: Project, value: Value, depth: int) -> Iterator[Value]:
         match one:
             case Collection(items=()) | Const():
                 continue
-            case Collection(items=None, node=t.Comprehension(element=element)) if is_number(project, element):
+            case Collection(
+                items=None,
+                node=ast.ListComp(elt=element)
+                | ast.SetComp(elt=element)
+                | ast.DictComp(value=element)
+                | ast.GeneratorExp(elt=element),
+            ) if is_number(project, element):
                 yield Number()
             case Table():
                 columns = [apply.iterate(project.evaluator, column) for _, column in one.items]

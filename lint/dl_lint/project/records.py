@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from dl_lint.facts import tree as t
 from dl_lint.project import (
     attributes,
     conditions,
@@ -15,10 +14,12 @@ from dl_lint.project import (
     record_sizes,
     workers,
 )
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Collection, Derived, Instance, Made, Table, Value, alternatives
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import Assignment, dotted
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator, Mapping
 
     from dl_lint.project.indexing import Indexed
@@ -36,7 +37,7 @@ class Container:
     """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in; each takes so many ``bytes``."""
 
     attribute: str
-    filled: list[t.Node]
+    filled: list[ast.AST]
     reads: list[Indexed]
     samples: list[Value]
     bytes: int
@@ -52,7 +53,7 @@ def owners(project: Project) -> list[Class]:
     return sorted(found, key=lambda one: len(_lineage(project, one)))
 
 
-def of_base(project: Project, cls: Class, read: t.Node, told: Mapping[tuple[Value, t.Node], Told]) -> Told | None:
+def of_base(project: Project, cls: Class, read: ast.AST, told: Mapping[tuple[Value, ast.AST], Told]) -> Told | None:
     """What was ``told`` of a class that ``cls`` derives from, whose container is read at the same place."""
     return next((told[base, read] for base in _lineage(project, cls)[1:] if (base, read) in told), None)
 
@@ -91,15 +92,15 @@ def _meant(project: Project, cls: Class, attribute: str, links: int = 2) -> str:
     return attribute if other is None else _meant(project, cls, other, links - 1)
 
 
-def _attribute(project: Project, stmt: t.Node) -> str | None:
+def _attribute(project: Project, stmt: ast.AST) -> str | None:
     """The attribute of self that a statement assigns as it is."""
-    owner, _, name = ((dotted(stmt.value) if isinstance(stmt, t.Assign) else None) or "").partition(".")
+    owner, _, name = ((dotted(stmt.value) if isinstance(stmt, Assignment) else None) or "").partition(".")
     method = project.function_of(stmt)
     own = method.is_method and bool(method.params) and owner == method.params[0].name
     return name if own and name and "." not in name else None
 
 
-def _made_here(project: Project, filled: list[t.Node]) -> list[t.Node]:
+def _made_here(project: Project, filled: list[ast.AST]) -> list[ast.AST]:
     """Of the places that fill an attribute, those that do not just name another that is filled elsewhere, if any."""
     return [one for one in filled if _attribute(project, one) is None] or filled
 
@@ -112,7 +113,7 @@ def telling(project: Project, found: list[Indexed]) -> Indexed:
 def _originals(found: list[Container]) -> list[Container]:
     kept: dict[frozenset[Value], Container] = {}
     nothing_known: list[Container] = []
-    for one in sorted(found, key=lambda one: min(node.at for node in one.filled)):
+    for one in sorted(found, key=lambda one: min(span(node) for node in one.filled)):
         objects = frozenset(_objects(one))
         if not objects:
             nothing_known.append(one)

@@ -3,13 +3,13 @@ defines anew, and from what its constructor hands up."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, calls, names
 from dl_lint.project.flow import visible_at_end
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NOTHING, Bound, Class, Frame, Function, Instance, Value, alternatives, union
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,19 +44,19 @@ def below(ev: Evaluator, cls: Class, name: str) -> Value:
     return union(found) if found else NOTHING
 
 
-def _builder(method: Scope, binding: Binding) -> t.Call | None:
+def _builder(method: Scope, binding: Binding) -> ast.Call | None:
     """The call of another method of self that makes what is stored: ``self.train = self.build(…)``."""
     call = binding.value
-    if binding.kind != "assign" or binding.path or not method.params or not isinstance(call, t.Call):
+    if binding.kind != "assign" or binding.path or not method.params or not isinstance(call, ast.Call):
         return None
-    is_own = isinstance(call.func, t.Attribute) and dotted(call.func.value) == method.params[0].name
+    is_own = isinstance(call.func, ast.Attribute) and dotted(call.func.value) == method.params[0].name
     return call if is_own else None
 
 
 def _taken_over(ev: Evaluator, cls: Class, method: Scope, binding: Binding) -> Value | None:
     """What another attribute of an object of ``cls`` is: ``self.valid = self.test``."""
     taken = binding.value
-    if binding.kind != "assign" or binding.path or not isinstance(taken, t.Attribute) or not method.params:
+    if binding.kind != "assign" or binding.path or not isinstance(taken, ast.Attribute) or not method.params:
         return None
     is_own = dotted(taken.value) == method.params[0].name
     return attributes.of_instance(ev, Instance(cls), taken.attr) if is_own else None
@@ -65,7 +65,7 @@ def _taken_over(ev: Evaluator, cls: Class, method: Scope, binding: Binding) -> V
 def _built_anew(ev: Evaluator, cls: Class, base: Class, method: Scope, binding: Binding) -> Value | None:
     """What is stored where ``cls`` has another method by the name of the builder than ``base``; None if it has not."""
     call = _builder(method, binding)
-    if call is None or not isinstance(call.func, t.Attribute):
+    if call is None or not isinstance(call.func, ast.Attribute):
         return None
     own, new = (attributes.of_class(ev, one, call.func.attr) for one in (base, cls))
     if own == new or not isinstance(new, Function):
@@ -97,14 +97,14 @@ def _constructor(ev: Evaluator, cls: Value) -> Function | None:
     return found if isinstance(found, Function) else None
 
 
-def _is_super_init(call: t.Call) -> bool:
+def _is_super_init(call: ast.Call) -> bool:
     match call.func:
-        case t.Attribute(attr="__init__", value=t.Call(func=t.Name(id="super"))):
+        case ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))):
             return True
         case _:
             return False
 
 
-def _reaches(ev: Evaluator, call: t.Call, constructor: Function) -> bool:
+def _reaches(ev: Evaluator, call: ast.Call, constructor: Function) -> bool:
     found = alternatives(ev.symbolic(call.func))
     return len(found) == 1 and isinstance(found[0], Bound) and found[0].function == constructor

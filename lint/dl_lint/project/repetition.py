@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import is_map_dataset
-from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
+from dl_lint.source.syntax import children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def _stepping(project: Project) -> frozenset[LoopNode]:
 def _named(project: Project, loop: LoopNode) -> Repetition:
     if TIMING & set(words(project.function_of(loop).name)):
         return "few"
-    if isinstance(loop, t.While):
+    if isinstance(loop, ast.While):
         return _while(loop)
     value = project.value(loop.iter)
     if project.batches_in(value) or any(_is_dataset(project, one) for one in alternatives(value)):
@@ -105,21 +105,23 @@ def _named(project: Project, loop: LoopNode) -> Repetition:
     return _over(loop.iter)
 
 
-def _while(loop: t.While) -> Repetition:
+def _while(loop: ast.While) -> Repetition:
     last = {one for name in names_in(loop.test) for one in words(name)[-1:]}
     if "size" in last or FEW & last:
         return "few"
-    return "step" if STEPS & last and isinstance(loop.test, t.Compare) else "other"
+    return "step" if STEPS & last and isinstance(loop.test, ast.Compare) else "other"
 
 
-def _over(iterated: t.Expr) -> Repetition:
+def _over(iterated: ast.expr) -> Repetition:
     """By the name of what is iterated, whatever is wrapped around it."""
     inner = iterated
     while (
-        isinstance(inner, t.Call) and inner.args and not (isinstance(inner.func, t.Name) and inner.func.id == "range")
+        isinstance(inner, ast.Call)
+        and inner.args
+        and not (isinstance(inner.func, ast.Name) and inner.func.id == "range")
     ):
         inner = inner.args[0]
-    if isinstance(inner, t.Call) and isinstance(inner.func, t.Name) and inner.func.id == "range":
+    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "range":
         return "other" if len(inner.args) > 2 else _range(inner.args[-1])
     name = dotted(inner)
     parts = words(name) if name is not None else []
@@ -131,17 +133,17 @@ def _over(iterated: t.Expr) -> Repetition:
     return "step" if data or parts[-1] == "timesteps" else "other"
 
 
-def _range(stop: t.Expr) -> Repetition:
+def _range(stop: ast.expr) -> Repetition:
     """``range(stop)``: over the samples of a batch, or so many steps."""
-    if isinstance(stop, t.Subscript) and isinstance(stop.value, t.Attribute) and stop.value.attr == "shape":
-        return "step" if isinstance(stop.index, t.Constant) and stop.index.value == 0 else "other"
-    if isinstance(stop, t.Call):
-        if isinstance(stop.func, t.Attribute) and stop.func.attr == "size" and len(stop.args) == 1:
-            return "step" if isinstance(stop.args[0], t.Constant) and stop.args[0].value == 0 else "other"
-        if isinstance(stop.func, t.Name) and stop.func.id == "len" and len(stop.args) == 1:
+    if isinstance(stop, ast.Subscript) and isinstance(stop.value, ast.Attribute) and stop.value.attr == "shape":
+        return "step" if isinstance(stop.slice, ast.Constant) and stop.slice.value == 0 else "other"
+    if isinstance(stop, ast.Call):
+        if isinstance(stop.func, ast.Attribute) and stop.func.attr == "size" and len(stop.args) == 1:
+            return "step" if isinstance(stop.args[0], ast.Constant) and stop.args[0].value == 0 else "other"
+        if isinstance(stop.func, ast.Name) and stop.func.id == "len" and len(stop.args) == 1:
             return _over(stop.args[0])
         return "other"
-    if isinstance(stop, t.BinOp):
+    if isinstance(stop, ast.BinOp):
         return _range(stop.left)
     name = dotted(stop)
     parts = words(name) if name is not None else []
@@ -166,7 +168,7 @@ def _is_dataset(project: Project, value: Value) -> bool:
             return False
 
 
-def names_in(expr: t.Node) -> Iterator[str]:
+def names_in(expr: ast.AST) -> Iterator[str]:
     """The dotted names in an expression, those of builtin functions left out."""
     waiting = [expr]
     while waiting:
@@ -174,33 +176,33 @@ def names_in(expr: t.Node) -> Iterator[str]:
         name = dotted(node)
         if name is not None:
             yield name
-        elif isinstance(node, t.Call):
-            waiting += [node.func, *node.args] if isinstance(node.func, t.Attribute) else node.args
+        elif isinstance(node, ast.Call):
+            waiting += [node.func, *node.args] if isinstance(node.func, ast.Attribute) else node.args
         else:
             waiting += children(node)
 
 
-def usual(project: Project, test: t.Expr, outcome: bool) -> bool:
+def usual(project: Project, test: ast.expr, outcome: bool) -> bool:
     """Whether ``test`` has ``outcome`` in all passes or in all but odd ones: there is a GPU, there is data."""
-    if isinstance(test, t.UnaryOp) and test.op == "not":
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return usual(project, test.operand, not outcome)
-    if isinstance(test, t.BoolOp):
+    if isinstance(test, ast.BoolOp):
         decided = [usual(project, one, outcome) for one in test.values]
-        return all(decided) if (test.op == "and") is outcome else outcome and any(decided)
+        return all(decided) if (isinstance(test.op, ast.And)) is outcome else outcome and any(decided)
     value = project.value(test)
     if isinstance(value, WhenAccelerated | Const):
         return bool(value.value) is outcome if isinstance(value, Const) else outcome
     parts = [set(words(name)) for name in names_in(test)]
     if not parts or any(SETTINGS & one for one in parts):
         return False
-    if isinstance(test, t.Compare) and len(test.ops) == 1 and _is_nothing(test.comparators[0]):
-        empty = test.ops[0] in ("==", "is", "<=", "<")
-        return empty is not outcome and not isinstance(test.left, t.BinOp)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_nothing(test.comparators[0]):
+        empty = isinstance(test.ops[0], ast.Eq | ast.Is | ast.LtE | ast.Lt)
+        return empty is not outcome and not isinstance(test.left, ast.BinOp)
     return all(ALIKE & one for one in parts) and (outcome or not any({"train", "training"} & one for one in parts))
 
 
-def _is_nothing(expr: t.Expr) -> bool:
-    return isinstance(expr, t.Constant) and expr.value in (0, None)
+def _is_nothing(expr: ast.expr) -> bool:
+    return isinstance(expr, ast.Constant) and expr.value in (0, None)
 
 
 def words(name: str) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, truth
 from dl_lint.project.frameworks import PREPARERS
 from dl_lint.project.repetition import words
-from dl_lint.project.syntax import children
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -25,6 +24,7 @@ from dl_lint.project.values import (
     Wrapped,
     alternatives,
 )
+from dl_lint.source.syntax import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,11 +67,11 @@ STARTING = (
 _DEEPEST = 4
 
 
-def replicating(project: Project, loop: LoaderLoop) -> t.Call | None:
+def replicating(project: Project, loop: LoaderLoop) -> ast.Call | None:
     """The call that wraps the model which a training loop runs, for other processes to have replicas of it."""
     inside, entered = _running(project, loop)
     for step in project.method_calls("backward"):
-        if (step in inside or step in entered) and isinstance(step.func, t.Attribute):
+        if (step in inside or step in entered) and isinstance(step.func, ast.Attribute):
             for one in alternatives(project.value(step.func.value)):
                 if isinstance(one, Made) and one.name in PREPARING:
                     return one.call
@@ -85,7 +85,7 @@ def replicating(project: Project, loop: LoaderLoop) -> t.Call | None:
     return next((call for call in _wrappers_around(project, loop) if not _may_be_skipped(project, call)), None)
 
 
-def _may_be_skipped(project: Project, wrapping: t.Call) -> bool:
+def _may_be_skipped(project: Project, wrapping: ast.Call) -> bool:
     """Whether a test around the wrapper is known to fail for some of its callers, which run one process then, or fails
     unless somebody asks for more of them in a project that starts none."""
     tests = list(project.tests_around(wrapping))
@@ -100,33 +100,33 @@ def _may_be_skipped(project: Project, wrapping: t.Call) -> bool:
     )
 
 
-def _fails_by_default(project: Project, test: t.Expr, outcome: bool) -> bool:
+def _fails_by_default(project: Project, test: ast.expr, outcome: bool) -> bool:
     """Whether a test fails with the defaults of its parameters and options: ``world_size > 1``."""
     match test:
-        case t.BoolOp(op="and", values=parts) if outcome:
+        case ast.BoolOp(op=ast.And(), values=parts) if outcome:
             return any(_fails_by_default(project, one, outcome) for one in parts)
-        case t.Compare(ops=(op,), left=left, comparators=(right,)):
+        case ast.Compare(ops=(op,), left=left, comparators=(right,)):
             sides = [(one, other) for one in _defaults(project, left) for other in _defaults(project, right)]
             decided = [truth.decide(op, one, other) for one, other in sides]
             return bool(decided) and all(one is (not outcome) for one in decided)
-        case t.Name() | t.Attribute():
+        case ast.Name() | ast.Attribute():
             known = _defaults(project, test)
             return bool(known) and all(bool(one.value) is not outcome for one in known)
         case _:
             return False
 
 
-def _defaults(project: Project, expr: t.Expr) -> list[Const]:
+def _defaults(project: Project, expr: ast.expr) -> list[Const]:
     """The constants that an expression can be if nobody asks for anything else; none if it can be something else."""
     found = [one.default if isinstance(one, Option) else one for one in alternatives(project.value(expr))]
     constants = [one for one in found if isinstance(one, Const)]
     return constants if len(constants) == len(found) else []
 
 
-def _is_parameter(project: Project, expr: t.Expr) -> bool:
-    while isinstance(expr, t.Attribute):
+def _is_parameter(project: Project, expr: ast.expr) -> bool:
+    while isinstance(expr, ast.Attribute):
         expr = expr.value
-    if not isinstance(expr, t.Name):
+    if not isinstance(expr, ast.Name):
         return True
     function = project.function_of(expr)
     names = [param.name for param in function.params]
@@ -137,7 +137,7 @@ def is_wrapper(name: str) -> bool:
     return name.rpartition(".")[2] in WRAPPERS
 
 
-def _running(project: Project, loop: LoaderLoop) -> tuple[dict[t.Call, None], dict[t.Call, None]]:
+def _running(project: Project, loop: LoaderLoop) -> tuple[dict[ast.Call, None], dict[ast.Call, None]]:
     """The calls that run in a pass of ``loop``: those in it, and those in the functions that they enter."""
     scopes = tuple(reach.with_inner(loop.function))
     inside = [call for scope in scopes for call in scope.calls if loop.node in set(project.loops_around(call))]
@@ -146,7 +146,7 @@ def _running(project: Project, loop: LoaderLoop) -> tuple[dict[t.Call, None], di
     return dict.fromkeys(inside), dict.fromkeys(entered)
 
 
-def _entered(project: Project, call: t.Call) -> Iterator[Scope]:
+def _entered(project: Project, call: ast.Call) -> Iterator[Scope]:
     from dl_lint.project import workers
 
     for one in alternatives(project.value(call.func)):
@@ -154,7 +154,7 @@ def _entered(project: Project, call: t.Call) -> Iterator[Scope]:
             yield from workers.functions(project, one)
 
 
-def _wrappers_around(project: Project, loop: LoaderLoop) -> Iterator[t.Call]:
+def _wrappers_around(project: Project, loop: LoaderLoop) -> Iterator[ast.Call]:
     """The wrappers made on the way to a loop: in its function, in those that call it, or in the class around it."""
     functions = dict.fromkeys((loop.function,))
     for _ in range(_DEEPEST):
@@ -167,7 +167,7 @@ def _wrappers_around(project: Project, loop: LoaderLoop) -> Iterator[t.Call]:
         yield from (call for call in function.calls if _wraps(project, call))
 
 
-def _wraps(project: Project, call: t.Call) -> bool:
+def _wraps(project: Project, call: ast.Call) -> bool:
     return any(isinstance(one, External) and is_wrapper(one.name) for one in alternatives(project.value(call.func)))
 
 
@@ -184,10 +184,10 @@ def is_prepared(project: Project, loader: Loader) -> bool:
     return False
 
 
-def _value(arg: t.Node) -> t.Expr | None:
-    if isinstance(arg, t.Keyword | t.Starred):
+def _value(arg: ast.AST) -> ast.expr | None:
+    if isinstance(arg, ast.keyword | ast.Starred):
         return arg.value
-    return arg if isinstance(arg, t.Expr) else None
+    return arg if isinstance(arg, ast.expr) else None
 
 
 def _holds(value: Value, loader: Loader, depth: int) -> bool:
@@ -223,12 +223,12 @@ def may_know_ranks(project: Project, loader: Loader) -> bool:
     return not dataset.given or _is_split(project, dataset.expr, dataset.value)
 
 
-def _is_size(passed: t.Node) -> bool:
+def _is_size(passed: ast.AST) -> bool:
     """Whether an argument is a number that is divided among processes, which gives them no data of their own."""
-    return isinstance(passed, t.Keyword) and passed.name in ("batch_size", "num_workers")
+    return isinstance(passed, ast.keyword) and passed.arg in ("batch_size", "num_workers")
 
 
-def _is_split(project: Project, expr: t.Node, value: Value) -> bool:
+def _is_split(project: Project, expr: ast.AST, value: Value) -> bool:
     """Whether a dataset, made by ``expr``, may differ between processes."""
     if _comes_of_ranks(project, expr):
         return True
@@ -243,7 +243,7 @@ def _is_split(project: Project, expr: t.Node, value: Value) -> bool:
     return False
 
 
-def _comes_of_ranks(project: Project, expr: t.Node) -> bool:
+def _comes_of_ranks(project: Project, expr: ast.AST) -> bool:
     return any(_speaks(one, SHARDS) for one in _origins(project, expr, _DEEPEST))
 
 
@@ -254,10 +254,10 @@ def _asks_for_rank(project: Project, cls: Class) -> bool:
     )
 
 
-def _origins(project: Project, expr: t.Node, depth: int) -> Iterator[t.Node]:
+def _origins(project: Project, expr: ast.AST, depth: int) -> Iterator[ast.AST]:
     """An expression and those that gave the names in it their values, in its function."""
     waiting = [(expr, depth)]
-    seen: set[t.Node] = set()
+    seen: set[ast.AST] = set()
     while waiting:
         node, left = waiting.pop()
         if node in seen:
@@ -269,22 +269,22 @@ def _origins(project: Project, expr: t.Node, depth: int) -> Iterator[t.Node]:
             waiting.extend((one.value, left - 1) for one in bindings if one.value is not None)
 
 
-def _names(node: t.Node) -> Iterator[t.Name]:
+def _names(node: ast.AST) -> Iterator[ast.Name]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, t.Name):
+        if isinstance(one, ast.Name):
             yield one
         waiting.extend(children(one))
 
 
-def _speaks(node: t.Node, of: frozenset[str]) -> bool:
+def _speaks(node: ast.AST, of: frozenset[str]) -> bool:
     """Whether the name of a variable, attribute or keyword in an expression has one of the words ``of``."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
         match one:
-            case t.Name(id=name) | t.Attribute(attr=name) | t.Keyword(name=str() as name):
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str() as name):
                 if name == "process_index" or not of.isdisjoint(words(name)):
                     return True
             case _:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import cadence
-from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import NONE, Batch, Collection, Const, Derived, Loader, Made, Table, Tensor, alternatives
+from dl_lint.source.syntax import Display, ForStatement, called, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ class Kept:
     With ``spread`` it is not ``expr`` itself that is kept, but what iterating it gives.
     """
 
-    node: t.Node
-    expr: t.Expr
-    container: t.Expr
+    node: ast.AST
+    expr: ast.expr
+    container: ast.expr
     spread: bool = False
 
     @property
@@ -53,10 +53,11 @@ class Kept:
 
 def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
     """What a loop over batches keeps, item by item."""
-    if isinstance(loop.node, t.Generator):
+    if isinstance(loop.node, ast.comprehension):
         made = project.parent(loop.node)
-        if isinstance(made, t.Comprehension) and made.kind != "generator":
-            yield from (Kept(made, item, made) for item in _items(made.element))
+        if isinstance(made, ast.ListComp | ast.SetComp | ast.DictComp):
+            kept = made.value if isinstance(made, ast.DictComp) else made.elt
+            yield from (Kept(made, item, made) for item in _items(kept))
         return
     if _is_left_at_once(project, loop.node) or _is_left_with_enough(project, loop.node):
         return
@@ -64,12 +65,12 @@ def kept(project: Project, loop: LoaderLoop) -> Iterator[Kept]:
         for node, container, added in (*_calls(project, scope), *_stores(project, scope)):
             inside = loop.node in project.loops_around(node) and not _is_of_the_first(project, node)
             if inside and _outlives(project, container, scope, loop.node):
-                spread = isinstance(node, t.Call) and _method(node) == "extend" and not isinstance(added, t.Sequence)
+                spread = isinstance(node, ast.Call) and _method(node) == "extend" and not isinstance(added, Display)
                 yield from (Kept(node, item, container, spread) for item in _items(added))
 
 
-def _method(call: t.Call) -> str:
-    return call.func.attr if isinstance(call.func, t.Attribute) else ""
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _scopes(function: Scope) -> Iterator[Scope]:
@@ -87,9 +88,11 @@ def _is_left_at_once(project: Project, loop: LoopNode) -> bool:
 
 def _is_left_with_enough(project: Project, loop: LoopNode) -> bool:
     """Whether a loop ends when it has enough: ``if len(features) >= 1000: break``."""
-    for stmt in loop.body if isinstance(loop, t.For) else ():
+    for stmt in loop.body if isinstance(loop, ForStatement) else ():
         match stmt:
-            case t.If(test=t.Compare(left=left, ops=((">" | ">="),)), body=(*_, t.Jump(kind="break") | t.Return())):
+            case ast.If(
+                test=ast.Compare(left=left, ops=((ast.Gt() | ast.GtE()),)), body=(*_, ast.Break() | ast.Return())
+            ):
                 if called(left) in ("len", "sum") or cadence.is_counter(project, left):
                     return True
             case _:
@@ -97,50 +100,51 @@ def _is_left_with_enough(project: Project, loop: LoopNode) -> bool:
     return False
 
 
-def _is_of_the_first(project: Project, node: t.Node) -> bool:
+def _is_of_the_first(project: Project, node: ast.AST) -> bool:
     """Whether something is kept of the first batches alone: ``if step < 10:``, ``if len(shown) < 10:``."""
     return any(
-        isinstance(test, t.Compare)
-        and test.ops in ((("<",), ("<=",)) if outcome else ((">",), (">=",)))
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Lt | ast.LtE if outcome else ast.Gt | ast.GtE)
         and (called(test.left) == "len" or cadence.is_counter(project, test.left))
         for test, outcome in project.tests_around(node)
     )
 
 
-def _items(added: t.Expr) -> Iterator[t.Expr]:
+def _items(added: ast.expr) -> Iterator[ast.expr]:
     """The expressions that are kept: those in a display one by one."""
     waiting = [added]
     while waiting:
         match waiting.pop():
-            case t.Sequence(items=items):
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
                 waiting.extend(items)
-            case t.Mapping(items=pairs):
-                waiting.extend(value for _, value in pairs)
-            case t.Starred(value=value):
+            case ast.Dict(values=values):
+                waiting.extend(values)
+            case ast.Starred(value=value):
                 waiting.append(value)
             case one:
                 yield one
 
 
-def _calls(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+def _calls(project: Project, scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
     """``container.append(added)``."""
     for call in scope.calls:
-        if isinstance(call.func, t.Attribute) and _method(call) in ADDING and call.args:
+        if isinstance(call.func, ast.Attribute) and _method(call) in ADDING and call.args:
             found = alternatives(project.value(call.func.value))
             if not any(isinstance(one, Made) and one.name == "collections.deque" for one in found):
                 yield call, call.func.value, call.args[-1]
 
 
-def _stores(project: Project, scope: Scope) -> Iterator[tuple[t.Node, t.Expr, t.Expr]]:
+def _stores(project: Project, scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
     """``container[key] = added``, into a dict and not into an array, and ``container += [added]``."""
     for store in scope.stores:
-        if isinstance(store.target, t.Subscript) and store.value is not None and not store.op and not store.path:
-            constant = all(isinstance(one, Const) for one in alternatives(project.value(store.target.index)))
+        if isinstance(store.target, ast.Subscript) and store.value is not None and not store.op and not store.path:
+            constant = all(isinstance(one, Const) for one in alternatives(project.value(store.target.slice)))
             if not constant and any(_is_dict(one) for one in alternatives(project.value(store.target.value))):
                 yield store.node, store.target.value, store.value
     for bindings in scope.bindings.values():
         for binding in bindings:
-            if isinstance(binding.node, t.AugAssign) and isinstance(binding.node.value, t.Sequence):
+            if isinstance(binding.node, ast.AugAssign) and isinstance(binding.node.value, Display):
                 yield binding.node, binding.node.target, binding.node.value
 
 
@@ -148,14 +152,14 @@ def _is_dict(value: Value) -> bool:
     return isinstance(value, Table) or (isinstance(value, Collection) and value.kind == "dict")
 
 
-def _root(container: t.Expr) -> t.Expr:
+def _root(container: ast.expr) -> ast.expr:
     """``groups`` of ``groups[name]``."""
-    while isinstance(container, t.Subscript):
+    while isinstance(container, ast.Subscript):
         container = container.value
     return container
 
 
-def _outlives(project: Project, container: t.Expr, scope: Scope, loop: LoopNode) -> bool:
+def _outlives(project: Project, container: ast.expr, scope: Scope, loop: LoopNode) -> bool:
     """Whether a container is neither made anew nor emptied inside the loop."""
     name = dotted(_root(container))
     if name is None:
@@ -166,7 +170,7 @@ def _outlives(project: Project, container: t.Expr, scope: Scope, loop: LoopNode)
                 return False
         for call in one.calls:
             emptied = (
-                isinstance(call.func, t.Attribute) and call.func.attr in EMPTYING and dotted(call.func.value) == name
+                isinstance(call.func, ast.Attribute) and call.func.attr in EMPTYING and dotted(call.func.value) == name
             )
             if emptied and loop in project.loops_around(call):
                 return False
@@ -221,28 +225,28 @@ def _is_joined(project: Project, one: Kept) -> bool:
     return False
 
 
-def _is_tensor(project: Project, expr: t.Expr) -> bool:
+def _is_tensor(project: Project, expr: ast.expr) -> bool:
     """Whether something is called a method of that tensors have: here, or elsewhere by the same name."""
     while True:
         match expr:
-            case t.Call(func=t.Attribute(value=value, attr=attr)):
+            case ast.Call(func=ast.Attribute(value=value, attr=attr)):
                 if attr in _OF_TENSORS:
                     return True
                 expr = value
-            case t.Attribute(attr=attr) if attr in _HAD_BY_TENSORS:
+            case ast.Attribute(attr=attr) if attr in _HAD_BY_TENSORS:
                 return True
-            case t.Subscript(value=value):
+            case ast.Subscript(value=value):
                 expr = value
-            case t.Name(id=name):
+            case ast.Name(id=name):
                 return any(_is_treated_so(project, load) for load in project.site(expr).scope.loads.get(name, ()))
             case _:
                 return False
 
 
-def _is_treated_so(project: Project, load: t.Node) -> bool:
+def _is_treated_so(project: Project, load: ast.AST) -> bool:
     above = project.parent(load)
-    if not isinstance(above, t.Attribute):
+    if not isinstance(above, ast.Attribute):
         return False
     call = project.parent(above)
-    called = isinstance(call, t.Call) and call.func is above
+    called = isinstance(call, ast.Call) and call.func is above
     return above.attr in (_OF_TENSORS if called else _HAD_BY_TENSORS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import context, loops, reach
 from dl_lint.project.attributes import of_class
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
 from dl_lint.project.values import Absent, Const, Function, Sampler, Value, alternatives
+from dl_lint.source.syntax import ForStatement
 
 if TYPE_CHECKING:
     from dl_lint.project.context import LoopNode
@@ -83,12 +84,11 @@ def _steps(project: Project, function: Scope) -> bool:
 
 def epoch_of(loop: LoopNode) -> str | None:
     """The name that a loop over epochs gives the epoch."""
-    from dl_lint.facts import tree as t
 
-    return loop.target.id if isinstance(loop, t.For) and isinstance(loop.target, t.Name) else None
+    return loop.target.id if isinstance(loop, ForStatement) and isinstance(loop.target, ast.Name) else None
 
 
-def set_late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> t.Call | None:
+def set_late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> ast.Call | None:
     """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
     epoch = epoch_of(epochs)
     mine = [call for call in project.method_calls("set_epoch") if epochs in project.loops_around(call)]
@@ -96,11 +96,11 @@ def set_late(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNod
         return None
     call = mine[0]
     after = project.site(call).order > project.site(loop.node).order and loop.node not in project.loops_around(call)
-    passes_epoch = len(call.args) == 1 and isinstance(call.args[0], t.Name) and call.args[0].id == epoch
+    passes_epoch = len(call.args) == 1 and isinstance(call.args[0], ast.Name) and call.args[0].id == epoch
     return call if after and passes_epoch and _of(project, call, loader) else None
 
 
-def _of(project: Project, call: t.Call, loader: Loader) -> bool:
-    receiver = call.func.value if isinstance(call.func, t.Attribute) else None
+def _of(project: Project, call: ast.Call, loader: Loader) -> bool:
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     wanted = {one.call for one in alternatives(sampler_of(project, loader)) if isinstance(one, Sampler)}
     return any(isinstance(one, Sampler) and one.call in wanted for one in alternatives(project.value(receiver)))

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from dl_lint.facts.tree import (
-    Attribute,
-    Call,
-    ClassDef,
-    Comprehension,
-    Expr,
-    For,
-    FunctionDef,
-    Generator,
-    Lambda,
-    Name,
-    Node,
-    Param,
-    Return,
-    Stmt,
-    Subscript,
-    While,
-    Yield,
-)
+from dl_lint.source.syntax import Comprehension, ForStatement, FunctionDefinition, Param
+
+if TYPE_CHECKING:
+    from dl_lint.source.parser import Syntax
 
 Path = tuple[int | None, ...]
 """How a target is unpacked: indices from outside in, negative ones after a star; None is the starred rest."""
@@ -41,7 +28,7 @@ class Block:
     kind: str
     scope: Scope
     parent: Block | None = None
-    owner: Node | None = None
+    owner: ast.AST | None = None
     arm: int = 0
     exits: str = ""
 
@@ -67,18 +54,20 @@ class Binding:
     name: str
     kind: str
     site: Site
-    node: Node
-    value: Expr | None = None
+    node: ast.AST
+    value: ast.expr | None = None
     path: Path = ()
+    alias: ast.alias | None = None
+    """Of an import, what it binds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store:
     """An assignment to an attribute or an item; ``op`` is set for augmented ones and for ``del``."""
 
-    node: Stmt
-    target: Attribute | Subscript
-    value: Expr | None
+    node: ast.stmt
+    target: ast.Attribute | ast.Subscript
+    value: ast.expr | None
     path: Path
     site: Site
     op: str = ""
@@ -93,9 +82,9 @@ class Change:
 
     name: str
     kind: str
-    node: Node
-    key: Expr | None
-    value: Expr | None
+    node: ast.AST
+    key: ast.expr | None
+    value: ast.expr | None
     site: Site
 
 
@@ -103,7 +92,7 @@ class Change:
 class Loop:
     """A for or while statement, or one clause of a comprehension. ``site`` is that of its header."""
 
-    node: For | While | Generator
+    node: ForStatement | ast.While | ast.comprehension
     site: Site
     block: Block
 
@@ -113,23 +102,24 @@ class Scope:
     """A module, function, class, lambda or comprehension. Lists are in source order."""
 
     kind: str
-    node: FunctionDef | ClassDef | Lambda | Comprehension | None
+    node: FunctionDefinition | ast.ClassDef | ast.Lambda | Comprehension | None
     file: FileIndex
     site: Site | None
     parent: Scope | None
     body: Block = field(init=False)
+    params: tuple[Param, ...] = ()
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     remote: dict[str, list[Binding]] = field(default_factory=dict)
     """Bindings made by inner functions through ``global`` and ``nonlocal``."""
-    loads: defaultdict[str, list[Name]] = field(default_factory=lambda: defaultdict(list))
+    loads: defaultdict[str, list[ast.Name]] = field(default_factory=lambda: defaultdict(list))
     changes: defaultdict[str, list[Change]] = field(default_factory=lambda: defaultdict(list))
     outer: dict[str, str] = field(default_factory=dict)
     """Names declared ``global`` or ``nonlocal`` here."""
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ast.Call] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
-    returns: list[Return] = field(default_factory=list)
-    yields: list[Yield] = field(default_factory=list)
+    returns: list[ast.Return] = field(default_factory=list)
+    yields: list[ast.Yield | ast.YieldFrom] = field(default_factory=list)
     children: list[Scope] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -137,13 +127,9 @@ class Scope:
 
     @property
     def name(self) -> str:
-        if isinstance(self.node, FunctionDef | ClassDef):
+        if isinstance(self.node, FunctionDefinition | ast.ClassDef):
             return self.node.name
         return "<lambda>" if self.kind == "lambda" else f"<{self.kind}>"
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        return self.node.params if isinstance(self.node, FunctionDef | Lambda) else ()
 
     @property
     def is_method(self) -> bool:
@@ -164,11 +150,12 @@ class FileIndex:
 
     path: str
     linted: bool
+    syntax: Syntax
     module: Scope = field(init=False)
     scopes: list[Scope] = field(default_factory=list)
-    arms: dict[Node, list[Block]] = field(default_factory=dict)
+    arms: dict[ast.AST, list[Block]] = field(default_factory=dict)
     """The blocks of each branching statement."""
-    methods: defaultdict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
+    methods: defaultdict[str, list[ast.Call]] = field(default_factory=lambda: defaultdict(list))
     """Calls by the last part of what is called: ``a.b.c()`` under ``c``."""
     stores: defaultdict[str, list[Store]] = field(default_factory=lambda: defaultdict(list))
     """Attribute stores by attribute."""
@@ -176,5 +163,5 @@ class FileIndex:
     """By name, the other ones that ``from … import name as other`` gives it."""
 
 
-Sites = dict[Node, Site]
-Parents = dict[Node, Node]
+Sites = dict[ast.AST, Site]
+Parents = dict[ast.AST, ast.AST]

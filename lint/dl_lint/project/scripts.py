@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import names
 from dl_lint.project.values import NONE, UNKNOWN, Absent, Const, Made, Module, alternatives
 
@@ -37,23 +37,23 @@ def is_imported(project: Project, file: FileIndex) -> bool:
 def imported_names(binding: Binding) -> Iterable[str]:
     """The names in an import, of which one is that of a file that it reads, but for ``from . import name``."""
     match binding.node:
-        case t.Import(module=module):
-            return module.split(".")
-        case t.ImportFrom(module=module, attr=attr):
-            return (*module.split("."), attr)
+        case ast.Import() if binding.alias is not None:
+            return binding.alias.name.split(".")
+        case ast.ImportFrom(module=module) if binding.alias is not None:
+            return (*(module or "").split("."), binding.alias.name)
         case _:
             return ()
 
 
 def _sources(project: Project, scope: Scope, binding: Binding) -> Iterator[Value]:
     match binding.node:
-        case t.Import(module=module):
-            yield project.evaluator.files.absolute(scope.file, module)
-        case t.ImportFrom() as node:
+        case ast.Import() if binding.alias is not None:
+            yield project.evaluator.files.absolute(scope.file, binding.alias.name)
+        case ast.ImportFrom() as node if binding.alias is not None:
             source = names.source_of(project.evaluator, scope, node)
             if source is not None:
                 yield source
-            if node.attr != "*":
+            if binding.alias.name != "*":
                 yield project.bound_value(binding)
         case _:
             return

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import called, dotted
+from dl_lint.source.syntax import called, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dl_lint.project.scopes import FileIndex, Scope
 
@@ -36,11 +36,14 @@ def added(file: FileIndex, key: str, root: str) -> Iterator[str]:
 
 def is_for_effect(file: FileIndex, name: str) -> bool:
     """Whether a file imports a module and makes no use of its name, as with ``import _init_paths``."""
-    imports = [isinstance(one.node, t.Import) and one.node.module == name for one in file.module.bindings.get(name, ())]
+    imports = [
+        one.kind == "import" and one.alias is not None and one.alias.name == name
+        for one in file.module.bindings.get(name, ())
+    ]
     return bool(imports) and all(imports) and not any(scope.loads.get(name) for scope in file.scopes)
 
 
-def _given(file: FileIndex) -> Iterator[t.Expr]:
+def _given(file: FileIndex) -> Iterator[ast.expr]:
     """What a file gives to ``sys.path``, and to its functions that hand a parameter on to it."""
     added_ = [
         call
@@ -54,9 +57,9 @@ def _given(file: FileIndex) -> Iterator[t.Expr]:
                 yield from (call.args[-1],) if scope.kind == "module" else _handed_on(file, scope, call.args[-1])
 
 
-def _handed_on(file: FileIndex, function: Scope, expr: t.Expr) -> Iterator[t.Expr]:
+def _handed_on(file: FileIndex, function: Scope, expr: ast.expr) -> Iterator[ast.expr]:
     names = [param.name for param in function.params]
-    if isinstance(expr, t.Name) and expr.id in names and not function.is_method:
+    if isinstance(expr, ast.Name) and expr.id in names and not function.is_method:
         place = names.index(expr.id)
         yield from (call.args[place] for call in file.methods.get(function.name, ()) if len(call.args) > place)
 
@@ -69,51 +72,51 @@ class _Folder:
         self.key = key
         self.root = root
 
-    def evaluate(self, expr: t.Expr, links: int) -> str | None:
+    def evaluate(self, expr: ast.expr, links: int) -> str | None:
         if not links:
             return None
         match expr:
-            case t.Constant(value=str() as text):
+            case ast.Constant(value=str() as text):
                 return text
-            case t.Name(id="__file__"):
+            case ast.Name(id="__file__"):
                 return self.key
-            case t.Name(id=name):
+            case ast.Name(id=name):
                 bound = self.module.bindings.get(name, ())
                 value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path else None
                 return self.evaluate(value, links - 1) if value is not None else None
-            case t.Attribute(attr="pardir"):
+            case ast.Attribute(attr="pardir"):
                 return ".."
-            case t.Attribute(value=base, attr="parent"):
+            case ast.Attribute(value=base, attr="parent"):
                 return self._above(base, links, 1)
-            case t.Subscript(value=t.Attribute(value=base, attr="parents"), index=t.Constant(value=int() as up)):
+            case ast.Subscript(value=ast.Attribute(value=base, attr="parents"), slice=ast.Constant(value=int() as up)):
                 return self._above(base, links, up + 1)
-            case t.BinOp(left=left, op="+" | "/" as op, right=right):
+            case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
                 parts = self._all((left, right), links)
-                return None if parts is None else "".join(parts) if op == "+" else os.path.join(*parts)
-            case t.Call():
+                return None if parts is None else "".join(parts) if isinstance(op, ast.Add) else os.path.join(*parts)
+            case ast.Call():
                 return self._called(expr, links)
             case _:
                 return None
 
-    def _called(self, call: t.Call, links: int) -> str | None:
+    def _called(self, call: ast.Call, links: int) -> str | None:
         name = called(call)
         args = call.args
         if name in ("getcwd", "cwd"):
             return self.root
-        if name in _SAME and not args and isinstance(call.func, t.Attribute):
-            args = (call.func.value,)
+        if name in _SAME and not args and isinstance(call.func, ast.Attribute):
+            args = [call.func.value]
         if name == "dirname" and args:
             return self._above(args[0], links, 1)
         parts = self._all(args, links) if args and (name in _SAME or name in ("join", "Path")) else None
         return os.path.join(*parts) if parts else None
 
-    def _above(self, expr: t.Expr, links: int, up: int) -> str | None:
+    def _above(self, expr: ast.expr, links: int, up: int) -> str | None:
         found = self.evaluate(expr, links - 1)
         for _ in range(up if found is not None else 0):
             found = os.path.dirname(found or "")
         return found
 
-    def _all(self, exprs: tuple[t.Expr, ...], links: int) -> list[str] | None:
+    def _all(self, exprs: Iterable[ast.expr], links: int) -> list[str] | None:
         found = [self.evaluate(one, links - 1) for one in exprs]
         known = [one for one in found if one is not None]
         return known if len(known) == len(found) else None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, workers
 from dl_lint.project.frameworks import composes
-from dl_lint.project.syntax import children, dotted
 from dl_lint.project.values import Class, Const, External, Made, Option, Partial, Value, alternatives
+from dl_lint.source.syntax import children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,9 +62,9 @@ _DEEPEST = 6
 class Seeding:
     """A call that seeds a global generator from ``expr``; ``origins`` are all that it depends on."""
 
-    call: t.Call
+    call: ast.Call
     seeder: str
-    expr: t.Expr
+    expr: ast.expr
     origins: frozenset[Origin]
 
 
@@ -78,7 +78,7 @@ class WorkerStart:
     function: Scope
     loader: Loader
     identity: str | None
-    bound: tuple[tuple[str, t.Expr], ...] = ()
+    bound: tuple[tuple[str, ast.expr], ...] = ()
 
 
 def worker_starts(project: Project) -> Iterator[WorkerStart]:
@@ -93,10 +93,10 @@ def worker_starts(project: Project) -> Iterator[WorkerStart]:
                 yield WorkerStart(function, loader, identity, tuple(bound.items()))
 
 
-def _bound(call: t.Call, names: list[str]) -> dict[str, t.Expr]:
+def _bound(call: ast.Call, names: list[str]) -> dict[str, ast.expr]:
     """What a ``partial`` passes by parameter."""
     found = dict(zip(names, call.args[1:], strict=False))
-    found.update((one.name, one.value) for one in call.keywords if one.name is not None)
+    found.update((one.arg, one.value) for one in call.keywords if one.arg is not None)
     return found
 
 
@@ -110,11 +110,11 @@ def seedings(project: Project, function: Scope, start: WorkerStart | None = None
             continue
         given = project.passed(call, "seed", "seed") if call.args else project.passed(call, "a", "a")
         expr = call.args[0] if call.args else given.expr if given.given else None
-        if isinstance(expr, t.Expr):
+        if isinstance(expr, ast.expr):
             yield Seeding(call, name, expr, frozenset(_Origins(project, identity, known).of(expr)))
 
 
-def draws(project: Project, functions: tuple[Scope, ...], seeder: str) -> t.Call | None:
+def draws(project: Project, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:
     """A call that draws from the global generator that ``seeder`` seeds, if one of ``functions`` has one."""
     module = "torch" if seeder.startswith("torch.") else seeder.rpartition(".")[0]
     for function in functions:
@@ -146,7 +146,7 @@ def _is_random(project: Project, value: Value, depth: int = reach.DEEPEST) -> bo
     return False
 
 
-def _called(project: Project, call: t.Call) -> str | None:
+def _called(project: Project, call: ast.Call) -> str | None:
     found = {one.name if isinstance(one, External) else None for one in alternatives(project.value(call.func))}
     return found.pop() if len(found) == 1 else None
 
@@ -160,28 +160,28 @@ class _Origins:
 
     project: Project
     identity: str | None
-    bound: Mapping[str, t.Expr]
+    bound: Mapping[str, ast.expr]
 
-    def of(self, expr: t.Expr, depth: int = _DEEPEST) -> Iterator[Origin]:
+    def of(self, expr: ast.expr, depth: int = _DEEPEST) -> Iterator[Origin]:
         match expr:
-            case t.Constant(kind=kind):
-                yield "other" if kind == "none" else "constant"  # None asks the system for a fresh seed
-            case t.Name():
+            case ast.Constant(value=value):
+                yield "other" if value is None else "constant"  # None asks the system for a fresh seed
+            case ast.Name():
                 yield from self._of_name(expr, depth)
-            case t.Attribute(value=inner, attr=attr) if _is_worker_info(self.project, inner):
+            case ast.Attribute(value=inner, attr=attr) if _is_worker_info(self.project, inner):
                 yield _OF_WORKER_INFO.get(attr, "other")
-            case t.Subscript() if _is_state_word(self.project, expr):
+            case ast.Subscript() if _is_state_word(self.project, expr):
                 yield "state"
-            case t.Call():
+            case ast.Call():
                 yield from self._of_call(expr, depth)
-            case t.BinOp() | t.UnaryOp():
+            case ast.BinOp() | ast.UnaryOp():
                 for child in children(expr):
-                    if isinstance(child, t.Expr):
+                    if isinstance(child, ast.expr):
                         yield from self.of(child, depth)
             case _:
                 yield _of_value(self.project.value(expr))
 
-    def _of_name(self, name: t.Name, depth: int) -> Iterator[Origin]:
+    def _of_name(self, name: ast.Name, depth: int) -> Iterator[Origin]:
         bindings = self.project.function_of(name).bindings.get(name.id, [])
         if name.id == self.identity:
             yield "id"
@@ -194,7 +194,7 @@ class _Origins:
         else:
             yield _of_value(self.project.value(name))
 
-    def _of_call(self, call: t.Call, depth: int) -> Iterator[Origin]:
+    def _of_call(self, call: ast.Call, depth: int) -> Iterator[Origin]:
         name = _called(self.project, call)
         if name in _WHOLE_SEEDS:
             yield "base"
@@ -216,39 +216,39 @@ def _is_missing(value: Value) -> bool:
     return not isinstance(value, Const) or value.value is None
 
 
-def _is_worker_info(project: Project, expr: t.Expr) -> bool:
+def _is_worker_info(project: Project, expr: ast.expr) -> bool:
     """Whether an expression is what ``get_worker_info()`` returns."""
-    if isinstance(expr, t.Name):
+    if isinstance(expr, ast.Name):
         bindings = project.function_of(expr).bindings.get(expr.id, [])
-        return any(isinstance(one.value, t.Call) and _asks_worker(project, one.value) for one in bindings)
-    return isinstance(expr, t.Call) and _asks_worker(project, expr)
+        return any(isinstance(one.value, ast.Call) and _asks_worker(project, one.value) for one in bindings)
+    return isinstance(expr, ast.Call) and _asks_worker(project, expr)
 
 
-def _asks_worker(project: Project, call: t.Call) -> bool:
+def _asks_worker(project: Project, call: ast.Call) -> bool:
     return _called(project, call) == "torch.utils.data.get_worker_info"
 
 
-def _is_state_word(project: Project, expr: t.Subscript) -> bool:
+def _is_state_word(project: Project, expr: ast.Subscript) -> bool:
     """``numpy.random.get_state()[1][0]``."""
     match expr:
-        case t.Subscript(
-            value=t.Subscript(value=t.Call() as call, index=t.Constant(value=1)), index=t.Constant(value=0)
+        case ast.Subscript(
+            value=ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)), slice=ast.Constant(value=0)
         ):
             return _called(project, call) == "numpy.random.get_state"
         case _:
             return False
 
 
-def is_whole_seed(project: Project, expr: t.Expr, depth: int = _DEEPEST) -> bool:
+def is_whole_seed(project: Project, expr: ast.expr, depth: int = _DEEPEST) -> bool:
     """Whether an expression is torch's 64-bit seed of a worker, plus or minus something perhaps, but not cut down."""
     match expr:
-        case t.Call():
+        case ast.Call():
             return _called(project, expr) in _WHOLE_SEEDS
-        case t.Attribute(value=inner, attr="seed"):
+        case ast.Attribute(value=inner, attr="seed"):
             return _is_worker_info(project, inner)
-        case t.BinOp(left=left, op="+" | "-", right=right):
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return is_whole_seed(project, left, depth) or is_whole_seed(project, right, depth)
-        case t.Name(id=name):
+        case ast.Name(id=name):
             bindings = project.function_of(expr).bindings.get(name, [])
             return bool(depth and bindings) and all(
                 one.kind == "assign" and one.value is not None and not one.path
@@ -259,46 +259,46 @@ def is_whole_seed(project: Project, expr: t.Expr, depth: int = _DEEPEST) -> bool
             return False
 
 
-def asks_for_worker(project: Project, test: t.Expr) -> bool:
+def asks_for_worker(project: Project, test: ast.expr) -> bool:
     """Whether a test only asks if this is a worker: ``get_worker_info()``, ``info is not None``."""
     match test:
-        case t.Compare(left=left, ops=("is not" | "!=",), comparators=(t.Constant(kind="none"),)):
+        case ast.Compare(left=left, ops=(ast.IsNot() | ast.NotEq(),), comparators=(ast.Constant(value=None),)):
             return _is_worker_info(project, left)
         case _:
             return _is_worker_info(project, test)
 
 
-def is_of_main_process(project: Project, node: t.Node) -> bool:
+def is_of_main_process(project: Project, node: ast.AST) -> bool:
     """Whether tests keep something from workers: ``if get_worker_info() is None:``, itself or by a name."""
     return any(_is_without_worker(project, test, outcome) for test, outcome in project.tests_around(node))
 
 
-def _is_without_worker(project: Project, test: t.Expr, outcome: bool) -> bool:
+def _is_without_worker(project: Project, test: ast.expr, outcome: bool) -> bool:
     match test:
-        case t.UnaryOp(op="not", operand=inner):
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _is_without_worker(project, inner, not outcome)
-        case t.Compare(left=left, ops=("is" | "==",), comparators=(t.Constant(kind="none"),)):
+        case ast.Compare(left=left, ops=(ast.Is() | ast.Eq(),), comparators=(ast.Constant(value=None),)):
             return outcome and _is_worker_info(project, left)
-        case t.Name(id=name):
+        case ast.Name(id=name):
             found = [one.value for one in project.function_of(test).bindings.get(name, []) if one.value is not None]
-            if len(found) == 1 and isinstance(found[0], t.Compare | t.UnaryOp):
+            if len(found) == 1 and isinstance(found[0], ast.Compare | ast.UnaryOp):
                 return _is_without_worker(project, found[0], outcome)
             return not outcome and asks_for_worker(project, test)
         case _:
             return not outcome and asks_for_worker(project, test)
 
 
-def is_renewed(project: Project, name: str, drawn: t.Node) -> bool:
+def is_renewed(project: Project, name: str, drawn: ast.AST) -> bool:
     """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
-    stores = (store.target for store in project.attribute_stores(name) if isinstance(store.target, t.Attribute))
-    calls = (call.func.value for call in project.method_calls(*RESEEDING) if isinstance(call.func, t.Attribute))
+    stores = (store.target for store in project.attribute_stores(name) if isinstance(store.target, ast.Attribute))
+    calls = (call.func.value for call in project.method_calls(*RESEEDING) if isinstance(call.func, ast.Attribute))
     seeded = (one for one in calls if (dotted(one) or "").rpartition(".")[2] == name)
     if any(project.function_of(one).name != "__init__" and _may_be(project, one, drawn) for one in (*stores, *seeded)):
         return True
     return name in project.function_of(drawn).outer
 
 
-def _may_be(project: Project, node: t.Expr, drawn: t.Node) -> bool:
+def _may_be(project: Project, node: ast.expr, drawn: ast.AST) -> bool:
     """Whether ``node`` may be what is drawn from: not in another sub-project, nor on self of an unrelated class."""
     if not project.path(node).startswith(posixpath.dirname(posixpath.dirname(project.path(drawn)))):
         return False

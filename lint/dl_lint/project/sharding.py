@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, reach, workers
 from dl_lint.project.datasets import kind_of
 from dl_lint.project.frameworks import FILE_READERS
 from dl_lint.project.repetition import words
-from dl_lint.project.syntax import children
 from dl_lint.project.values import (
     Class,
     Collection,
@@ -28,6 +27,7 @@ from dl_lint.project.values import (
     Wrapped,
     alternatives,
 )
+from dl_lint.source.syntax import ForStatement, children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,13 +135,13 @@ def _shares(scope: Scope) -> bool:
     return False
 
 
-def _names(node: t.Node) -> Iterator[str]:
+def _names(node: ast.AST) -> Iterator[str]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, t.Name):
+        if isinstance(one, ast.Name):
             yield one.id
-        elif isinstance(one, t.Attribute):
+        elif isinstance(one, ast.Attribute):
             yield one.attr
         waiting.extend(children(one))
 
@@ -159,36 +159,36 @@ def _draws(project: Project, functions: tuple[Scope, ...]) -> bool:
     if not drawn:
         return False
     looping = [loop.node for function in functions for inner in reach.with_inner(function) for loop in inner.loops]
-    if any(isinstance(loop, t.While) for loop in looping):
+    if any(isinstance(loop, ast.While) for loop in looping):
         return True
     return not drawn <= ORDERS and all(_counts(loop) for loop in looping)
 
 
-def _drawn(project: Project, call: t.Call) -> Iterator[str]:
+def _drawn(project: Project, call: ast.Call) -> Iterator[str]:
     for one in alternatives(project.value(call.func)):
         if isinstance(one, External) and one.name.startswith(_DRAWN):
             yield one.name.rpartition(".")[2]
             return
     parts = [word for name in _names(call.func) for word in words(name)]
     if not {"rng", "random", "generator", "rand", "randn", "randint", "choice", "shuffle"}.isdisjoint(parts):
-        yield call.func.attr if isinstance(call.func, t.Attribute) else "random"
+        yield call.func.attr if isinstance(call.func, ast.Attribute) else "random"
 
 
-def _counts(loop: t.For | t.While | t.Generator) -> bool:
+def _counts(loop: ForStatement | ast.While | ast.comprehension) -> bool:
     """Whether a loop goes over numbers and not over data."""
-    if isinstance(loop, t.While):
+    if isinstance(loop, ast.While):
         return False
-    return isinstance(loop.iter, t.Call) and isinstance(loop.iter.func, t.Name) and loop.iter.func.id == "range"
+    return isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and loop.iter.func.id == "range"
 
 
-def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[t.Expr]:
+def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[ast.expr]:
     """What iteration goes through: loops around its yields, what it yields from, draws from and returns."""
     for function in functions:
         for one in function.yields:
-            if one.is_from and one.value is not None:
+            if isinstance(one, ast.YieldFrom) and one.value is not None:
                 yield one.value
             for loop in project.loops_around(one):
-                if not isinstance(loop, t.While):
+                if not isinstance(loop, ast.While):
                     yield loop.iter
         if function.name == "__iter__" and not function.yields:
             yield from (one.value for one in function.returns if one.value is not None and not _is_self(function, one))
@@ -196,35 +196,45 @@ def _sources(project: Project, functions: tuple[Scope, ...]) -> Iterator[t.Expr]
             yield from (call.args[0] for call in function.calls if _is_next(call))
 
 
-def _is_self(function: Scope, returned: t.Return) -> bool:
-    return isinstance(returned.value, t.Name) and bool(function.params) and returned.value.id == function.params[0].name
+def _is_self(function: Scope, returned: ast.Return) -> bool:
+    return (
+        isinstance(returned.value, ast.Name) and bool(function.params) and returned.value.id == function.params[0].name
+    )
 
 
-def _is_next(call: t.Call) -> bool:
-    return isinstance(call.func, t.Name) and call.func.id == "next" and bool(call.args)
+def _is_next(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "next" and bool(call.args)
 
 
-def _is_drawn_from(project: Project, source: t.Expr) -> bool:
+def _is_drawn_from(project: Project, source: ast.expr) -> bool:
     above = project.parent(source)
-    return isinstance(above, t.Call) and _is_next(above)
+    return isinstance(above, ast.Call) and _is_next(above)
 
 
-def _is_same(project: Project, source: t.Expr, seen: frozenset[Class]) -> bool:
+def _is_same(project: Project, source: ast.expr, seen: frozenset[Class]) -> bool:
     """Whether ``source`` is sure to go through the same in every worker."""
     match source:
-        case t.Call(func=t.Name(id="range" | "enumerate" | "zip" | "iter" | "tqdm" | "sorted" | "reversed" | "map")):
-            args = source.args[1:] if isinstance(source.func, t.Name) and source.func.id == "map" else source.args
-            numbers = isinstance(source.func, t.Name) and source.func.id == "range"
+        case ast.Call(
+            func=ast.Name(id="range" | "enumerate" | "zip" | "iter" | "tqdm" | "sorted" | "reversed" | "map")
+        ):
+            args = source.args[1:] if isinstance(source.func, ast.Name) and source.func.id == "map" else source.args
+            numbers = isinstance(source.func, ast.Name) and source.func.id == "range"
             return numbers or all(_is_same(project, arg, seen) for arg in args)
-        case t.Subscript() if _is_drawn_from(project, source):
+        case ast.Subscript() if _is_drawn_from(project, source):
             pass  # one of several iterators, not a part of something listed
-        case t.Subscript(value=inner) | t.Comprehension(generators=(t.Generator(iter=inner),)):
+        case (
+            ast.Subscript(value=inner)
+            | ast.ListComp(generators=[ast.comprehension(iter=inner)])
+            | ast.SetComp(generators=[ast.comprehension(iter=inner)])
+            | ast.DictComp(generators=[ast.comprehension(iter=inner)])
+            | ast.GeneratorExp(generators=[ast.comprehension(iter=inner)])
+        ):
             return _is_same(project, inner, seen)
     found = alternatives(project.value(source))
     return bool(found) and all(_is_known(project, one, source, seen) for one in found)
 
 
-def _is_known(project: Project, value: Value, source: t.Expr, seen: frozenset[Class]) -> bool:
+def _is_known(project: Project, value: Value, source: ast.expr, seen: frozenset[Class]) -> bool:
     match value:
         case Collection() | Table() | Number() | Const():
             return True
@@ -250,34 +260,36 @@ def _is_indexed(project: Project, cls: Class) -> bool:
     return kind_of(project.evaluator, cls) == "map" and not isinstance(own, Function)
 
 
-def _is_listed(project: Project, source: t.Expr) -> bool:
+def _is_listed(project: Project, source: ast.expr) -> bool:
     """Whether something of which nothing is known has the name of what was listed before, or of a file."""
     match source:
-        case t.Call(func=t.Attribute(attr=method)):
+        case ast.Call(func=ast.Attribute(attr=method)):
             return method in LISTING
-        case t.Name(id=name) | t.Attribute(attr=name):
+        case ast.Name(id=name) | ast.Attribute(attr=name):
             last = set(words(name)[-1:])
             return not LISTED.isdisjoint(last) and (CONTENT.isdisjoint(last) or not _may_be_a_stream(project, source))
         case _:
             return False
 
 
-def _may_be_a_stream(project: Project, source: t.Expr) -> bool:
+def _may_be_a_stream(project: Project, source: ast.expr) -> bool:
     """Whether something is a parameter, what a method of something made, or an attribute of self that keeps one."""
     function = project.function_of(source)
-    if isinstance(source, t.Name):
+    if isinstance(source, ast.Name):
         return any(one.kind == "param" or _is_chained(one.value) for one in function.bindings.get(source.id, ()))
-    if not isinstance(source, t.Attribute) or not function.is_method or function.parent is None:
+    if not isinstance(source, ast.Attribute) or not function.is_method or function.parent is None:
         return False
     for one in attributes.lineage(project.evaluator, Class(function.parent)):
         stored = attributes.storing(one).get(source.attr, ()) if isinstance(one, Class) else ()
         for method, key in stored:
             values = [binding.value for binding in method.bindings[key]]
-            if any(_is_chained(one) or (isinstance(one, t.Name) and _may_be_a_stream(project, one)) for one in values):
+            if any(
+                _is_chained(one) or (isinstance(one, ast.Name) and _may_be_a_stream(project, one)) for one in values
+            ):
                 return True
     return False
 
 
-def _is_chained(value: t.Expr | None) -> bool:
+def _is_chained(value: ast.expr | None) -> bool:
     """Whether a value is what a method made of something else, as ``stream.map(…)``, and no list."""
-    return isinstance(value, t.Call) and isinstance(value.func, t.Attribute) and value.func.attr not in LISTING
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr not in LISTING

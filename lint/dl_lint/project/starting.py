@@ -8,9 +8,9 @@ from dl_lint.project import context, reach, seeding, workers
 from dl_lint.project.values import Instance, alternatives
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project.model import Project
     from dl_lint.project.scopes import Scope
     from dl_lint.project.seeding import Seeding
@@ -23,20 +23,20 @@ _DRAWS = ("rand", "uniform", "normal", "choice", "shuffle", "permutation", "samp
 """How the names of the functions that draw begin."""
 
 
-def seedings(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
+def seedings(project: Project) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
     """Each seeding with a loader whose workers run it, and a call there that draws; None if none is seen to."""
     yield from _when_started(project)
     yield from _at_first_sample(project)
 
 
-def _when_started(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
+def _when_started(project: Project) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
     """What ``worker_init_fn`` seeds, and where the samples of that loader draw."""
     for start in seeding.worker_starts(project):
         for seeded in seeding.seedings(project, start.function, start):
             yield seeded, start.loader, _drawing(project, start.loader, seeded.seeder)
 
 
-def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call | None]]:
+def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
     """What datasets seed once in a worker, under a condition."""
     for dataset in project.dataset_classes():
         functions = project.fetching(dataset.cls)
@@ -48,7 +48,7 @@ def _at_first_sample(project: Project) -> Iterator[tuple[Seeding, Loader, t.Call
                         yield seeded, loader, drawing
 
 
-def _drawing(project: Project, loader: Loader, seeder: str) -> t.Call | None:
+def _drawing(project: Project, loader: Loader, seeder: str) -> ast.Call | None:
     """Where the samples of a loader draw from the generator that is seeded; None if they are not seen to."""
     for one in alternatives(project.argument(loader, "dataset").value):
         if isinstance(one, Instance):

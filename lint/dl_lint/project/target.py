@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dl_lint.around import is_readme
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from dl_lint.around import Around
-    from dl_lint.facts import tree as t
     from dl_lint.project.model import Project
 
 Version = tuple[int, int]
@@ -37,7 +37,7 @@ class Target:
         return self.newest is not None and self.newest < since
 
 
-def target(project: Project, near: t.Node) -> Target:
+def target(project: Project, near: ast.AST) -> Target:
     """The torch that the code of ``near`` is for."""
     if project.hints.target_torch is not None:
         return Target(project.hints.target_torch)

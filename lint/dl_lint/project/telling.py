@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.source import is_notebook
+from dl_lint.source.file import is_notebook
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator

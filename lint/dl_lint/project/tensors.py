@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.hints import names_one
 from dl_lint.project import apply, arguments, casts, loaders, views
 from dl_lint.project.frameworks import ACCELERATORS, FRESH_TENSORS
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import (
     UNKNOWN,
     Batch,
@@ -24,6 +23,7 @@ from dl_lint.project.values import (
     alternatives,
     union,
 )
+from dl_lint.source.syntax import Comprehension, Display, dotted
 
 if TYPE_CHECKING:
     from dl_lint.project.evaluate import Evaluator
@@ -40,7 +40,7 @@ _ON_HOST = frozenset({"batch", "pinned", "pageable", "cpu", "host"})
 NUMPY = frozenset({"numpy", "tolist", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
 
 
-def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> Value:
+def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: ast.Call) -> Value:
     """A method of a tensor, or of a batch (which may be a dict or an object that holds tensors)."""
     moved_ = moved(ev, receiver, name, expr)
     if moved_ is not None:
@@ -65,27 +65,27 @@ def method(ev: Evaluator, receiver: Batch | Tensor, name: str, expr: t.Call) -> 
     return UNKNOWN
 
 
-def computed(operand: Batch | Tensor, node: t.Node) -> Tensor:
+def computed(operand: Batch | Tensor, node: ast.AST) -> Tensor:
     """New memory where ``operand`` lives: on the host pageable, even if the operand is pinned."""
     where = placement_of(operand)
     return Tensor(operand, "pageable" if where in _ON_HOST else where, node)
 
 
-def scattered(operand: Batch | Tensor, node: t.Node) -> Tensor:
+def scattered(operand: Batch | Tensor, node: ast.AST) -> Tensor:
     """What may not lie in one piece of the memory of ``operand``, or be new: of the host, no one knows if pinned."""
     return Tensor(operand, "device" if placement_of(operand) == "device" else "unknown", node)
 
 
-def renewed(operand: Batch | Tensor, node: t.Node) -> Tensor:
+def renewed(operand: Batch | Tensor, node: ast.AST) -> Tensor:
     """The memory of ``operand``, or new memory where that lives, which of the host is pageable."""
     where = placement_of(operand)
     return Tensor(operand, "host" if where in ("batch", "pinned") else where, node)
 
 
-def cast(ev: Evaluator, operand: Batch | Tensor, call: t.Call) -> Tensor:
+def cast(ev: Evaluator, operand: Batch | Tensor, call: ast.Call) -> Tensor:
     """``operand`` itself if it is of the dtype that ``call`` asks for, else new memory: pageable on the host."""
     before = operand.node if isinstance(operand, Tensor) else None
-    known = {casts.dtype(ev, before) if isinstance(before, t.Call) else None, casts.dtype(ev, call)}
+    known = {casts.dtype(ev, before) if isinstance(before, ast.Call) else None, casts.dtype(ev, call)}
     return computed(operand, call) if len(known) == 2 and None not in known else renewed(operand, call)
 
 
@@ -99,7 +99,7 @@ def placement_of(value: Batch | Tensor) -> str:
     return "batch" if isinstance(value, Batch) else value.placement
 
 
-def moved(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value | None:
+def moved(ev: Evaluator, receiver: Value, name: str, expr: ast.Call) -> Value | None:
     """The result of a transfer; None for any other method."""
     match name:
         case "cuda" | "xpu" | "npu":
@@ -119,10 +119,10 @@ def moved(ev: Evaluator, receiver: Value, name: str, expr: t.Call) -> Value | No
             return None
 
 
-def destination(ev: Evaluator, expr: t.Call) -> str:
+def destination(ev: Evaluator, expr: ast.Call) -> str:
     """Where ``.to(…)`` moves to: device, cpu, dtype or unknown."""
     target = arguments.given(ev, expr, ("device",), "device")
-    node = target.node.value if isinstance(target.node, t.Keyword) else target.node
+    node = target.node.value if isinstance(target.node, ast.keyword) else target.node
     if node is expr:
         return "dtype" if arguments.given(ev, expr, (), "dtype").node is not expr else "unknown"
     found = {_kind(one) for one in alternatives(target.symbolic)}
@@ -153,13 +153,13 @@ def _kind(value: Value) -> str:
             return "unknown"
 
 
-def _named(ev: Evaluator, node: t.Node) -> str:
+def _named(ev: Evaluator, node: ast.AST) -> str:
     """By its name, as torch code goes: ``device``, ``self.device``, ``gpu``, ``rank``; ``dtype``."""
-    written = dotted(node.func if isinstance(node, t.Call) else node)
+    written = dotted(node.func if isinstance(node, ast.Call) else node)
     if written is not None and names_one(ev.hints.device_names, written):
         return "device"
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
-    if isinstance(node, t.Call):
+    if isinstance(node, ast.Call):
         name = (dotted(node.func) or "").rpartition(".")[2].lower()
     if "dtype" in name:
         return "dtype"
@@ -168,7 +168,7 @@ def _named(ev: Evaluator, node: t.Node) -> str:
     return "unknown"
 
 
-def function(ev: Evaluator, name: str, expr: t.Call) -> Value | None:
+def function(ev: Evaluator, name: str, expr: ast.Call) -> Value | None:
     """The tensor that a function of torch returns, as far as its placement goes; None for other functions."""
     if name == "torch.device":
         return device(ev, expr)
@@ -191,7 +191,7 @@ def _given_device(ev: Evaluator, where: arguments.Given) -> str:
     found = {_kind(one) for one in alternatives(where.symbolic)}
     if found <= {"device", "cpu"} and found:
         return "device" if "device" in found else "cpu"
-    named = _named(ev, where.node.value if isinstance(where.node, t.Keyword) else where.node)
+    named = _named(ev, where.node.value if isinstance(where.node, ast.keyword) else where.node)
     return "device" if named == "device" else "unknown"
 
 
@@ -211,19 +211,21 @@ FROM_DATA = frozenset({"tensor", "as_tensor"})
 """Functions that are given numbers, lists of such, or arrays: of these the result is made on the host."""
 
 
-def is_data(ev: Evaluator, expr: t.Expr) -> bool:
+def is_data(ev: Evaluator, expr: ast.expr) -> bool:
     """Whether an expression is a number or a list, ``[label] * count``, of which torch makes a tensor on the host."""
     match expr:
-        case t.Sequence() | t.Comprehension():
+        case (
+            ast.Tuple() | ast.List() | ast.Set() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()
+        ):
             return True
-        case t.BinOp(left=left, op="*" | "+", right=right):
-            return isinstance(left, t.Sequence | t.Comprehension) or isinstance(right, t.Sequence | t.Comprehension)
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
+            return isinstance(left, Display | Comprehension) or isinstance(right, Display | Comprehension)
         case _:
             found = alternatives(ev.symbolic(expr))
             return bool(found) and all(isinstance(one, Collection | Const | Number) for one in found)
 
 
-def _from_operands(ev: Evaluator, expr: t.Call, last: str) -> Value:
+def _from_operands(ev: Evaluator, expr: ast.Call, last: str) -> Value:
     """New memory where the operands live, or for ``as_tensor`` and the old constructors an operand itself."""
     operands: list[Value] = []
     for arg in expr.args[:1]:
@@ -252,7 +254,7 @@ def _source(value: Value) -> Value:
     return value
 
 
-def device(ev: Evaluator, expr: t.Call) -> Value:
+def device(ev: Evaluator, expr: ast.Call) -> Value:
     """``torch.device("cuda" if … else "cpu")`` is its argument."""
     if not expr.args:
         return UNKNOWN

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project import arguments, tensors
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Absent, Const, Value, alternatives
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +39,9 @@ class Transfer:
     ``asynchronous`` is what ``non_blocking`` says: True, False (not given), or None where that is not known.
     """
 
-    call: t.Call
+    call: ast.Call
     method: str
-    receiver_expr: t.Expr
+    receiver_expr: ast.expr
     receiver: Value
     destination: Destination
     asynchronous: bool | None
@@ -55,12 +56,12 @@ def transfers(ev: Evaluator) -> Iterator[Transfer]:
     """Every transfer in the linted files, by file, in source order."""
     for file in ev.linted:
         found = [call for name in (*_DESTINATIONS, "to", "copy_") for call in file.methods.get(name, ())]
-        for call in sorted(found, key=lambda call: call.at):
-            if isinstance(call.func, t.Attribute):
+        for call in sorted(found, key=span):
+            if isinstance(call.func, ast.Attribute):
                 yield transfer(ev, call, call.func)
 
 
-def transfer(ev: Evaluator, call: t.Call, func: t.Attribute) -> Transfer:
+def transfer(ev: Evaluator, call: ast.Call, func: ast.Attribute) -> Transfer:
     destination: Destination = _DESTINATIONS.get(func.attr, "unknown")
     if func.attr == "to":
         found = tensors.destination(ev, call)
@@ -70,7 +71,7 @@ def transfer(ev: Evaluator, call: t.Call, func: t.Attribute) -> Transfer:
     return Transfer(call, func.attr, func.value, ev.value(func.value), destination, _asynchronous(ev, call, func.attr))
 
 
-def _asynchronous(ev: Evaluator, call: t.Call, method: str) -> bool | None:
+def _asynchronous(ev: Evaluator, call: ast.Call, method: str) -> bool | None:
     given = arguments.given(ev, call, _POSITIONS.get(method, ()), "non_blocking")
     found = {_truth(one) for one in alternatives(ev.resolve(given.symbolic))}
     return found.pop() if len(found) == 1 else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.facts import tree as t
 from dl_lint.project.frameworks import ACCELERATORS
 from dl_lint.project.values import (
     NONE,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _OBJECTS = (Function, Bound, Class, Made, Instance, Module, External)
 
 
-def truth(ev: Evaluator, test: t.Expr) -> bool | None:
+def truth(ev: Evaluator, test: ast.expr) -> bool | None:
     """Whether a test always holds (True), never (False), or depends on something (None)."""
-    if isinstance(test, t.UnaryOp) and test.op == "not":
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = truth(ev, test.operand)
         return None if inner is None else not inner
     return truth_of(ev.symbolic(test))
@@ -56,14 +56,14 @@ def truth_of(value: Value) -> bool | None:
             return None
 
 
-def compare(ev: Evaluator, expr: t.Compare) -> bool | Literal["accelerated"] | None:
+def compare(ev: Evaluator, expr: ast.Compare) -> bool | Literal["accelerated"] | None:
     """The outcome of a comparison; ``accelerated`` for a test of the device's type."""
     if len(expr.ops) != 1:
         return None
     left, right, op = ev.symbolic(expr.left), ev.symbolic(expr.comparators[0]), expr.ops[0]
-    if op in ("is", "is not"):
+    if isinstance(op, ast.Is | ast.IsNot):
         same = _same(left, right)
-        return None if same is None else same is (op == "is")
+        return None if same is None else same is isinstance(op, ast.Is)
     if isinstance(left, Const) and isinstance(right, Const):
         return decide(op, left, right)
     return "accelerated" if _tests_device(op, left, right) else None
@@ -79,23 +79,23 @@ def _same(left: Value, right: Value) -> bool | None:
     return None
 
 
-def decide(op: str, left: Const, right: Const) -> bool | None:
+def decide(op: ast.cmpop, left: Const, right: Const) -> bool | None:
     """The outcome of a comparison of two literals."""
     a, b = left.value, right.value
-    if op in ("is", "is not"):
-        return (left == right) is (op == "is")
-    if op in ("==", "!="):
-        return (a == b) is (op == "==")
+    if isinstance(op, ast.Is | ast.IsNot):
+        return (left == right) is isinstance(op, ast.Is)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        return (a == b) is isinstance(op, ast.Eq)
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}.get(op)
+        return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}.get(type(op))
     return None
 
 
-def _tests_device(op: str, left: Value, right: Value) -> bool:
+def _tests_device(op: ast.cmpop, left: Value, right: Value) -> bool:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Const) and isinstance(one.value, str) and not isinstance(other, Const):
-            if one.value in ACCELERATORS and op in ("==", "in"):
+            if one.value in ACCELERATORS and isinstance(op, ast.Eq | ast.In):
                 return True
-            if one.value == "cpu" and op == "!=":
+            if one.value == "cpu" and isinstance(op, ast.NotEq):
                 return True
     return False

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, dataclass_transform
+from types import EllipsisType, NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable
 
-    from dl_lint.facts.tree import Call, Node, Param
     from dl_lint.project.scopes import FileIndex, Scope
+    from dl_lint.source.syntax import Param
 
 WIDEST = 8
 """Alternatives that a union keeps; a wider one is unknown. Real loaders differ in two or three ways."""
@@ -60,6 +62,25 @@ class Const(Value):
 
 NONE = Const(None, "none")
 
+_KINDS: dict[type[Any], str] = {NoneType: "none", EllipsisType: "ellipsis"}
+
+TOO_LARGE = 10**1000
+"""The interpreter writes no more than 4,300 digits, and nobody counts workers with a thousand."""
+
+
+def literal(node: ast.Constant) -> Const:
+    """A literal of the code; the value of one that need not be told from others of its kind is None."""
+    value: Any = node.value
+    kind = _KINDS.get(type(value)) or type(value).__name__
+    if isinstance(value, float | bool) or (isinstance(value, int) and value < TOO_LARGE):
+        return Const(value, kind)
+    return Const(value if isinstance(value, str) and _is_unicode(value) else None, kind)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be written down; half of a surrogate pair cannot."""
+    return text.isascii() or text == text.encode("utf-8", "ignore").decode()
+
 
 @_value
 class Option(Value):
@@ -67,7 +88,7 @@ class Option(Value):
 
     default: Value
     source: str
-    node: Node
+    node: ast.AST
 
 
 @_value
@@ -81,7 +102,7 @@ class Number(Value):
 class CpuCount(Value):
     """The host's CPU count, called at ``call``; ``capped`` when a minimum was taken of it."""
 
-    call: Call
+    call: ast.Call
     capped: bool = False
 
 
@@ -139,7 +160,7 @@ class Partial(Value):
     """``functools.partial``: ``func`` with the arguments of ``call`` but the first."""
 
     func: Value
-    call: Call
+    call: ast.Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +168,7 @@ class Frame:
     """One step of a call chain: ``scope`` was entered by ``call``. It says what the parameters of ``scope`` are."""
 
     scope: Scope
-    call: Call
+    call: ast.Call
 
 
 Frames = tuple[Frame, ...]
@@ -158,7 +179,7 @@ class Instance(Value):
     """An object of a class of the project, made at ``call``, or just some object of it."""
 
     cls: Class
-    call: Call | None = None
+    call: ast.Call | None = None
     frames: Frames = ()
 
 
@@ -170,7 +191,7 @@ class Made(Value):
     """
 
     name: str
-    call: Call
+    call: ast.Call
     cls: Class | None = None
     frames: Frames = ()
 
@@ -207,7 +228,7 @@ class Tensor(Value):
 
     source: Value
     placement: str
-    node: Node
+    node: ast.AST
 
 
 @_value
@@ -217,7 +238,7 @@ class Picked(Value):
     ``apart`` where it certainly does not, as with ``[:, :n]``; otherwise ``node`` may be a mask, or the key of a dict.
     """
 
-    node: Node
+    node: ast.AST
     apart: bool
 
 
@@ -248,8 +269,8 @@ class Collection(Value):
     kind: str
     items: tuple[Value, ...] | None
     element: Value
-    node: Node | None
-    grown: tuple[Node, ...] = ()
+    node: ast.AST | None
+    grown: tuple[ast.AST, ...] = ()
 
 
 @_value
@@ -258,7 +279,7 @@ class Table(Value):
 
     items: tuple[tuple[Literal, Value], ...]
     closed: bool
-    node: Node | None
+    node: ast.AST | None
 
     def get(self, key: Literal) -> Value:
         for name, value in self.items:
@@ -288,7 +309,7 @@ class Derived(Value):
 
     base: Value
     step: str
-    key: str | Value | Call | None = None
+    key: str | Value | ast.Call | None = None
 
 
 @_value

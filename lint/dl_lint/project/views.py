@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import arguments
 from dl_lint.project.values import Const
 
@@ -27,7 +27,7 @@ _LAYING_OUT = frozenset({"contiguous", "reshape", "flatten"})
 """Methods that copy what does not lie in order."""
 
 
-def is_of_one_piece(ev: Evaluator, name: str, call: t.Call) -> bool:
+def is_of_one_piece(ev: Evaluator, name: str, call: ast.Call) -> bool:
     """Whether the result of a view is one piece of the tensor's memory, so that it can be copied from there as it is.
 
     Not what is repeated, parts along another dimension than the first, and ``permute(…).contiguous()``, which is new.
@@ -40,11 +40,11 @@ def is_of_one_piece(ev: Evaluator, name: str, call: t.Call) -> bool:
     return name not in _LAYING_OUT or not _is_reordered(call)
 
 
-def _is_reordered(call: t.Call) -> bool:
-    before: t.Node = call.func
-    while isinstance(before, t.Attribute):
+def _is_reordered(call: ast.Call) -> bool:
+    before: ast.AST = call.func
+    while isinstance(before, ast.Attribute):
         inner = before.value
-        if not isinstance(inner, t.Call) or not isinstance(inner.func, t.Attribute) or inner.func.attr not in VIEWS:
+        if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute) or inner.func.attr not in VIEWS:
             return False
         if inner.func.attr in _REORDERING:
             return True

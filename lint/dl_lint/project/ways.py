@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, context
 from dl_lint.project.truth import truth_of
 from dl_lint.project.values import NONE, Derived, Option, Parameter, Value, alternatives
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.project.values import Instance
 
 
-def is_taken(ev: Evaluator, instance: Instance, node: t.Node) -> bool:
+def is_taken(ev: Evaluator, instance: Instance, node: ast.AST) -> bool:
     """Whether making ``instance`` comes to ``node``, which stands in a constructor or in what that calls.
 
     It does not where a test that ``node`` depends on is known to come out otherwise. Nor does it, as far as is known,
@@ -25,31 +25,35 @@ def is_taken(ev: Evaluator, instance: Instance, node: t.Node) -> bool:
     return all(_may_be(ev, instance, test, outcome) for test, outcome in _tests(ev, node))
 
 
-def _tests(ev: Evaluator, node: t.Node) -> Iterator[tuple[t.Expr, bool]]:
+def _tests(ev: Evaluator, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     yield from context.tests_around(ev, node)
     child = node
     for above in context.ancestors(ev, node):
-        if isinstance(above, t.Stmt | t.Lambda):
+        if isinstance(above, ast.stmt | ast.Lambda):
             break
-        if isinstance(above, t.BoolOp):
+        if isinstance(above, ast.BoolOp):
             for before in above.values:
                 if before is child:
                     break
-                yield before, above.op == "and"
+                yield before, isinstance(above.op, ast.And)
         child = above
 
 
-def _may_be(ev: Evaluator, instance: Instance, test: t.Expr, outcome: bool) -> bool:
+def _may_be(ev: Evaluator, instance: Instance, test: ast.expr, outcome: bool) -> bool:
     match test:
-        case t.UnaryOp(op="not", operand=operand):
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _may_be(ev, instance, operand, not outcome)
-        case t.BoolOp(op=op, values=values):
+        case ast.BoolOp(op=op, values=values):
             found = (_may_be(ev, instance, one, outcome) for one in values)
-            return all(found) if (op == "and") is outcome else any(found)
-        case t.Compare(left=left, ops=("is" | "is not" | "==" | "!=" as op,), comparators=(t.Constant(kind="none"),)):
-            nothing = outcome is (op in ("is", "=="))
+            return all(found) if isinstance(op, ast.And) is outcome else any(found)
+        case ast.Compare(
+            left=left,
+            ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),
+            comparators=(ast.Constant(value=None),),
+        ):
+            nothing = outcome is isinstance(op, ast.Is | ast.Eq)
             return _may_lack(ev, instance, left, nothing)
-        case t.Name() | t.Attribute():
+        case ast.Name() | ast.Attribute():
             symbolic = ev.symbolic(test)
             if not outcome and isinstance(symbolic, Parameter) and _defaults_to_none(symbolic):
                 return _may_lack(ev, instance, test, True)
@@ -59,7 +63,7 @@ def _may_be(ev: Evaluator, instance: Instance, test: t.Expr, outcome: bool) -> b
             return True
 
 
-def _may_lack(ev: Evaluator, instance: Instance, expr: t.Expr, nothing: bool) -> bool:
+def _may_lack(ev: Evaluator, instance: Instance, expr: ast.expr, nothing: bool) -> bool:
     """Whether ``expr`` may be None (``nothing``), or may be something else."""
     symbolic = ev.symbolic(expr)
     found = alternatives(_seen(ev, instance, symbolic))
@@ -86,4 +90,4 @@ def _rests_on_parameter(symbolic: Value) -> bool:
 
 def _defaults_to_none(parameter: Parameter) -> bool:
     default = parameter.param.default
-    return isinstance(default, t.Constant) and default.kind == "none"
+    return isinstance(default, ast.Constant) and default.value is None

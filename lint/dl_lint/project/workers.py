@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes, choosing, narrowed, reach, unused
 from dl_lint.project.frameworks import MAP_DATASETS, composes
 from dl_lint.project.values import (
@@ -161,11 +161,11 @@ def _unasked(project: Project, cls: Class) -> tuple[Loader, ...]:
     return tuple(loader for loader in project.loaders() if project.are_near(node, loader.call))
 
 
-def handed(project: Project, loader: Loader, argument: str) -> t.Node:
+def handed(project: Project, loader: Loader, argument: str) -> ast.AST:
     """Where an argument of a loader is given: in the call of its builder, if that hands it on."""
     node = project.argument(loader, argument).expr
     for frame in loader.frames:
-        found = project.evaluator.symbolic(node) if isinstance(node, t.Expr) else UNKNOWN
+        found = project.evaluator.symbolic(node) if isinstance(node, ast.expr) else UNKNOWN
         if not isinstance(found, Parameter) or found.scope is not frame.scope:
             break
         names = [param.name for param in frame.scope.params]
@@ -262,8 +262,8 @@ class Collator:
 
     function: Scope
     loader: Loader
-    node: t.Node
-    partial: t.Call | None = None
+    node: ast.AST
+    partial: ast.Call | None = None
 
 
 def collators(project: Project) -> tuple[Collator, ...]:

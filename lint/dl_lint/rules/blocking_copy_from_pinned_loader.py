@@ -53,6 +53,7 @@ from dl_lint.project import beside, edits, pinned
 from dl_lint.project.values import Batch, alternatives
 from dl_lint.project.waiting import delays
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
         loader = pinned.source(project, transfer)
         if loader is None or _is_asked_for(transfer) or not delays(project, transfer):
             continue
-        line = (project.statement_of(transfer.call), transfer.call.at[0], transfer.method)
+        line = (project.statement_of(transfer.call), span(transfer.call)[0], transfer.method)
         beside_each_other.setdefault((*line, loader.call), (loader, []))[1].append(transfer)
     for loader, copies in beside_each_other.values():
         yield _finding(project, loader, copies)
@@ -87,7 +88,7 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
 
 def _is_asked_for(transfer: Transfer) -> bool:
     """Whether a copy asks for blocking in so many words."""
-    return any(keyword.name == "non_blocking" for keyword in transfer.call.keywords)
+    return any(keyword.arg == "non_blocking" for keyword in transfer.call.keywords)
 
 
 def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Finding:

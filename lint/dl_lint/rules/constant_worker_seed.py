@@ -52,15 +52,15 @@ from dl_lint.project import seeding
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
 
 
 @rule("DL403", severity="bug")
 def constant_worker_seed(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for start in seeding.worker_starts(project):
         if project.workers(start.loader) == "none":
             continue

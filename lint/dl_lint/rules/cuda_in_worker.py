@@ -58,9 +58,9 @@ def train(rows, model):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, devices, scripts, seeding, workers
 from dl_lint.project.reach import with_inner
 from dl_lint.project.values import External
@@ -97,7 +97,7 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
             yield Finding(project.place(call), message, REMEDY, related)
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, t.Node]]:
+def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, ast.AST]]:
     """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
@@ -115,12 +115,12 @@ def _forks(project: Project, loader: Loader) -> bool:
     return not scripts.spawns(project, loader) and project.workers(loader) != "none"
 
 
-def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[t.Call]:
+def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[ast.Call]:
     """The calls of a function that put something on an accelerator."""
     for scope in with_inner(function):
         for call in scope.calls:
-            method = call.func.attr if isinstance(call.func, t.Attribute) else ""
-            named = [keyword.value for keyword in call.keywords if keyword.name == "device"]
+            method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            named = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
             if method == "to":
                 named.extend(call.args[:1])
             elif not any(
@@ -131,12 +131,12 @@ def _moves(project: Project, function: Scope, collator: Collator | None) -> Iter
                 yield call
 
 
-def _callees(project: Project, call: t.Call) -> tuple[Value, ...]:
+def _callees(project: Project, call: ast.Call) -> tuple[Value, ...]:
     return alternatives(project.value(call.func))
 
 
-def _is_device(project: Project, expr: t.Expr, collator: Collator | None) -> bool:
-    if collator is not None and collator.partial is not None and isinstance(expr, t.Name):
+def _is_device(project: Project, expr: ast.expr, collator: Collator | None) -> bool:
+    if collator is not None and collator.partial is not None and isinstance(expr, ast.Name):
         names = [param.name for param in collator.function.params]
         if expr.id in names and project.function_of(expr) is collator.function:
             return devices.names_accelerator(project, project.passed(collator.partial, expr.id, "", *names).value)

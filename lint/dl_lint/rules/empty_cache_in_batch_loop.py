@@ -41,15 +41,15 @@ Where memory is fragmented, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:Tru
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import hooks
 from dl_lint.project.passes import passes
 from dl_lint.project.repetition import repetition, usual, words
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import FunctionDefinition, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,13 +81,13 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
         )
 
 
-def _every_batch(project: Project, call: t.Call) -> Pass | None:
+def _every_batch(project: Project, call: ast.Call) -> Pass | None:
     """The loop over batches (or samples, or steps) that runs ``call`` in every pass, if there is one."""
-    given_up: list[tuple[t.Call, ...]] = []
+    given_up: list[tuple[ast.Call, ...]] = []
     for one in passes(project.evaluator, call):
         if any(one.through[: len(path)] == path for path in given_up):
             continue
-        if isinstance(one.loop, t.FunctionDef):
+        if isinstance(one.loop, FunctionDefinition):
             kind = "step" if hooks.runs_for_each_batch(project, one.loop) else "other"
         else:
             kind = repetition(project, one.loop)
@@ -98,7 +98,7 @@ def _every_batch(project: Project, call: t.Call) -> Pass | None:
     return None
 
 
-def _after_model(project: Project, call: t.Call) -> bool:
+def _after_model(project: Project, call: ast.Call) -> bool:
     """Whether a model was deleted, dropped or moved to the host before ``call`` in the same block."""
     site = project.site(call)
     for name, bindings in site.scope.bindings.items():
@@ -108,7 +108,7 @@ def _after_model(project: Project, call: t.Call) -> bool:
                 return True
     for other in site.scope.calls:
         func = other.func
-        if isinstance(func, t.Attribute) and func.attr in ("to", "cpu") and project.site(other).block is site.block:
+        if isinstance(func, ast.Attribute) and func.attr in ("to", "cpu") and project.site(other).block is site.block:
             to_host = func.attr == "cpu" or (bool(other.args) and project.value(other.args[0]) == Const("cpu", "str"))
             if to_host and MODELS & set(words(dotted(func.value) or "")) and project.site(other).order < site.order:
                 return True

@@ -63,9 +63,9 @@ from dl_lint.project import starting
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import Scope
     from dl_lint.project.seeding import Seeding
@@ -98,8 +98,8 @@ QUIET = (
 
 @rule("DL404", severity="bug", quiet=QUIET)
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
-    found: dict[t.Call, _Fault] = {}
-    fixed: dict[Scope, t.Call] = {}
+    found: dict[ast.Call, _Fault] = {}
+    fixed: dict[Scope, ast.Call] = {}
     for seeded, loader, drawing in starting.seedings(project):
         if seeded.seeder.startswith("torch.") and seeded.origins <= {"id", "constant", "state"}:
             fixed.setdefault(project.function_of(seeded.call), seeded.call)
@@ -120,7 +120,7 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
         yield Finding(place, first.message, remedy, tuple(related), subject=(project, first.seeded))
 
 
-def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | None) -> _Fault | None:
+def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call | None) -> _Fault | None:
     if "state" in seeded.origins and "base" not in seeded.origins:
         if drawing is None and not starting.may_draw(project, seeded):
             return None
@@ -136,7 +136,7 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: t.Call | 
     return _Fault(seeded, loader, message)
 
 
-def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, t.Call]) -> str:
+def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, ast.Call]) -> str:
     """What else is to go where torch was seeded so before: ``torch.initial_seed()`` is that number from then on."""
     call = fixed.get(project.function_of(faults[0].seeded.call))
     if call is None or not any(project.place(call) < project.place(one.seeded.call) for one in faults):

@@ -47,9 +47,9 @@ class Noisy(Dataset):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, attributes, workers
 from dl_lint.project.context import blocks
 from dl_lint.project.passes import jumps
@@ -69,7 +69,7 @@ _NO_DRAWS = frozenset({"seed", "manual_seed", "get_state", "set_state", "getstat
 
 @rule("DL402", severity="bug")
 def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for dataset in project.dataset_classes():
         if workers.idle(project, dataset.cls):
             continue
@@ -89,7 +89,7 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
             )
 
 
-def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Node, str]]:
+def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, ast.AST, str]]:
     """Generators that constructors keep on self, of the dataset and of the objects that it holds."""
     building = set(workers.building(project, dataset.cls))
     held = workers.held(project, dataset.cls)
@@ -107,7 +107,7 @@ def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Nod
                             yield made, read.node, f"self.{read.attribute}"
 
 
-def _of_modules(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, t.Node, str]]:
+def _of_modules(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, ast.AST, str]]:
     """Generators that a module makes when it is imported."""
     for function in project.fetching(dataset.cls):
         for scope in with_inner(function):
@@ -123,17 +123,17 @@ def _generators(value: Value) -> Iterator[Made]:
     return (one for one in alternatives(value) if isinstance(one, Made) and one.name in GENERATORS)
 
 
-def _draws(project: Project, node: t.Expr) -> bool:
+def _draws(project: Project, node: ast.expr) -> bool:
     """Whether a read takes numbers from what it reads, or hands it on; not where it is only asked or stored."""
     above = project.parent(node)
     if _is_another_try(project, node):
         return False
-    if isinstance(above, t.Attribute):
+    if isinstance(above, ast.Attribute):
         return above.attr not in _NO_DRAWS
-    return not isinstance(above, t.Compare)
+    return not isinstance(above, ast.Compare)
 
 
-def _is_another_try(project: Project, node: t.Expr) -> bool:
+def _is_another_try(project: Project, node: ast.expr) -> bool:
     """Whether numbers are drawn only where a sample could not be read: behind what returns one, ``while True: … if data
     is not None: return data``, or in an ``except``."""
     repeated = (block for block in blocks(project.evaluator, node) if block.kind == "while")

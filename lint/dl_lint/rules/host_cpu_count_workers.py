@@ -43,9 +43,9 @@ none where the project's code asks for the system that it runs on.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, edits
 from dl_lint.project.values import CpuCount, Option, Value
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
@@ -61,7 +61,7 @@ QUIET = (Quiet("advice", "a smaller number caps the count", lambda count: count.
 
 @rule("DL206", severity="slow", quiet=QUIET)
 def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for loader in project.loaders():
         workers = project.argument(loader, "num_workers")
         for count in _counts(workers.value):
@@ -89,14 +89,14 @@ def _counts(value: Value) -> Iterator[CpuCount]:
             yield from _counts(one.default)
 
 
-def _asks_affinity_first(project: Project, call: t.Call) -> bool:
+def _asks_affinity_first(project: Project, call: ast.Call) -> bool:
     """Whether the function looks at the affinity, and counts the host's CPUs only where there is none."""
     return any(_called(other) == "sched_getaffinity" for other in project.function_of(call).calls)
 
 
-def _called(call: t.Call) -> str | None:
+def _called(call: ast.Call) -> str | None:
     match call.func:
-        case t.Attribute(attr=name) | t.Name(id=name):
+        case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
         case _:
             return None
@@ -106,11 +106,11 @@ SYSTEMS = ("os.name", "sys.platform", "platform.system", "win32", "darwin")
 """What code mentions that runs on several systems."""
 
 
-def _fix(project: Project, call: t.Call) -> Fix | None:
+def _fix(project: Project, call: ast.Call) -> Fix | None:
     if any(project.mentions(call, word) for word in SYSTEMS):
         return None
     match call.func:
-        case t.Attribute(value=t.Name(id="os")):
+        case ast.Attribute(value=ast.Name(id="os")):
             edit = edits.replaced(project, call, "len(os.sched_getaffinity(0))")
             return Fix("count the CPUs that this process may use", (edit,), safe=False)
         case _:

@@ -34,9 +34,9 @@ def make_loader(dataset):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import edits
 from dl_lint.project.values import Const, Made, Unknown, alternatives
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
@@ -64,7 +64,7 @@ QUIET = (
 
 @rule("DL209", severity="slow", quiet=QUIET)
 def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
-    seen: set[t.Node] = set()
+    seen: set[ast.AST] = set()
     for loader in project.loaders():
         argument = project.argument(loader, "pin_memory_device")
         if argument.node in seen or loader.name.startswith(OTHERS) or not _names_device(argument):
@@ -87,16 +87,16 @@ def ignored_pin_memory_device(project: Project) -> Iterator[Finding]:
 
 def _names_device(argument: Argument) -> bool:
     """Whether an argument names a device; the default is the empty string. Unknown keywords may hold none."""
-    written = isinstance(argument.node, t.Keyword) and argument.node.name == "pin_memory_device"
+    written = isinstance(argument.node, ast.keyword) and argument.node.arg == "pin_memory_device"
     return all(
         written if isinstance(one, Unknown) else isinstance(one, Const | Made) and one != Const("", "str")
         for one in alternatives(argument.value)
     )
 
 
-def _fix(project: Project, node: t.Node) -> Fix | None:
+def _fix(project: Project, node: ast.AST) -> Fix | None:
     call = project.parent(node)
-    if call is None or not isinstance(node, t.Keyword) or node.name is None:
+    if call is None or not isinstance(node, ast.keyword) or node.arg is None:
         return None
-    edit = edits.without_argument(project, call, node.name)
+    edit = edits.without_argument(project, call, node.arg)
     return Fix("leave `pin_memory_device` out", (edit,)) if edit is not None else None

@@ -50,11 +50,12 @@ from typing import TYPE_CHECKING
 from dl_lint.project import alternatives
 from dl_lint.project.values import Bound, Const, Function
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import LoaderLoop, Project
     from dl_lint.project.scopes import Scope
     from dl_lint.project.values import Loader
@@ -83,7 +84,7 @@ def _init_functions(project: Project) -> set[Scope]:
     return found
 
 
-def _unseen(project: Project, call: t.Call) -> Finding | None:
+def _unseen(project: Project, call: ast.Call) -> Finding | None:
     """The call does not run when a worker imports the module."""
     if project.function_of(call).kind == "module" and not project.under_main_guard(call):
         return None
@@ -100,18 +101,18 @@ def _unseen(project: Project, call: t.Call) -> Finding | None:
     return None
 
 
-def _too_late(project: Project, call: t.Call) -> Finding | None:
+def _too_late(project: Project, call: ast.Call) -> Finding | None:
     """The call follows, in the same function, a loop whose workers it was meant for."""
     for loop in project.loader_loops():
         if loop.function is not project.function_of(call) or not any(map(project.may_have_workers, loop.loaders)):
             continue
-        if loop.node.at[:2] < call.at[:2] and not any(project.tests_around(call)):
+        if span(loop.node)[:2] < span(call)[:2] and not any(project.tests_around(call)):
             message = "this comes after the workers were started, and does not reach them"
             return _finding(project, call, message, loop.node, "the workers are started here")
     return None
 
 
-def _leaking(project: Project, call: t.Call) -> Finding | None:
+def _leaking(project: Project, call: ast.Call) -> Finding | None:
     if not call.args or not all(
         isinstance(one, Const) and one.value == "file_system" for one in alternatives(project.value(call.args[0]))
     ):
@@ -139,12 +140,14 @@ def _restarts(project: Project, loader: Loader) -> bool:
     return project.workers(loader) == "some" and not project.argument(loader, "persistent_workers").given
 
 
-def _loaders_beside(project: Project, call: t.Call) -> Iterator[Loader]:
+def _loaders_beside(project: Project, call: ast.Call) -> Iterator[Loader]:
     """The loaders with workers that are made in the file of the call."""
     path = project.path(call)
     return (one for one in project.loaders() if project.path(one.call) == path and project.may_have_workers(one))
 
 
-def _finding(project: Project, call: t.Call, message: str, node: t.Node, what: str, remedy: str = _REMEDY) -> Finding:
+def _finding(
+    project: Project, call: ast.Call, message: str, node: ast.AST, what: str, remedy: str = _REMEDY
+) -> Finding:
     place = project.place(node)
     return Finding(project.place(call), message, remedy, (Related(place, what),))

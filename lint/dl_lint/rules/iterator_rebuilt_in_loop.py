@@ -47,12 +47,13 @@ def train(model, dataset, steps):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import cadence
 from dl_lint.project.values import ABSENT, Const, alternatives
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,33 +91,34 @@ def _message(project: Project, loader: Loader) -> str:
     return text
 
 
-def _drawn_from_once(project: Project, call: t.Call) -> bool:
+def _drawn_from_once(project: Project, call: ast.Call) -> bool:
     """Whether the iterator gives one batch and is dropped."""
     above = project.parent(call)
-    if isinstance(above, t.Call):
-        return isinstance(above.func, t.Name) and above.func.id == "next" and above.args[0] is call
-    if isinstance(above, t.Attribute):
+    if isinstance(above, ast.Call):
+        return isinstance(above.func, ast.Name) and above.func.id == "next" and above.args[0] is call
+    if isinstance(above, ast.Attribute):
         return above.attr in ("next", "__next__")
-    if not isinstance(above, t.Assign) or not isinstance(above.targets[0], t.Name) or len(above.targets) > 1:
+    bound = targets(above) if above is not None else []
+    if len(bound) != 1 or not isinstance(bound[0], ast.Name):
         return False
     if project.in_handler(call) or any(project.tests_around(call)):
         return False  # made anew when it is exhausted
-    loads = project.site(call).scope.loads[above.targets[0].id]
+    loads = project.site(call).scope.loads[bound[0].id]
     return len(loads) == 1 and _is_next_of(project, loads[0]) and _same_loop(project, loads[0], call)
 
 
-def _is_next_of(project: Project, load: t.Name) -> bool:
+def _is_next_of(project: Project, load: ast.Name) -> bool:
     above = project.parent(load)
-    if isinstance(above, t.Attribute):
+    if isinstance(above, ast.Attribute):
         return above.attr in ("next", "__next__")
-    return isinstance(above, t.Call) and isinstance(above.func, t.Name) and above.func.id == "next"
+    return isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "next"
 
 
-def _same_loop(project: Project, one: t.Node, other: t.Node) -> bool:
+def _same_loop(project: Project, one: ast.AST, other: ast.AST) -> bool:
     return next(project.loops_around(one), None) is next(project.loops_around(other), None)
 
 
-def _step_loop(project: Project, call: t.Call) -> LoopNode | None:
+def _step_loop(project: Project, call: ast.Call) -> LoopNode | None:
     """The loop that makes the iterator again for each batch, in this function or around a call of it.
 
     A loop with a loop over a loader in it is one over epochs; one batch more per epoch is no harm, nor every n steps.

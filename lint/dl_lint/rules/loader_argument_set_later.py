@@ -42,9 +42,9 @@ def distribute(dataset, world_size):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import attributes
 from dl_lint.project.frameworks import LOADERS
 from dl_lint.project.values import Class, Const, External, Instance, Loader, Unknown, Value, alternatives
@@ -79,12 +79,12 @@ def loader_argument_set_later(project: Project) -> Iterator[Finding]:
         )
 
 
-def _assignments(project: Project) -> Iterator[tuple[t.Expr, str, t.Node]]:
+def _assignments(project: Project) -> Iterator[tuple[ast.expr, str, ast.AST]]:
     """The object, the attribute and the statement, by file, in source order."""
     for file in project.files:
         for name in GUARDED:
             for store in file.stores.get(name, ()):
-                if isinstance(store.target, t.Attribute) and store.op != "del":
+                if isinstance(store.target, ast.Attribute) and store.op != "del":
                     yield store.target.value, name, store.node
     for call in project.calls("builtins.setattr"):
         if len(call.args) == 3:
@@ -93,7 +93,7 @@ def _assignments(project: Project) -> Iterator[tuple[t.Expr, str, t.Node]]:
                 yield call.args[0], str(named.value), call
 
 
-def _guards(project: Project, value: Value, node: t.Node) -> bool:
+def _guards(project: Project, value: Value, node: ast.AST) -> bool:
     """Whether ``value`` is a loader that refuses the assignment at ``node``."""
     match value:
         case Loader():
@@ -125,23 +125,23 @@ def _mangled(cls: Class, attribute: str) -> str:
     return f"_{cls.scope.name.lstrip('_')}{attribute}" if attribute.startswith("__") else attribute
 
 
-def _after_super(method: Scope, node: t.Node, project: Project) -> bool:
+def _after_super(method: Scope, node: ast.AST, project: Project) -> bool:
     """Whether the constructor of DataLoader has run where a method stores to self."""
     if method.name != "__init__":
         return True
     sites = project.evaluator.sites
-    inner = [call for call in method.calls if isinstance(call.func, t.Attribute) and call.func.attr == "__init__"]
+    inner = [call for call in method.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"]
     return any(sites[call].order < sites[node].order for call in inner)
 
 
-def _annotated(project: Project, owner: t.Expr) -> t.Param | None:
+def _annotated(project: Project, owner: ast.expr) -> ast.arg | None:
     """The parameter that ``owner`` is, if it is annotated as a DataLoader and not bound again."""
-    if not isinstance(owner, t.Name):
+    if not isinstance(owner, ast.Name):
         return None
     scope = project.function_of(owner)
     bound = scope.bindings.get(owner.id, ())
     param = bound[0].node if len(bound) == 1 else None
-    if not isinstance(param, t.Param) or param.annotation is None:
+    if not isinstance(param, ast.arg) or param.annotation is None:
         return None
     found = alternatives(project.value(param.annotation))
     return param if any(isinstance(one, External) and one.name in LOADERS for one in found) else None

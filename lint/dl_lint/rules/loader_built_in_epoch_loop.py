@@ -44,9 +44,9 @@ def train(model, dataset, epochs):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import invariance
 from dl_lint.rule import Finding, Related, rule
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 @rule("DL205", severity="slow")
 def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
             if loader.call in seen or loader.prepared or project.workers(loader) in ("none", "default-none"):
@@ -84,7 +84,7 @@ def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode 
     around = [node for node in project.loops_around(loop.node) if node is not loop.node]
     for outer in project.repeating(loader.call):
         inside = outer in project.loops_around(loader.call)
-        if isinstance(outer, t.Generator) or (outer is loop.node and not inside):
+        if isinstance(outer, ast.comprehension) or (outer is loop.node and not inside):
             continue
         here = inside and (outer in around or outer is loop.node)
         if here:

@@ -44,14 +44,14 @@ Zeros and ones that are written to later can be made on the device: `torch.zeros
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.passes import passes
 from dl_lint.project.purity import ON_DEVICE, is_pure
-from dl_lint.project.syntax import called, dotted
 from dl_lint.project.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import Display, FunctionDefinition, called, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
         )
 
 
-def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
+def _copies(project: Project) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Copies of host tensors to the device, each with the name or the expression of what is copied."""
     for transfer in project.transfers():
         sources = alternatives(transfer.receiver)
@@ -93,15 +93,15 @@ def _copies(project: Project) -> Iterator[tuple[t.Call, t.Expr]]:
             yield transfer.call, transfer.receiver_expr
     for call in project.calls("torch.tensor", "torch.as_tensor"):
         target = project.passed(call, "device")
-        copies = call.args and (called(call) == "tensor" or isinstance(call.args[0], t.Sequence))
+        copies = call.args and (called(call) == "tensor" or isinstance(call.args[0], Display))
         if target.given and copies and project.placement(project.value(call)) != "cpu":
             yield call, call.args[0]
 
 
-def _repeated(project: Project, copy: t.Call, source: t.Expr, over_batches: set[LoopNode]) -> LoopNode | None:
+def _repeated(project: Project, copy: ast.Call, source: ast.expr, over_batches: set[LoopNode]) -> LoopNode | None:
     """The loop over batches that makes the same copy in every pass, if there is one in the function."""
     for one in passes(project.evaluator, copy):
-        if isinstance(one.loop, t.FunctionDef):
+        if isinstance(one.loop, FunctionDefinition):
             return None
         if one.loop in over_batches:
             same = not any(project.changes_in(test, one.loop) for test, _ in one.guards)
@@ -109,7 +109,7 @@ def _repeated(project: Project, copy: t.Call, source: t.Expr, over_batches: set[
     return None
 
 
-def _invariant(project: Project, source: t.Expr, loop: LoopNode) -> bool:
+def _invariant(project: Project, source: ast.expr, loop: LoopNode) -> bool:
     """Whether ``source`` is the same tensor, or has the same values, in each pass of ``loop``."""
     if project.changes_in(source, loop):
         return False
@@ -120,6 +120,6 @@ def _invariant(project: Project, source: t.Expr, loop: LoopNode) -> bool:
         stores = project.attribute_stores(name.rpartition(".")[2])
         return all(project.function_of(store.node).name == "__init__" for store in stores)
     return not any(
-        isinstance(call.func, t.Attribute) and call.func.attr.endswith("_") and dotted(call.func.value) == name
+        isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and dotted(call.func.value) == name
         for call in project.function_of(source).calls
     )

@@ -37,13 +37,14 @@ def train(model, batches, device):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import workers
 from dl_lint.project.frameworks import WEIGHTS
 from dl_lint.project.values import Derived, Made, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def manual_pin_memory(project: Project) -> Iterator[Finding]:
                 yield _finding(project, pin, move)
 
 
-def _finding(project: Project, pin: t.Node, move: Transfer) -> Finding:
+def _finding(project: Project, pin: ast.AST, move: Transfer) -> Finding:
     copy = f"`.{move.method}(…, non_blocking=True)`"
     if move.asynchronous is False:
         message = "pinning here buys nothing: the copy that follows is a blocking one, and the host waits for both"
@@ -85,12 +86,12 @@ def _finding(project: Project, pin: t.Node, move: Transfer) -> Finding:
     )
 
 
-def _pins(node: t.Node) -> bool:
+def _pins(node: ast.AST) -> bool:
     """Whether this is ``x.pin_memory()`` and not an allocation such as ``torch.empty(…, pin_memory=True)``."""
-    return isinstance(node, t.Call) and isinstance(node.func, t.Attribute) and node.func.attr == "pin_memory"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pin_memory"
 
 
-def _each_time(project: Project, pin: t.Node, move: Transfer) -> bool:
+def _each_time(project: Project, pin: ast.AST, move: Transfer) -> bool:
     """Whether the tensor is pinned anew for each copy, by code of the main process that runs again and again."""
     function = project.function_of(pin)
     if function is not project.function_of(move.call) or function.name in ("pin_memory", "__init__"):
@@ -106,14 +107,15 @@ def _each_time(project: Project, pin: t.Node, move: Transfer) -> bool:
     return (not called or bool(project.repeating(pin))) and not _collates(project, pin)
 
 
-def _collates(project: Project, pin: t.Node) -> bool:
+def _collates(project: Project, pin: ast.AST) -> bool:
     """Whether a loader runs this as its collate function."""
     return project.function_of(pin) in project.reachable(*(one.function for one in workers.collators(project)))
 
 
 def _of_weights(project: Project, pinned: Tensor, move: Transfer) -> bool:
     above = project.parent(move.call)
-    if isinstance(above, t.Assign) and any(isinstance(to, t.Attribute) and to.attr == "data" for to in above.targets):
+    bound = targets(above) if above is not None else []
+    if any(isinstance(to, ast.Attribute) and to.attr == "data" for to in bound):
         return True
     return any(_is_weight(one) for one in alternatives(pinned.source))
 

@@ -41,11 +41,12 @@ from typing import TYPE_CHECKING
 from dl_lint.project import alternatives, loops, rounds, scripts, workers
 from dl_lint.project.values import Loader
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import FileIndex, Scope
 
@@ -62,7 +63,7 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
             continue
         found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
         if found and not scripts.is_imported(project, file):
-            node, loader = min(found, key=lambda one: one[0].at)
+            node, loader = min(found, key=lambda one: span(one[0]))
             message = (
                 "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
                 "Python 3.14) each worker imports it again, starts workers in turn and dies"
@@ -71,9 +72,9 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
             yield Finding(project.place(node), message, REMEDY, related)
 
 
-def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
+def _starting(project: Project) -> dict[Scope, list[tuple[ast.AST, Loader]]]:
     """Where workers are started, by the function that does it."""
-    found: dict[Scope, list[tuple[t.Node, Loader]]] = {}
+    found: dict[Scope, list[tuple[ast.AST, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
             off = rounds.is_switched_off(project.evaluator, loop.node)
@@ -88,8 +89,8 @@ def _starting(project: Project) -> dict[Scope, list[tuple[t.Node, Loader]]]:
 
 
 def _run_on_import(
-    project: Project, file: FileIndex, starting: dict[Scope, list[tuple[t.Node, Loader]]]
-) -> Iterator[tuple[t.Node, Loader]]:
+    project: Project, file: FileIndex, starting: dict[Scope, list[tuple[ast.AST, Loader]]]
+) -> Iterator[tuple[ast.AST, Loader]]:
     """What module level runs that starts workers: loops of its own, and calls of functions that have one."""
     yield from starting.get(file.module, ())
     for scope in scripts.module_level(file):

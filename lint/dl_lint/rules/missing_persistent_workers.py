@@ -46,12 +46,12 @@ The fix is safe where the number of workers is a literal. Where the user chooses
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import cadence, edits, hooks, persistence, renewal, rounds
-from dl_lint.project.syntax import dotted
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
+from dl_lint.source.syntax import FunctionDefinition, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ QUIET = (
 
 @rule("DL204", severity="slow", quiet=QUIET)
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
-    ways: dict[t.Call, list[tuple[Loader, t.Node, LoopNode | None]]] = {}
+    ways: dict[ast.Call, list[tuple[Loader, ast.AST, LoopNode | None]]] = {}
     for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project)):
         if persistence.starts_workers_again(project, loader):
             ways.setdefault(loader.call, []).append((loader, again, loop))
@@ -95,7 +95,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         loud = (way for way in several if not any(one.when(project, *way) for one in QUIET))
         loader, again, loop = next(loud, several[0])
         place = project.place(again)
-        hooked = isinstance(again, t.FunctionDef | t.Call)
+        hooked = isinstance(again, FunctionDefinition | ast.Call)
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
         yield Finding(
             project.place(loader.call),
@@ -108,7 +108,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         )
 
 
-def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | None]]:
+def _repeated(project: Project) -> Iterator[tuple[Loader, ast.AST, LoopNode | None]]:
     for loop in project.loader_loops():
         for loader in loop.loaders:
             again = project.repeated_by(loop, loader)
@@ -117,13 +117,13 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, t.Node, LoopNode | Non
     yield from ((loader, again, again) for loader, again in project.drained_again())
 
 
-def _passes(project: Project, again: t.Node) -> str:
+def _passes(project: Project, again: ast.AST) -> str:
     """What is known of the number of passes, where it may be small."""
     if rounds.twice_at_most(project.evaluator, again):
         return " (twice)"
     if rounds.once_by_default(project.evaluator, again):
         return " (once, by default of its option)"
-    return " (how many passes that makes is not known)" if isinstance(again, t.While) else ""
+    return " (how many passes that makes is not known)" if isinstance(again, ast.While) else ""
 
 
 def _workers(project: Project, loader: Loader) -> str:
@@ -133,9 +133,9 @@ def _workers(project: Project, loader: Loader) -> str:
 
 def _fix(project: Project, loader: Loader) -> Fix | None:
     node = project.argument(loader, "num_workers").node
-    if not isinstance(node, t.Keyword) or node.name is None or node not in loader.call.keywords:
+    if not isinstance(node, ast.keyword) or node.arg is None or node not in loader.call.keywords:
         return None
-    literal = isinstance(node.value, t.Constant)
+    literal = isinstance(node.value, ast.Constant)
     edit = edits.with_argument(project, loader.call, persistence.keyword(project, loader))
     if edit is None or not (literal or dotted(node.value)):
         return None

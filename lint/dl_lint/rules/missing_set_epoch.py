@@ -50,15 +50,15 @@ def train(model, optimizer, dataset, epochs):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import edits, sampling
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
 from dl_lint.project.purpose import purpose
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Sampler, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.source.syntax import ForStatement, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 @rule("DL401", severity="bug")
 def missing_set_epoch(project: Project) -> Iterator[Finding]:
-    told: set[t.Node] = set()
+    told: set[ast.AST] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
             for sampler in alternatives(sampling.sampler_of(project, loader)):
@@ -109,7 +109,7 @@ def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -
     """Set the epoch first thing in the loop, if the sampler or its loader has a name there."""
     epoch = sampling.epoch_of(epochs) if epochs is not loop.node else None
     name = _name_in(project, loop, loader, epochs)
-    if epoch is None or name is None or not isinstance(epochs, t.For):
+    if epoch is None or name is None or not isinstance(epochs, ForStatement):
         return None
     found = alternatives(sampling.sampler_of(project, loader))
     text = f"{name}.set_epoch({epoch})"
@@ -127,13 +127,13 @@ def _name_in(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNod
     """What the loop over epochs can call the sampler by."""
     here = project.function_of(epochs)
     given = project.argument(loader, "sampler")
-    if project.function_of(loader.call) is here and isinstance(given.expr, t.Name):
+    if project.function_of(loader.call) is here and isinstance(given.expr, ast.Name):
         return given.expr.id
     source = dotted(loop.source)
     return f"{source}.sampler" if source is not None and loop.function is here and given.given else None
 
 
-def _too_late(project: Project, call: t.Call, loop: LoaderLoop) -> Finding:
+def _too_late(project: Project, call: ast.Call, loop: LoaderLoop) -> Finding:
     return Finding(
         project.place(call),
         "`set_epoch` comes after the loader was iterated in this epoch: it takes effect one epoch late, and the first "

@@ -42,14 +42,14 @@ def train(model, dataset, device):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import casts, edits, purpose
 from dl_lint.project.casts import NEW
-from dl_lint.project.syntax import called
 from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
 from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.source.syntax import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,7 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
     )
 
 
-def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "") -> Finding:
+def _of_copy(project: Project, transfer: Transfer, copy: ast.AST, unless: str = "") -> Finding:
     made = project.place(copy)
     return Finding(
         project.place(transfer.call),
@@ -135,7 +135,7 @@ def _of_copy(project: Project, transfer: Transfer, copy: t.Node, unless: str = "
     )
 
 
-def _nobody_pins(project: Project, near: t.Node) -> bool:
+def _nobody_pins(project: Project, near: ast.AST) -> bool:
     """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
     nearby = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
     return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in nearby)
@@ -151,6 +151,6 @@ def _pinning(project: Project, loader: Loader) -> Fix | None:
     """Let the loader pin, where its own call says or may say whether it does."""
     argument = project.argument(loader, "pin_memory")
     edit = edits.with_argument(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
-    if isinstance(argument.expr, t.Constant):
+    if isinstance(argument.expr, ast.Constant):
         edit = edits.replaced(project, argument.expr, "True")
     return Fix("pin the loader's batches", (edit,)) if edit else None

@@ -51,9 +51,9 @@ from dl_lint.project import edits, seeding
 from dl_lint.rule import Finding, Fix, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.scopes import Scope
 
@@ -78,6 +78,6 @@ def _run_in_workers(project: Project) -> dict[Scope, None]:
     return found
 
 
-def _fix(project: Project, expr: t.Expr) -> Fix | None:
+def _fix(project: Project, expr: ast.expr) -> Fix | None:
     edit = edits.with_operator(project, expr, "% 2**32")
     return Fix("take the lower 32 bits", (edit,)) if edit is not None else None

@@ -42,14 +42,14 @@ pass may wait for the other ranks.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, purpose
 from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import Absent, Const, Sampler
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,8 +95,8 @@ def _divides(project: Project, sampler: Sampler) -> bool:
     )
 
 
-def _is_remainder(node: t.Node | None) -> bool:
-    return isinstance(node, t.BinOp) and node.op == "%"
+def _is_remainder(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
 def _evaluates(project: Project, sampler: Sampler, loaders: tuple[Loader, ...]) -> bool:

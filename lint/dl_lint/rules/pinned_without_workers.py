@@ -38,11 +38,11 @@ def train(model, dataset, device):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import are_alike
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import are_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @rule("DL210", severity="slow")
 def pinned_without_workers(project: Project) -> Iterator[Finding]:
-    moved: dict[t.Node, Transfer] | None = None
+    moved: dict[ast.AST, Transfer] | None = None
     for loader in project.loaders():
         if project.workers(loader) != "none" or project.pins(loader) != "yes" or _is_for_workers(project, loader):
             continue
@@ -82,18 +82,22 @@ def _is_for_workers(project: Project, loader: Loader) -> bool:
         outcome
         and (
             are_alike(test, number)
-            or (isinstance(test, t.Compare) and test.ops in ((">",), (">=",)) and are_alike(test.left, number))
+            or (isinstance(test, ast.Compare) and _exceeds(test) and are_alike(test.left, number))
         )
         for test, outcome in project.tests_around(loader.call)
     )
 
 
-def _moved(project: Project) -> dict[t.Node, Transfer]:
+def _moved(project: Project) -> dict[ast.AST, Transfer]:
     """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
     for, if there is one."""
-    found: dict[t.Node, Transfer] = {}
+    found: dict[ast.AST, Transfer] = {}
     for transfer in sorted(project.transfers(), key=lambda one: one.asynchronous is not False):
         if transfer.destination == "device":
             for loader in project.batches_in(transfer.receiver):
                 found.setdefault(loader.call, transfer)
     return found
+
+
+def _exceeds(test: ast.Compare) -> bool:
+    return len(test.ops) == 1 and isinstance(test.ops[0], ast.Gt | ast.GtE)

@@ -71,9 +71,9 @@ from dl_lint.project import flow, indexing, records, workers
 from dl_lint.rule import Finding, Place, Quiet, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.indexing import Indexed
     from dl_lint.project.records import Container
@@ -91,8 +91,8 @@ QUIET = (
 
 @rule("DL301", severity="slow", quiet=QUIET)
 def python_container_in_dataset(project: Project) -> Iterator[Finding]:
-    told: set[t.Node] = set()
-    heads: dict[tuple[Value, t.Node], Place] = {}
+    told: set[ast.AST] = set()
+    heads: dict[tuple[Value, ast.AST], Place] = {}
     for cls in records.owners(project):
         if workers.idle(project, cls):
             continue
@@ -111,7 +111,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
                 yield found
 
 
-def _finding(project: Project, one: Container, filled: list[t.Node], head: Place | None) -> Finding:
+def _finding(project: Project, one: Container, filled: list[ast.AST], head: Place | None) -> Finding:
     """At the first place that fills an attribute on one way."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]

@@ -46,15 +46,15 @@ from dl_lint.project import seeding
 from dl_lint.rule import Finding, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
 
 
 @rule("DL407", severity="bug")
 def reseeding_per_sample(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for dataset in project.dataset_classes():
         if dataset.kind != "map":
             continue  # __iter__ runs once an epoch, so seeding there is as good as in worker_init_fn
@@ -75,6 +75,6 @@ def _is_the_workers(seeded: seeding.Seeding) -> bool:
     return bool(seeded.origins & {"base", "id", "state"}) and "other" not in seeded.origins
 
 
-def _is_conditional(project: Project, call: t.Call) -> bool:
+def _is_conditional(project: Project, call: ast.Call) -> bool:
     """Whether the seeding depends on something that the first sample may change, such as a flag on self."""
     return any(not seeding.asks_for_worker(project, test) for test, _ in project.tests_around(call))

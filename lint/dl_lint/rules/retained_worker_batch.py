@@ -53,9 +53,9 @@ from dl_lint.project.values import Batch, Const
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.retention import Kept
     from dl_lint.project.values import Loader
@@ -102,7 +102,7 @@ def _sends_shared(project: Project, loader: Loader) -> bool:
     return not loader.prepared and project.workers(loader) in ("some", "unknown") and project.pins(loader) == "no"
 
 
-def _shares_by_files(project: Project, near: t.Node) -> bool:
+def _shares_by_files(project: Project, near: ast.AST) -> bool:
     """Whether the project shares tensors by `file_system`, which keeps no descriptor open."""
     for call in project.calls(SETTER):
         found = alternatives(project.passed(call, "new_strategy", "new_strategy").value)

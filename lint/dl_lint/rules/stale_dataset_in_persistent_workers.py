@@ -75,9 +75,9 @@ def train(rows, model):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project import alternatives, mutations, workers
 from dl_lint.project.values import Const, Option
 from dl_lint.rule import Finding, Related, rule
@@ -124,7 +124,7 @@ def _persists(project: Project, loader: Loader) -> bool:
         return False
     given = project.argument(loader, "persistent_workers")
     match given.expr:
-        case t.Compare(ops=(">",), comparators=(t.Constant(value=0),)):
+        case ast.Compare(ops=(ast.Gt(),), comparators=(ast.Constant(value=0),)):
             return True
         case _:
             return all(_is_true(one) for one in alternatives(given.value))

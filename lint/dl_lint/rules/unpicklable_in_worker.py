@@ -48,9 +48,9 @@ from dl_lint.project.values import NONE, Absent
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
     from dl_lint.project.pickling import Obstacle
     from dl_lint.project.values import Loader
@@ -64,7 +64,7 @@ REMEDY = (
 
 @rule("DL306", severity="bug")
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
-    seen: set[t.Node] = set()
+    seen: set[ast.AST] = set()
     for loader in project.loaders():
         for variant in workers.variants(project, loader):
             if project.workers(variant) == "none" or not _pickles(project, variant):

@@ -61,16 +61,16 @@ from dl_lint.project.values import NONE, Absent, Const, Made
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import LoaderLoop, Project
     from dl_lint.project.values import Loader
 
 
 @rule("DL406", severity="bug")
 def unsharded_training_loader(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for loop in project.loader_loops():
         loaders = [one for one in loop.loaders if one.call not in seen]
         if not loop.certain or not all(_shuffles_alone(project, one) for one in loop.loaders):
@@ -89,7 +89,7 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
             yield _finding(project, loader, loop, wrapping)
 
 
-def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: t.Call) -> Finding:
+def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: ast.Call) -> Finding:
     place = project.place(wrapping)
     accelerated = any(
         isinstance(one, Made) and one.name in replicas.PREPARING for one in alternatives(project.value(wrapping))

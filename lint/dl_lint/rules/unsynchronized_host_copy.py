@@ -49,9 +49,9 @@ from dl_lint.project.host_reads import early_reads
 from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import Project
 
 
@@ -69,6 +69,6 @@ def unsynchronized_host_copy(project: Project) -> Iterator[Finding]:
         )
 
 
-def _fix(project: Project, copy: t.Call) -> Fix | None:
+def _fix(project: Project, copy: ast.Call) -> Fix | None:
     edit = edits.without_argument(project, copy, "non_blocking")
     return Fix("wait for the copy", (edit,)) if edit is not None else None

@@ -36,12 +36,12 @@ def build(dataset):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
-from dl_lint.project.syntax import dotted
 from dl_lint.project.values import NONE, Const, Option, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,17 +125,17 @@ def _never_zero(project: Project, loader: Loader, count: Argument) -> bool:
     )
 
 
-def _is_in(project: Project, node: t.Node, outer: t.Node) -> bool:
+def _is_in(project: Project, node: ast.AST, outer: ast.AST) -> bool:
     return node is outer or outer in project.ancestors(node)
 
 
-def _divides(project: Project, node: t.Node) -> bool:
+def _divides(project: Project, node: ast.AST) -> bool:
     """Whether a number is divided by this one, or by a product with it."""
     above = project.parent(node)
-    while isinstance(above, t.BinOp | t.Call | t.Attribute):
-        if isinstance(above, t.BinOp) and above.op in ("/", "//", "%"):
+    while isinstance(above, ast.BinOp | ast.Call | ast.Attribute):
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div | ast.FloorDiv | ast.Mod):
             return above.right is node
-        if isinstance(above, t.BinOp) and above.op != "*":
+        if isinstance(above, ast.BinOp) and not isinstance(above.op, ast.Mult):
             return False
         node, above = above, project.parent(above)
     return False

@@ -64,9 +64,9 @@ from dl_lint.project.values import Class, Const, External, Instance, Made, Value
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.facts import tree as t
     from dl_lint.project import LoaderLoop, Project
     from dl_lint.project.values import Loader
 
@@ -75,7 +75,7 @@ TRUE = Const(True, "bool")
 
 @rule("DL207", severity="advice")
 def zero_workers(project: Project) -> Iterator[Finding]:
-    seen: set[t.Call] = set()
+    seen: set[ast.Call] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
             if loader.call in seen or not _has_none(project, loader) or not _trains(project, loop, loader):

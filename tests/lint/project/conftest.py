@@ -6,15 +6,15 @@ import textwrap
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from dl_lint.facts import read
 from dl_lint.project import Project
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from dl_lint.facts import FileFacts
+    from dl_lint.source.parser import Syntax
 
 
 class Load(Protocol):
@@ -31,9 +31,9 @@ def load(tmp_path: Path) -> Load:
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(textwrap.dedent(text))
 
-        def facts(path: str) -> FileFacts | None:
-            return read(Source.of(path, (tmp_path / path).read_bytes()))
+        def read(path: str) -> Syntax | None:
+            return parse(Source.of(path, (tmp_path / path).read_bytes()))
 
-        return Project.load([path for path in texts if path not in unlinted], str(tmp_path), facts)
+        return Project.load([path for path in texts if path not in unlinted], str(tmp_path), read)
 
     return project

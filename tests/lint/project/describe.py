@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.facts import tree as t
 from dl_lint.project.values import (
     Absent,
     Batch,
@@ -31,6 +31,7 @@ from dl_lint.project.values import (
     WhenAccelerated,
     Wrapped,
 )
+from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
     from dl_lint.project import Project
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 def probes(project: Project) -> list[str]:
     """What each ``probe(x)`` in the project is given, in order."""
-    calls = [(file.path, call.at, call) for file in project.files for call in file.methods.get("probe", ())]
+    calls = [(file.path, span(call), call) for file in project.files for call in file.methods.get("probe", ())]
     return [describe(project.value(call.args[0])) for _, _, call in sorted(calls, key=lambda found: found[:2])]
 
 
@@ -78,7 +79,7 @@ def _compound(value: Value) -> str:
             name = value.name.rpartition(".")[2]
             return f"{type(value).__name__.lower()} {name}" + (" prepared" if getattr(value, "prepared", False) else "")
         case Batch():
-            return f"{'batch' if value.whole else 'part'} of line {value.loader.call.at[0]}"
+            return f"{'batch' if value.whole else 'part'} of line {value.loader.call.lineno}"
         case Tensor():
             return f"{value.placement} tensor of {describe(value.source)}"
         case Wrapped():
@@ -104,8 +105,7 @@ def _compound(value: Value) -> str:
                 if isinstance(value.key, Value)
                 else "()"
             )
-            return (
-                f"{describe(value.base)}.{'' if isinstance(value.key, t.Call) else key}{'()' * (value.step == 'call')}"
-            )
+            step = "" if isinstance(value.key, ast.Call) else key
+            return f"{describe(value.base)}.{step}{'()' * (value.step == 'call')}"
         case _:
             return "unknown"

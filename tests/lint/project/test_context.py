@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint.facts import tree as t
 from dl_lint.fixes import apply
 from dl_lint.project import Project, edits
-from dl_lint.project.syntax import dotted
 from dl_lint.rule import Edit
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .conftest import Load
 
 
-def marked(project: Project) -> t.Call:
+def marked(project: Project) -> ast.Call:
     [call] = [call for file in project.files for call in file.methods["here"]]
     return call
 
@@ -33,7 +33,7 @@ LOOPS = {
     "the test of while": ("while here():\n    pass", ["While"]),
     "innermost first": ("while c:\n    for a in x:\n        here()", ["For", "While"]),
     "through a test and a with": ("for a in x:\n    if a:\n        with b:\n            here()", ["For"]),
-    "a comprehension": ("[here() for a in x]", ["Generator"]),
+    "a comprehension": ("[here() for a in x]", ["comprehension"]),
     "its first iterable": ("[a for a in here()]", []),
     "not through a function": ("for a in x:\n    def f():\n        here()", []),
     "not through a lambda": ("for a in x:\n    f = lambda: here()", []),
@@ -96,24 +96,24 @@ def test_what_changes_in_a_loop(load: Load, text: str, expected: bool) -> None:
     assert project.changes_in(call.args[0], loop) is expected
 
 
-Make = Callable[[Project, t.Call], Edit | None]
+Make = Callable[[Project, ast.Call], Edit | None]
 
 
-def an_argument(project: Project, call: t.Call) -> Edit | None:
+def an_argument(project: Project, call: ast.Call) -> Edit | None:
     return edits.with_argument(project, call, "k=1")
 
 
-def no_argument(project: Project, call: t.Call) -> Edit | None:
+def no_argument(project: Project, call: ast.Call) -> Edit | None:
     return edits.without_argument(project, call, "k")
 
 
-def a_statement(project: Project, call: t.Call) -> Edit | None:
+def a_statement(project: Project, call: ast.Call) -> Edit | None:
     loop = next(project.loops_around(call))
-    assert isinstance(loop, t.For)
+    assert isinstance(loop, ast.For)
     return edits.with_first_statement(project, loop, "if c:\n    d()")
 
 
-def an_operator(project: Project, call: t.Call) -> Edit | None:
+def an_operator(project: Project, call: ast.Call) -> Edit | None:
     return edits.with_operator(project, call, "% 2")
 
 
@@ -182,4 +182,4 @@ def test_calls_are_found_by_what_they_call_not_by_what_they_are_called(load: Loa
             pass
     """)
     project = load(text)
-    assert [call.at[0] for call in project.calls("torch.cuda.empty_cache")] == [7, 8, 9, 10]
+    assert [call.lineno for call in project.calls("torch.cuda.empty_cache")] == [7, 8, 9, 10]

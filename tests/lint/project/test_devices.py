@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
-from dl_lint.facts import read
-from dl_lint.facts import tree as t
 from dl_lint.project import Project, devices
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
 
 
 def is_accelerator(text: str) -> bool:
     """Whether what is given to ``here()`` is one."""
     code = ("import torch\n" + text).encode()
-    project = Project.load(["a.py"], ".", lambda path: read(Source.of(path, code)) if path == "a.py" else None)
+    project = Project.load(["a.py"], ".", lambda path: parse(Source.of(path, code)) if path == "a.py" else None)
     ((argument,),) = [call.args for call in project.files[0].methods["here"]]
-    assert isinstance(argument, t.Expr)
+    assert isinstance(argument, ast.expr)
     return devices.is_accelerator(project, argument)
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint.facts import read
-from dl_lint.facts import tree as t
 from dl_lint.project.index import index_file
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
 
 from .describe import probes
 
@@ -40,7 +39,7 @@ FILES = [
 def indexed(text: str) -> tuple[FileIndex, Sites, Parents]:
     sites: Sites = {}
     parents: Parents = {}
-    return index_file("a.py", read(Source.of("a.py", text.encode())).body, True, sites, parents), sites, parents
+    return index_file("a.py", parse(Source.of("a.py", text.encode())), True, sites, parents), sites, parents
 
 
 def tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -89,7 +88,9 @@ def test_every_function_binds_what_python_says_it_does(path: Path) -> None:
     text = path.read_text(encoding="utf-8", errors="replace")
     file, _, _ = indexed(text)
     mine = {
-        (scope.name, scope.node.at[0]): bound(scope) for scope in file.scopes if isinstance(scope.node, t.FunctionDef)
+        (scope.name, scope.node.lineno): bound(scope)
+        for scope in file.scopes
+        if isinstance(scope.node, ast.FunctionDef)
     }
     rewritten = ast.unparse(AsGenerators().visit(ast.parse(text)))
     for original, table in zip(functions(text), functions(rewritten), strict=True):
@@ -120,8 +121,8 @@ def test_every_name_that_is_read_has_a_site_and_a_way_up_to_its_statement(path: 
         for loads in scope.loads.values():
             for load in loads:
                 assert sites[load].scope is scope
-                above: t.Node | None = load
-                while above is not None and not isinstance(above, t.Stmt):
+                above: ast.AST | None = load
+                while above is not None and not isinstance(above, ast.stmt):
                     above = parents.get(above)
                 assert above is not None
 
@@ -161,13 +162,13 @@ def test_code_that_nobody_writes_is_survived(load: Load, text: str) -> None:
 
 
 def seconds(text: str) -> float:
-    body = read(Source.of("a.py", text.encode())).body
+    syntax = parse(Source.of("a.py", text.encode()))
     best = 1e9
     gc.disable()  # as the command does
     try:
         for _ in range(3):
             start = time.process_time()
-            index_file("a.py", body, True, {}, {})
+            index_file("a.py", syntax, True, {}, {})
             best = min(best, time.process_time() - start)
     finally:
         gc.enable()

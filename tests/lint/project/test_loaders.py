@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint.source.positions import span
 
 from .describe import describe, probes
 
@@ -23,7 +24,7 @@ def code(text: str) -> str:
 
 
 def lines(project: Project) -> list[int]:
-    return [loader.call.at[0] - LINES for loader in project.loaders()]
+    return [loader.call.lineno - LINES for loader in project.loaders()]
 
 
 MADE = {
@@ -246,7 +247,7 @@ def test_the_loop_that_iterates_again(load: Load, text: str, expected: int | Non
     project = load(code(text))
     [loop] = project.loader_loops()
     found = project.repeated_by(loop, loop.loaders[0])
-    assert (found.at[0] - LINES if found is not None else None) == expected
+    assert (span(found)[0] - LINES if found is not None else None) == expected
 
 
 TENSORS = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from dl_lint.facts import read
 from dl_lint.project import Project, pickling
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
+from dl_lint.source.positions import span
 
 HEAD = """\
 import threading
@@ -50,10 +51,10 @@ class Dropped(Kept):
 def obstacles(value: str) -> list[tuple[str, int]]:
     """What stands in the way of ``value``, each with its line counted from there."""
     code = (HEAD + f"here({value})\n").encode()
-    project = Project.load(["a.py"], ".", lambda path: read(Source.of(path, code)) if path == "a.py" else None)
+    project = Project.load(["a.py"], ".", lambda path: parse(Source.of(path, code)) if path == "a.py" else None)
     ((argument,),) = [call.args for call in project.files[0].methods["here"]]
     found = pickling.obstacles(project, project.value(argument), argument)
-    return [(one.what, one.node.at[0] - HEAD.count("\n")) for one in found]
+    return [(one.what, span(one.node)[0] - HEAD.count("\n")) for one in found]
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+from typing import TYPE_CHECKING
+
 import pytest
-from dl_lint.facts import read
-from dl_lint.facts import tree as t
 from dl_lint.project import Project
 from dl_lint.project.passes import Pass, passes
 from dl_lint.project.repetition import repetition, usual, words
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
+
+if TYPE_CHECKING:
+    from dl_lint.project.context import LoopNode
 
 
 def project_of(text: str) -> Project:
-    return Project.load(["a.py"], ".", lambda path: read(Source.of(path, text.encode())) if path == "a.py" else None)
+    return Project.load(["a.py"], ".", lambda path: parse(Source.of(path, text.encode())) if path == "a.py" else None)
 
 
-def loop_of(project: Project) -> t.For | t.While | t.Generator:
+def loop_of(project: Project) -> LoopNode:
     return next(loop.node for scope in project.files[0].scopes for loop in scope.loops)
 
 
@@ -101,7 +106,7 @@ def test_a_loop_around_loops_over_a_loader_is_no_step() -> None:
 )
 def test_a_test_is_usual_if_it_comes_out_so_in_nearly_every_pass(test: str, outcome: bool, expected: bool) -> None:
     project = project_of(f"import torch\n\ndef f(args, step):\n    if {test}:\n        pass\n")
-    node = next(owner for owner in project.files[0].arms if isinstance(owner, t.If))
+    node = next(owner for owner in project.files[0].arms if isinstance(owner, ast.If))
     assert usual(project, node.test, outcome) is expected
 
 
@@ -123,7 +128,7 @@ def test_a_return_matters_to_the_callers_loop_only() -> None:
         "def f(xs):\n    if done:\n        return\n    for x in xs:\n        here()\n\n\nfor y in ys:\n    f(y)\n",
     )
     assert own.guards == ()
-    assert isinstance(function.loop, t.FunctionDef)
+    assert isinstance(function.loop, ast.FunctionDef)
     assert [outcome for _, outcome in outer.guards] == [False]
     assert len(outer.through) == 1
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dl_lint.facts import read
 from dl_lint.project import Project, retention
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
 
 HEAD = """\
 import collections, numpy, torch
@@ -21,7 +21,7 @@ recent = collections.deque(maxlen=3)
 def project_of(body: str, header: str = "for x, y in loader:") -> Project:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     code = (HEAD + header + "\n" + lines).encode()
-    return Project.load(["a.py"], ".", lambda path: read(Source.of(path, code)) if path == "a.py" else None)
+    return Project.load(["a.py"], ".", lambda path: parse(Source.of(path, code)) if path == "a.py" else None)
 
 
 def kept(project: Project) -> list[retention.Kept]:

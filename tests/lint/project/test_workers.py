@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from dl_lint.facts import read
 from dl_lint.project import Project, workers
 from dl_lint.project.values import Class
-from dl_lint.source import Source
+from dl_lint.source.file import Source
+from dl_lint.source.parser import parse
+from dl_lint.source.positions import span
 
 HEAD = """
 from functools import partial
@@ -49,7 +50,7 @@ class Reader:
 
 def project_of(text: str) -> Project:
     code = (HEAD + DATASETS + text).encode()
-    return Project.load(["a.py"], ".", lambda path: read(Source.of(path, code)) if path == "a.py" else None)
+    return Project.load(["a.py"], ".", lambda path: parse(Source.of(path, code)) if path == "a.py" else None)
 
 
 def class_of(project: Project, name: str) -> Class:
@@ -106,7 +107,7 @@ def test_an_argument_is_handed_over_where_the_builder_is_called() -> None:
         "two = make(A())\n"
     )
     (loader,) = project.loaders()
-    lines = [workers.handed(project, one, "worker_init_fn").at[0] for one in workers.variants(project, loader)]
+    lines = [span(workers.handed(project, one, "worker_init_fn"))[0] for one in workers.variants(project, loader)]
     text = (HEAD + DATASETS).count("\n")
     assert lines == [text + 3, text + 2]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.notebook import Notebook, Replacement
+    from dl_lint.source.notebook import Notebook, Replacement
 
 BOM = codecs.BOM_UTF8
 NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -62,7 +62,7 @@ class Source:
     def of(cls, path: str, data: bytes) -> Source:
         """The file ``path`` if it held ``data``; raises SourceError if that is not text."""
         if is_notebook(path):
-            from dl_lint import notebook
+            from dl_lint.source import notebook
 
             found = notebook.read(path, _decoded(path, data, "utf-8"))
             return cls(path, data, "utf-8", found.text, "\n", found.code, found)

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from dl_lint.facts.tokens import is_opaque, might_matter
+from dl_lint.source.byte_filter import is_opaque, might_matter
 
 CASES = Path(__file__).parents[1] / "cases"
 

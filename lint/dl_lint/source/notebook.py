@@ -8,8 +8,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dl_lint import ipython
-from dl_lint.source import NEWLINE, SourceError, line_starts
+from dl_lint.source import ipython
+from dl_lint.source.file import NEWLINE, SourceError, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,0 +1,1 @@
+"""One file as it is read: its text, the nodes of ``ast``, its comments; nothing above reads Python itself."""
