@@ -140,7 +140,7 @@ GENERATED = st.one_of(st.deferred(hypothesmith.from_grammar), st.deferred(hypoth
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(GENERATED)
 def test_generated_modules_are_equal(text: str) -> None:
     assert compared(text) in ("equal", "not Python", "not for libcst")
