@@ -120,3 +120,11 @@ def test_the_deepest_tree_that_is_read_comes_back_from_a_process(monkeypatch: py
     monkeypatch.setattr(parser, "parse_natively", lambda _: None)
     monkeypatch.setattr(parser, "parse_with_libcst", parse_here)
     assert isinstance(read({"deep.py": ("x = a" + ".b" * 190).encode()})["deep.py"], Syntax)
+
+
+def test_syntax_of_a_newer_python_is_read() -> None:
+    text = "type A[T] = list[T]\ndef f[T](x: T): return t'é' + DataLoader(x)\n"
+    syntax = read({"new.py": text.encode()})["new.py"]
+    assert isinstance(syntax, Syntax)
+    [call] = [node for node in ast.walk(syntax.module) if isinstance(node, ast.Call)]
+    assert syntax.place(call) == (2, 30, 2, 43)
