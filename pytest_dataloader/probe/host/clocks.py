@@ -9,7 +9,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 wall_ns = time.monotonic_ns
 thread_cpu_ns = time.thread_time_ns
@@ -99,10 +102,11 @@ class _Schedstat:
         fields = self.text.raw[: max(0, size)].split()
         return int(fields[1]) if len(fields) > 1 else 0
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
         # Not a file object: one that ends with its thread would warn that nobody closed it.
+        # And close is bound here: at the interpreter's exit this may run when the module's globals are None already.
         if self.descriptor >= 0:
-            os.close(self.descriptor)
+            close(self.descriptor)
 
 
 @functools.cache

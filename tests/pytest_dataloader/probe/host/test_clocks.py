@@ -91,5 +91,20 @@ def test_waiting_for_a_cpu_shows_as_delay_of_this_thread() -> None:
     assert after - before > 0.05e9
 
 
+def test_a_kept_reading_that_outlives_its_module_is_closed_without_a_word() -> None:
+    # What is never freed has its globals set to None at exit, the module imported last first.
+    program = """
+import ctypes, json
+from pytest_dataloader.probe.host import clocks
+
+for module in json, clocks:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+json.kept = clocks.read_kept_delay_ns
+clocks.read_kept_delay_ns()
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+
+
 def test_the_kernel_costs_cpu_time() -> None:
     assert 0 < clocks.kernel_ns() < 50_000_000
