@@ -12,6 +12,7 @@ from dl_lint.fixes import apply
 from dl_lint.project import Project, edits
 from dl_lint.rule import Edit
 from dl_lint.source.file import Source
+from dl_lint.source.nesting import KNOWS_FIELDS
 from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
@@ -154,9 +155,15 @@ def test_an_edit_changes_what_stands_at_a_node_and_nothing_else(
     assert apply(Source.of("main.py", before.encode()), [edit]).decode() == after
 
 
-def test_a_call_in_an_f_string_has_no_place_of_its_own_to_edit(load: Load) -> None:
-    project = load("f'{here(a)}'")
-    assert edits.with_argument(project, marked(project), "k=1") is None
+def test_a_call_in_an_f_string_is_edited_where_python_tells_its_place(load: Load) -> None:
+    before = "f'{here(a)}'"
+    project = load(before)
+    edit = edits.with_argument(project, marked(project), "k=1")
+    if KNOWS_FIELDS:
+        assert edit is not None
+        assert apply(Source.of("main.py", before.encode()), [edit]) == b"f'{here(a, k=1)}'"
+    else:
+        assert edit is None
 
 
 def test_a_file_that_is_gone_is_not_edited(load: Load, tmp_path: Path) -> None:

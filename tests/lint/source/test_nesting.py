@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint.reading import Reading
-from dl_lint.report import Failure
 from dl_lint.source.file import Source, SourceError
 from dl_lint.source.nesting import MAX_DEPTH
 from dl_lint.source.parser import Syntax, parse
@@ -61,8 +60,10 @@ def read(text: str) -> Syntax:
 @pytest.mark.parametrize("size", [3_000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_a_monster_is_refused_and_the_process_lives(kind: str, size: int) -> None:
     found = Reading({"a.py": (MONSTERS[kind](size) + "\n").encode()}).of("a.py")
-    assert isinstance(found, Failure)
-    assert found.message.startswith("not analysed: ")
+    if isinstance(found, Syntax):  # from Python 3.12 on, sums of any length can be read, and are halved
+        assert kind.startswith("sums")
+    else:
+        assert found.message.startswith("not analysed: ")
 
 
 @pytest.mark.parametrize(
