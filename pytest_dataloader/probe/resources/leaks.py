@@ -77,7 +77,7 @@ def in_workers(seen: Usage, *, persistent: bool) -> Found:
     """What workers leave open from batch to batch; the worst of them where several do."""
     leaks, unclear = [], []
     for sort in _sorts(seen.workers):
-        rows = _lives(seen.workers) if persistent else [_longest(seen.workers, functools.partial(_count, sort=sort))]
+        rows = _by_pid(seen.workers) if persistent else [_longest(seen.workers, functools.partial(_count, sort=sort))]
         found = [leak for row in rows if (leak := _leak("a worker", sort, row)) is not None]
         if not found:
             continue
@@ -142,7 +142,7 @@ def _least(batches: int, steps: int) -> int:
     return _SURE if steps > 1 else max(batches, 2 * _SURE)
 
 
-def _lives(levels: Sequence[Level]) -> list[list[Level]]:
+def _by_pid(levels: Sequence[Level]) -> list[list[Level]]:
     """The levels of each worker that lived through several rounds."""
     by_pid: dict[int, list[Level]] = {}
     for level in levels:
