@@ -39,7 +39,7 @@ types: $(VENV)/.installed-lint $(VENV)/.installed-test
 
 # The page of all rules, from their own docstrings.
 docs: $(VENV)/.installed-lint
-	$(BIN)/python -m dl_lint.catalogue > docs/rules.md.new
+	$(BIN)/python -m dl_lint.engine.catalogue > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
 
 check: lint types test

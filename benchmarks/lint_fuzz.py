@@ -28,11 +28,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesmith
-from dl_lint import catalogue
-from dl_lint.processes import Died, spread
+from dl_lint.engine import catalogue
+from dl_lint.engine.processes import Died, spread
 from dl_lint.session import Session, Wishes
-from dl_lint.source.file import Source, SourceError
+from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
+from dl_lint.source.text import SourceError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 

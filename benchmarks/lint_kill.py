@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from dl_lint.cache import FOLDER, digest
+from dl_lint.engine.cache import FOLDER
+from dl_lint.source.disk import digest
 
 FAULTY = """\
 from torch.utils.data import DataLoader

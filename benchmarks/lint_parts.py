@@ -59,10 +59,11 @@ def breakdown(folder: Path) -> None:
     gc.disable()  # as the command does
     clock = Clock()
     with clock.part("import"):
-        import dl_lint.analysis
         import dl_lint.cli
-        from dl_lint import analysis, catalogue, reading, relevance
-        from dl_lint.project import Project, modules
+        import dl_lint.engine.analysis
+        from dl_lint.engine import analysis, catalogue, reading, relevance
+        from dl_lint.flow import imports
+        from dl_lint.project import Project
         from dl_lint.source import nesting, parser
 
         list(catalogue.load(catalogue.entries().values()))
@@ -71,7 +72,7 @@ def breakdown(folder: Path) -> None:
         (parser, "_parsed", "ast.parse"),
         (nesting, "bound_depth", "depth of trees"),
         (reading.Reading, "gather", "reading, rest"),
-        (modules, "index_file", "index of scopes"),
+        (imports, "index_file", "index of scopes"),
         (Project, "load", "linking"),
         (analysis.Analysis, "_run_rules", "rules"),
     ):

@@ -11,24 +11,19 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dl_lint.selection import ConfigError
+from dl_lint.engine.selection import ConfigError
+from dl_lint.texts import flagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dl_lint.output import Lines
-    from dl_lint.report import Reported
+    from dl_lint.engine.report import Reported
+    from dl_lint.texts import Lines
 
 SCHEMA = 1
 
 Key = tuple[str, str, str]
 """Path relative to the baseline's folder, code, flagged text."""
-
-
-def flagged(reported: Reported, lines: Lines) -> str:
-    """The flagged lines without their indentation and white space at the end."""
-    row, _, end_row, _ = reported.finding.place.span
-    return "\n".join(line.strip() for line in lines(reported.path)[row - 1 : end_row])
 
 
 def write(path: str, findings: Iterable[Reported], lines: Lines) -> int:

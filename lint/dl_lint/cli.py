@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
+    from dl_lint.engine.report import Entry, Failure
     from dl_lint.output import Paint, Render
-    from dl_lint.report import Entry, Failure
     from dl_lint.session import Outcome, Session
 
 FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif")
@@ -101,8 +101,8 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--watch follows files: it goes with neither standard input nor --write-baseline")
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else UNCHECKED
-    from dl_lint import catalogue
-    from dl_lint.selection import ConfigError
+    from dl_lint.engine import catalogue
+    from dl_lint.engine.selection import ConfigError
 
     try:
         rules = catalogue.entries()
@@ -193,8 +193,8 @@ def _joined(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _explain(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
+    from dl_lint.engine.selection import find
     from dl_lint.output import rules as shown
-    from dl_lint.selection import find
 
     rule = find(options.explain, rules)
     if options.output_format == "json":
@@ -256,7 +256,7 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
 def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
     """Until Ctrl-C."""
     from dl_lint import config
-    from dl_lint.selection import ConfigError
+    from dl_lint.engine.selection import ConfigError
 
     try:
         from dl_lint.watching import changes

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dl_lint import selection
-from dl_lint.hints import NO_HINTS, Hints
-from dl_lint.selection import ConfigError, Selectors, did_you_mean
+from dl_lint.engine import selection
+from dl_lint.engine.selection import ConfigError, Selectors, did_you_mean
+from dl_lint.flow.hints import NO_HINTS, Hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dl_lint.report import Entry
+    from dl_lint.engine.report import Entry
 
 _T = TypeVar("_T")
 

@@ -9,14 +9,15 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dl_lint.source.file import NEWLINE, line_starts
+from dl_lint.source.text import NEWLINE, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from dl_lint.report import Reported
-    from dl_lint.rule import Edit, Span
+    from dl_lint.engine.report import Reported
+    from dl_lint.rule import Edit
     from dl_lint.source.file import Source
+    from dl_lint.source.positions import Span
 
 
 TEMPORARY = ".dl-lint-"

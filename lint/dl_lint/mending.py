@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dl_lint import fixes
-from dl_lint.report import Failure
-from dl_lint.source.file import Source, SourceError
+from dl_lint.engine.report import Failure
+from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
+from dl_lint.source.text import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dl_lint.engine import Tree
-    from dl_lint.report import Report, Reported
+    from dl_lint.engine.question import Tree
+    from dl_lint.engine.report import Report, Reported
 
 # Fixes settle in two passes, three where one makes room for another; more would be fixes that undo each other.
 PASSES = 10

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from dl_lint.project import Project
+    from dl_lint.source.positions import Place
+
 
 Severity = Literal["bug", "slow", "advice"]
-
-Span = tuple[int, int, int, int]
-"""Line, column, end line, end column; lines count from 1, columns from 0 in characters."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A stretch of one file; ``path`` is POSIX, as the user named it."""
-
-    path: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +85,11 @@ class Rule:
 
     def weighed(self, project: Project, everywhere: tuple[Quiet, ...] = ()) -> Iterator[tuple[Finding, Quiet | None]]:
         """Every finding with what keeps it quiet, if anything does: a condition of the rule, or one that holds
-        ``everywhere`` and is asked of the project, the place and the rule's code. Advice tells the reason why it is no
-        more."""
+        ``everywhere`` and is asked of the project and the place. Advice tells the reason why it is no more."""
         for finding in self.check(project):
             quiet = next((one for one in self.quiet if one.when(*finding.subject)), None)
             if quiet is None or quiet.weight == "advice":
-                of_place = (one for one in everywhere if one.when(project, finding.place, self.code))
+                of_place = (one for one in everywhere if one.when(project, finding.place.path))
                 quiet = next(of_place, quiet)
             if quiet is not None:
                 finding = replace(finding, advice=True, message=f"{finding.message} (advice: {quiet.reason})")

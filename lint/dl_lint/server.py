@@ -11,10 +11,11 @@ from lsprotocol import types as lsp
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
-from dl_lint import __version__, catalogue, fixes
+from dl_lint import __version__, fixes
 from dl_lint.config import locate
+from dl_lint.engine import catalogue
+from dl_lint.engine.selection import ConfigError
 from dl_lint.output.rules import explanation
-from dl_lint.selection import ConfigError
 from dl_lint.session import Session, Wishes
 from dl_lint.silencing import silenced
 from dl_lint.source.file import encoded
@@ -22,8 +23,9 @@ from dl_lint.source.file import encoded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dl_lint.report import Entry, Failure, Reported
-    from dl_lint.rule import Edit, Place
+    from dl_lint.engine.report import Entry, Failure, Reported
+    from dl_lint.rule import Edit
+    from dl_lint.source.positions import Place
     from dl_lint.texts import Texts
 
 # After the last key; a warm run over 300 files takes less.

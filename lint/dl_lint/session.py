@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from dl_lint import config, engine, files, selection
-from dl_lint.cache import Cache
-from dl_lint.engine import Question, Tree
-from dl_lint.report import Failure
-from dl_lint.selection import ConfigError, Selectors
+from dl_lint import config
+from dl_lint.engine import files, question, run, selection
+from dl_lint.engine.cache import Cache
+from dl_lint.engine.question import Question, Tree
+from dl_lint.engine.report import Failure
+from dl_lint.engine.selection import ConfigError, Selectors
 from dl_lint.texts import Texts
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from dl_lint.baseline import Key
     from dl_lint.config import Config
-    from dl_lint.files import File
-    from dl_lint.report import Entry, Report, Reported
+    from dl_lint.engine.files import File
+    from dl_lint.engine.report import Entry, Report, Reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,12 @@ class Session:
         advised = selection.advised(chosen, settings.selectors, command, pedantic=pedantic)
         self._question = Question(chosen, rules, settings, home, wishes.jobs, advised)
         found = files.find(paths, home, settings, self._cache, given)
-        self._tree = engine.read(found, given)
+        self._tree = question.read(found, given)
 
     def lint(self, *, accepting: bool = True) -> Outcome:
         """Findings as they are; without ``accepting``, also those that the baseline takes back."""
         known = self._accepted() if accepting else None
-        report = engine.lint(self._tree, self._question, self._cache)
+        report = run.lint(self._tree, self._question, self._cache)
         texts = Texts(self._tree.data)
         left = self._new(report, known, texts)
         self._cache.trim()
@@ -107,7 +108,7 @@ class Session:
 
         def lint(tree: Tree) -> Report:
             nonlocal accepted
-            report = engine.lint(tree, self._question, self._cache)
+            report = run.lint(tree, self._question, self._cache)
             left = self._new(report, known, Texts(tree.data))
             accepted = len(report.findings) - len(left.findings)
             return left

@@ -5,11 +5,12 @@ from __future__ import annotations
 from tokenize import COMMENT
 from typing import TYPE_CHECKING
 
-from dl_lint.rule import Edit, Place
+from dl_lint.rule import Edit
+from dl_lint.source.positions import Place
 from dl_lint.source.suppressions import tokens
 
 if TYPE_CHECKING:
-    from dl_lint.report import Reported
+    from dl_lint.engine.report import Reported
 
 
 def silenced(lines: tuple[str, ...], reported: Reported) -> Edit | None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dl_lint.engine.report import Reported
     from dl_lint.source.file import Source
     from dl_lint.source.notebook import Cell
+
+Lines = Callable[[str], "tuple[str, ...]"]
+"""The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""
+
+
+def flagged(reported: Reported, lines: Lines) -> str:
+    """The flagged lines without their indentation and white space at the end."""
+    row, _, end_row, _ = reported.finding.place.span
+    return "\n".join(line.strip() for line in lines(reported.path)[row - 1 : end_row])
 
 
 class Texts:
@@ -22,7 +33,7 @@ class Texts:
     def lines(self, path: str) -> tuple[str, ...]:
         """Without their ends; none for a file that cannot be read any more."""
         if path not in self._lines:
-            from dl_lint.source.file import NEWLINE
+            from dl_lint.source.text import NEWLINE
 
             source = self._source(path)
             self._lines[path] = () if source is None else tuple(NEWLINE.split(source.text))
@@ -35,7 +46,8 @@ class Texts:
 
     def _source(self, path: str) -> Source | None:
         if path not in self._sources:
-            from dl_lint.source.file import Source, SourceError
+            from dl_lint.source.file import Source
+            from dl_lint.source.text import SourceError
 
             try:
                 data = self._data.get(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from watchfiles import DefaultFilter, watch
 
-from dl_lint.around import may_tell
+from dl_lint.source.packaging import may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,6 +14,8 @@ import hypothesis
 import pytest
 from dl_lint.cli import main
 
+from .linked import load  # noqa: F401  (a fixture)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path

@@ -96,27 +96,34 @@ def test_version_is_the_packages() -> None:
     assert __version__ == pyproject["project"]["version"]
 
 
+ANALYSING = (
+    "dl_lint.rules.",
+    "dl_lint.project",
+    "dl_lint.flow.program",
+    "dl_lint.pipeline",
+    "dl_lint.transfers",
+    "dl_lint.source.parser",
+)
+"""Beginnings of the names of modules that only a run which reads Python needs."""
+
+
 def test_start_up_loads_neither_parser_nor_rules_nor_terminal_library(project: Project) -> None:
     slow = {"libcst", "rich", "pathspec", "dataclasses"} - _loaded_by_argparse()
     for arguments in (["--version"], ["--help"]):
         loaded = _modules(project, *arguments)
         assert "dl_lint.cli" in loaded
         assert not _top(loaded) & slow
-        assert not {
-            name for name in loaded if name.startswith(("dl_lint.rules", "dl_lint.project", "dl_lint.source.parser"))
-        }
+        assert not {name for name in loaded if name.startswith(ANALYSING)}
 
 
 def test_a_run_with_nothing_to_parse_loads_nothing_that_reads_python(project: Project) -> None:
     empty = _modules(project)
-    assert not {name for name in empty if name.startswith(("dl_lint.source", "dl_lint.project", "dl_lint.rule"))}
+    assert not {name for name in empty if name.startswith(ANALYSING)}
     assert not _top(empty) & {"libcst", "rich", "pathspec", "hashlib", "json"}
     project.write({"plain.py": "print('nothing about loaders')\n"})
-    assert "dl_lint.relevance" in _modules(project)  # its first run, without a cache
+    assert "dl_lint.engine.relevance" in _modules(project)  # its first run, without a cache
     plain = _modules(project, "--no-cache")
-    assert not {name for name in plain if name.startswith(("dl_lint.source.", "dl_lint.project", "dl_lint.rule"))} - {
-        "dl_lint.source.byte_filter",
-    }
+    assert not {name for name in plain if name.startswith((*ANALYSING, "dl_lint.rule"))}
 
 
 def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty: str) -> None:
@@ -125,9 +132,7 @@ def test_a_warm_run_loads_no_parser_no_project_no_rules(project: Project, faulty
     assert "dl_lint.source.parser" in cold
     warm = _modules(project)
     assert not _top(warm) & {"libcst", "rich", "pathspec", "concurrent", "multiprocessing"}
-    assert not {
-        name for name in warm if name.startswith(("dl_lint.rules.", "dl_lint.project", "dl_lint.source.parser"))
-    }
+    assert not {name for name in warm if name.startswith(ANALYSING)}
     assert project.lint().out == project.command().out
 
 
@@ -230,7 +235,7 @@ def test_a_fault_of_ours_is_not_taken_for_findings(project: Project, monkeypatch
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("folders")
 
-    monkeypatch.setattr("dl_lint.files.find", stumble)
+    monkeypatch.setattr("dl_lint.engine.files.find", stumble)
     ran = project.lint()
     assert ran.status == 2
     assert ran.err.endswith(

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import catalogue, config
+from dl_lint import config
 from dl_lint.config import Home
-from dl_lint.selection import ConfigError, Selectors
+from dl_lint.engine import catalogue
+from dl_lint.engine.selection import ConfigError, Selectors
 
 if TYPE_CHECKING:
     from tests.lint.conftest import Project

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from dl_lint import catalogue, cli, config
+from dl_lint import cli, config
+from dl_lint.engine import catalogue
 
 if TYPE_CHECKING:
     from tests.lint.conftest import Project

@@ -8,10 +8,12 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint.engine.report import Entry, Reported
 from dl_lint.fixes import Changed, apply, choose, difference, overlap, write
-from dl_lint.report import Entry, Reported
-from dl_lint.rule import Edit, Finding, Fix, Place, Span
-from dl_lint.source.file import NEWLINE, Source
+from dl_lint.rule import Edit, Finding, Fix
+from dl_lint.source.file import Source
+from dl_lint.source.positions import Place, Span
+from dl_lint.source.text import NEWLINE
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dl_lint.cache import FOLDER, Cache
 from dl_lint.cli import main
+from dl_lint.engine.cache import FOLDER, Cache
 
 if TYPE_CHECKING:
     from tests.lint.conftest import Project

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import analysis, catalogue
-from dl_lint.rule import Edit, Finding, Fix, Place, Rule
+from dl_lint.engine import analysis, catalogue
+from dl_lint.rule import Edit, Finding, Fix, Rule
+from dl_lint.source.positions import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dl_lint.engine.report import Entry
     from dl_lint.project import Project as Linked
-    from dl_lint.report import Entry
 
     from tests.lint.conftest import Project
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import catalogue, fixes
+from dl_lint import fixes
+from dl_lint.engine import catalogue
 from dl_lint.project import Project
 from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
@@ -22,7 +23,7 @@ from dl_lint.source.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dl_lint.report import Entry
+    from dl_lint.engine.report import Entry
     from dl_lint.rule import Edit, Finding, Rule
     from dl_lint.source.parser import Syntax
 

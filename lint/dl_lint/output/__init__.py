@@ -8,12 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from dl_lint.report import Report
-    from dl_lint.rule import Place
+    from dl_lint.engine.report import Report
     from dl_lint.source.notebook import Cell
-
-Lines = Callable[[str], "tuple[str, ...]"]
-"""The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""
+    from dl_lint.source.positions import Place
+    from dl_lint.texts import Lines
 
 Cells = Callable[[str, int], "Cell | None"]
 """The cell of a notebook in which a row stands; None in other files."""

@@ -10,8 +10,8 @@ from dl_lint.output.frame import one_line, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Report, Reported
     from dl_lint.output import Look
-    from dl_lint.report import Report, Reported
 
 
 def render(report: Report, look: Look) -> Iterator[str]:

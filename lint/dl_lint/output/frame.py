@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.output import Look
-    from dl_lint.rule import Place
+    from dl_lint.source.positions import Place
 
 TAB = "    "
 

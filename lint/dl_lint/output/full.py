@@ -10,8 +10,8 @@ from dl_lint.output.frame import frame, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Report, Reported
     from dl_lint.output import Look
-    from dl_lint.report import Report, Reported
 
 CONTEXT = 2
 

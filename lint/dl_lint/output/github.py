@@ -9,8 +9,8 @@ from dl_lint.output import where
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Report
     from dl_lint.output import Look
-    from dl_lint.report import Report
 
 LEVELS = {"bug": "error", "slow": "warning", "advice": "notice"}
 

@@ -6,16 +6,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.baseline import flagged
-from dl_lint.cache import digest
 from dl_lint.output import where
+from dl_lint.source.disk import digest
+from dl_lint.texts import flagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Report
     from dl_lint.output import Look
-    from dl_lint.report import Report
-    from dl_lint.rule import Place
+    from dl_lint.source.positions import Place
 
 SEVERITIES = {"bug": "critical", "slow": "major", "advice": "info"}
 

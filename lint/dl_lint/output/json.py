@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.catalogue import url
+from dl_lint.engine.catalogue import url
 from dl_lint.output import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Report, Reported
     from dl_lint.output import Look
-    from dl_lint.report import Report, Reported
-    from dl_lint.rule import Fix, Place
+    from dl_lint.rule import Fix
+    from dl_lint.source.positions import Place
 
 
 def render(report: Report, look: Look) -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dl_lint.catalogue import page, summary, url
+from dl_lint.engine.catalogue import page, summary, url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dl_lint.engine.report import Entry
     from dl_lint.output import Paint
-    from dl_lint.report import Entry
 
 
 def table(rules: Iterable[Entry], paint: Paint) -> Iterator[str]:

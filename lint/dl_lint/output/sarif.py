@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dl_lint import __version__
-from dl_lint.baseline import flagged
-from dl_lint.cache import digest
-from dl_lint.catalogue import REPOSITORY, page, summary, url
+from dl_lint.engine.catalogue import REPOSITORY, page, summary, url
+from dl_lint.source.disk import digest
 from dl_lint.source.file import is_notebook
+from dl_lint.texts import flagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Entry, Failure, Report, Reported
     from dl_lint.output import Look
-    from dl_lint.report import Entry, Failure, Report, Reported
-    from dl_lint.rule import Edit, Fix, Place
+    from dl_lint.rule import Edit, Fix
+    from dl_lint.source.positions import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.engine.report import Entry, Report
     from dl_lint.output import Look
-    from dl_lint.report import Entry, Report
 
 
 def render(report: Report, look: Look) -> Iterator[str]:

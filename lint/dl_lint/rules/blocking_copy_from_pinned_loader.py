@@ -49,24 +49,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import beside, edits, pinned
-from dl_lint.project.values import Batch, alternatives
-from dl_lint.project.waiting import delays
+from dl_lint import edits
+from dl_lint.flow.values import Batch, alternatives
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 from dl_lint.source.positions import span
+from dl_lint.transfers import copies, synchronisation
+from dl_lint.transfers.synchronisation import delays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader
     from dl_lint.project import Project
-    from dl_lint.project.transfers import Transfer
-    from dl_lint.project.values import Loader
+    from dl_lint.transfers.copies import Transfer
 
 QUIET = (
     Quiet(
         "advice",
         "the host has just waited for the device, so that the copy alone is gained",
-        lambda project, copy: beside.follows_wait(project, copy.call),
+        lambda project, copy: synchronisation.follows_wait(project, copy.call),
     ),
 )
 
@@ -77,13 +78,13 @@ def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not False:
             continue
-        loader = pinned.source(project, transfer)
+        loader = copies.pinning_loader(project, transfer)
         if loader is None or _is_asked_for(transfer) or not delays(project, transfer):
             continue
         line = (project.statement_of(transfer.call), span(transfer.call)[0], transfer.method)
         beside_each_other.setdefault((*line, loader.call), (loader, []))[1].append(transfer)
-    for loader, copies in beside_each_other.values():
-        yield _finding(project, loader, copies)
+    for loader, found in beside_each_other.values():
+        yield _finding(project, loader, found)
 
 
 def _is_asked_for(transfer: Transfer) -> bool:
@@ -91,10 +92,10 @@ def _is_asked_for(transfer: Transfer) -> bool:
     return any(keyword.arg == "non_blocking" for keyword in transfer.call.keywords)
 
 
-def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Finding:
-    first, names = copies[0], list(dict.fromkeys(one.told for one in copies))
+def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding:
+    first, names = found[0], list(dict.fromkeys(one.told for one in found))
     several = len(names) > 1
-    pinning = project.place(pinned.said(project, loader))
+    pinning = project.place(copies.pinning_argument(project, loader))
     told = f"{', '.join(names[:-1])} and {names[-1]}" if several else names[0]
     return Finding(
         project.place(first.call),
@@ -102,15 +103,13 @@ def _finding(project: Project, loader: Loader, copies: list[Transfer]) -> Findin
         f"({project.told(pinning)}), but the host waits here until the device holds {'each' if several else 'it'}",
         f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),
-        _fix(project, copies),
+        _fix(project, found),
         subject=(project, first),
     )
 
 
-def _fix(project: Project, copies: list[Transfer]) -> Fix | None:
-    added = [
-        edit for one in copies if (edit := edits.with_argument(project, one.call, "non_blocking=True")) is not None
-    ]
-    whole = any(isinstance(one, Batch) and one.whole for copy in copies for one in alternatives(copy.receiver))
-    safe = copies[0].method != "to" or not whole
-    return Fix("do not wait for the copy", tuple(added), safe=safe) if len(added) == len(copies) else None
+def _fix(project: Project, found: list[Transfer]) -> Fix | None:
+    added = [edit for one in found if (edit := edits.with_argument(project, one.call, "non_blocking=True")) is not None]
+    whole = any(isinstance(one, Batch) and one.whole for copy in found for one in alternatives(copy.receiver))
+    safe = found[0].method != "to" or not whole
+    return Fix("do not wait for the copy", tuple(added), safe=safe) if len(added) == len(found) else None

@@ -39,16 +39,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives
-from dl_lint.project.frameworks import ITERABLE_DATASETS, TORCH_LOADERS
-from dl_lint.project.values import Collection, Const, Instance, Made, Value
+from dl_lint.flow.libraries import ITERABLE_DATASETS, TORCH_LOADERS
+from dl_lint.flow.values import Collection, Const, Instance, Made, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dl_lint.project import Argument, Project
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loaders import Argument
+    from dl_lint.project import Project
 
 _PIPES = frozenset(name for name in ITERABLE_DATASETS if name.endswith("IterDataPipe"))
 """torch shuffles these itself, so ``shuffle=True`` is theirs to have."""

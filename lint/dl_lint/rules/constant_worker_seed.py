@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import seeding
+from dl_lint.pipeline import seeding
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:

@@ -61,18 +61,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, devices, scripts, seeding, workers
-from dl_lint.project.reach import with_inner
-from dl_lint.project.values import External
+from dl_lint.flow.interpreter.classes import with_inner
+from dl_lint.flow.values import External, alternatives
+from dl_lint.pipeline import seeding, workers
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.transfers import copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.values import Loader, Value
+    from dl_lint.pipeline.workers import Collator
     from dl_lint.project import Project
-    from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Loader, Value
-    from dl_lint.project.workers import Collator
 
 REMEDY = (
     "leave it on the CPU, give the loader pin_memory=True, and move the whole batch in the loop: "
@@ -82,7 +83,7 @@ REMEDY = (
 
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
-    spawning, seen = scripts.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
+    spawning, seen = workers.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
     for function, collator, why in _running(project):
         for call in _moves(project, function, collator):
             stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
@@ -112,7 +113,7 @@ def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, ast.AST
 
 def _forks(project: Project, loader: Loader) -> bool:
     """Whether a loader may have workers that are forked."""
-    return not scripts.spawns(project, loader) and project.workers(loader) != "none"
+    return not workers.spawns(project, loader) and project.workers(loader) != "none"
 
 
 def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[ast.Call]:
@@ -139,5 +140,5 @@ def _is_device(project: Project, expr: ast.expr, collator: Collator | None) -> b
     if collator is not None and collator.partial is not None and isinstance(expr, ast.Name):
         names = [param.name for param in collator.function.params]
         if expr.id in names and project.function_of(expr) is collator.function:
-            return devices.names_accelerator(project, project.passed(collator.partial, expr.id, "", *names).value)
-    return devices.is_accelerator(project, expr)
+            return copies.names_accelerator(project, project.passed(collator.partial, expr.id, "", *names).value)
+    return copies.is_accelerator(project, expr)

@@ -44,18 +44,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import hooks
-from dl_lint.project.passes import passes
-from dl_lint.project.repetition import repetition, usual, words
-from dl_lint.project.values import NONE, Const
+from dl_lint.flow.call_graph import passes
+from dl_lint.flow.values import NONE, Const
+from dl_lint.pipeline import trainers
+from dl_lint.pipeline.training import repetition, usual, words
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import FunctionDefinition, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.call_graph import Pass
     from dl_lint.project import Project
-    from dl_lint.project.passes import Pass
 
 EMPTYING = tuple(f"torch.{kind}.empty_cache" for kind in ("cuda", "xpu", "npu", "accelerator"))
 
@@ -84,11 +84,11 @@ def empty_cache_in_batch_loop(project: Project) -> Iterator[Finding]:
 def _every_batch(project: Project, call: ast.Call) -> Pass | None:
     """The loop over batches (or samples, or steps) that runs ``call`` in every pass, if there is one."""
     given_up: list[tuple[ast.Call, ...]] = []
-    for one in passes(project.evaluator, call):
+    for one in passes(project, call):
         if any(one.through[: len(path)] == path for path in given_up):
             continue
         if isinstance(one.loop, FunctionDefinition):
-            kind = "step" if hooks.runs_for_each_batch(project, one.loop) else "other"
+            kind = "step" if trainers.runs_for_each_batch(project, one.loop) else "other"
         else:
             kind = repetition(project, one.loop)
         if kind == "few" or not all(usual(project, test, outcome) for test, outcome in one.guards):

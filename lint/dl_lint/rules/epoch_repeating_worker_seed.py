@@ -59,17 +59,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.project import starting
+from dl_lint.pipeline import seeding
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.seeding import Seeding
     from dl_lint.project import Project
-    from dl_lint.project.scopes import Scope
-    from dl_lint.project.seeding import Seeding
-    from dl_lint.project.values import Loader
 
 SEEDS_NUMPY = (1, 9)
 """The first torch that seeds numpy in each worker."""
@@ -100,7 +100,7 @@ QUIET = (
 def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
     found: dict[ast.Call, _Fault] = {}
     fixed: dict[Scope, ast.Call] = {}
-    for seeded, loader, drawing in starting.seedings(project):
+    for seeded, loader, drawing in seeding.seedings_at_start(project):
         if seeded.seeder.startswith("torch.") and seeded.origins <= {"id", "constant", "state"}:
             fixed.setdefault(project.function_of(seeded.call), seeded.call)
         if seeded.call in found or project.workers(loader) == "none":
@@ -122,13 +122,13 @@ def epoch_repeating_worker_seed(project: Project) -> Iterator[Finding]:
 
 def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call | None) -> _Fault | None:
     if "state" in seeded.origins and "base" not in seeded.origins:
-        if drawing is None and not starting.may_draw(project, seeded):
+        if drawing is None and not seeding.may_draw(project, seeded):
             return None
         message = (
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
         )
         message += "the same in every epoch, on every rank and in every run"
-    elif drawing is not None and starting.repeats(project, seeded, loader):
+    elif drawing is not None and seeding.repeats(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
         message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
     else:

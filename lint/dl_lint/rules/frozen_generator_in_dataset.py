@@ -50,19 +50,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, attributes, workers
-from dl_lint.project.context import blocks
-from dl_lint.project.passes import jumps
-from dl_lint.project.reach import with_inner
-from dl_lint.project.seeding import GENERATORS, is_renewed
-from dl_lint.project.values import Class, Made
+from dl_lint.flow.enclosing import blocks, jumps
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.interpreter.classes import with_inner
+from dl_lint.flow.values import Class, Made, alternatives
+from dl_lint.pipeline import workers
+from dl_lint.pipeline.seeding import GENERATORS, is_renewed
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import DatasetClass, Project
-    from dl_lint.project.values import Value
+    from dl_lint.flow.values import Value
+    from dl_lint.pipeline.datasets import DatasetClass
+    from dl_lint.project import Project
 
 _NO_DRAWS = frozenset({"seed", "manual_seed", "get_state", "set_state", "getstate", "setstate", "bit_generator"})
 
@@ -98,7 +99,7 @@ def _kept(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made, ast.A
         if not _draws(project, read.node) or owner is None or owner.kind != "class":
             continue
         for one in dict.fromkeys((dataset.cls, *held, Class(owner))):
-            if Class(owner) not in attributes.lineage(project.evaluator, one):
+            if Class(owner) not in classes.lineage(project, one):
                 continue  # `self` is another object there
             for kept in project.kept(one):
                 if kept.attribute == read.attribute and kept.binding is not None and kept.method.name == "__init__":
@@ -136,5 +137,5 @@ def _draws(project: Project, node: ast.expr) -> bool:
 def _is_another_try(project: Project, node: ast.expr) -> bool:
     """Whether numbers are drawn only where a sample could not be read: behind what returns one, ``while True: … if data
     is not None: return data``, or in an ``except``."""
-    repeated = (block for block in blocks(project.evaluator, node) if block.kind == "while")
-    return project.in_handler(node) or any(any(jumps(project.evaluator, block, node, "leave")) for block in repeated)
+    repeated = (block for block in blocks(project, node) if block.kind == "while")
+    return project.in_handler(node) or any(any(jumps(project, block, node, "leave")) for block in repeated)

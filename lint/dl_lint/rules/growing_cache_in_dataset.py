@@ -69,16 +69,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import caches, workers
-from dl_lint.project.values import Const
+from dl_lint.flow.values import Const
+from dl_lint.pipeline import caches, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import DatasetClass, Project
-    from dl_lint.project.caches import Growth
-    from dl_lint.project.values import Class
+    from dl_lint.flow.values import Class
+    from dl_lint.pipeline.caches import Growth
+    from dl_lint.pipeline.datasets import DatasetClass
+    from dl_lint.project import Project
 
 REMEDY = {
     "store": "drop the cache, fill it in `__init__` before there are workers, or keep it in a tensor made with "

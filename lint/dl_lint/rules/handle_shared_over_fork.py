@@ -65,16 +65,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import handles, pickling, workers
-from dl_lint.project.truth import truth_of
-from dl_lint.project.values import Absent
+from dl_lint.flow.guards import truth_of
+from dl_lint.flow.values import Absent
+from dl_lint.pipeline import handles, pickling, workers
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.pipeline.handles import Shared
     from dl_lint.project import Project
-    from dl_lint.project.handles import Shared
 
 REMEDY = (
     "keep the path, set the attribute to None in `__init__`, and open it in `__getitem__` where it is still None, so "

@@ -46,8 +46,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, edits
-from dl_lint.project.values import CpuCount, Option, Value
+from dl_lint import edits
+from dl_lint.flow.values import CpuCount, Option, Value, alternatives
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
 if TYPE_CHECKING:

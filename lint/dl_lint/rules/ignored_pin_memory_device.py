@@ -37,14 +37,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import edits
-from dl_lint.project.values import Const, Made, Unknown, alternatives
+from dl_lint import edits
+from dl_lint.flow.values import Const, Made, Unknown, alternatives
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import Argument, Project
+    from dl_lint.pipeline.loaders import Argument
+    from dl_lint.project import Project
 
 IGNORES = (2, 8)
 """The first torch that ignores it."""

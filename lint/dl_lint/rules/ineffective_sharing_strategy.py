@@ -47,8 +47,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives
-from dl_lint.project.values import Bound, Const, Function
+from dl_lint.flow.values import Bound, Const, Function, alternatives
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.positions import span
 
@@ -56,9 +55,10 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from dl_lint.project import LoaderLoop, Project
-    from dl_lint.project.scopes import Scope
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.project import Project
 
 _SETTER = "torch.multiprocessing.set_sharing_strategy"
 _REMEDY = "call it at module level, or in `worker_init_fn`"

@@ -50,17 +50,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import cadence
-from dl_lint.project.values import ABSENT, Const, alternatives
+from dl_lint.flow.values import ABSENT, Const, alternatives
+from dl_lint.pipeline import trip_counts
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.values import Loader
     from dl_lint.project import Project
-    from dl_lint.project.context import LoopNode
-    from dl_lint.project.values import Loader
 
 
 @rule("DL201", severity="slow")
@@ -132,9 +132,9 @@ def _step_loop(project: Project, call: ast.Call) -> LoopNode | None:
         if any(loop.function is function for loop in project.loader_loops()):
             return None
         loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    if loop is None or loop in epochs or cadence.is_over_epochs(project, loop):
+    if loop is None or loop in epochs or trip_counts.is_over_epochs(project, loop):
         return None
-    return None if cadence.is_left_out(project, call, loop) else loop
+    return None if trip_counts.is_left_out(project, call, loop) else loop
 
 
 def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:

@@ -45,16 +45,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import attributes
-from dl_lint.project.frameworks import LOADERS
-from dl_lint.project.values import Class, Const, External, Instance, Loader, Unknown, Value, alternatives
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.libraries import LOADERS
+from dl_lint.flow.values import Class, Const, External, Instance, Loader, Unknown, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
     from dl_lint.project import Project
-    from dl_lint.project.scopes import Scope
 
 GUARDED = ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset", "persistent_workers")
 SWITCH = "_DataLoader__initialized"
@@ -111,7 +111,7 @@ def _guards(project: Project, value: Value, node: ast.AST) -> bool:
 
 def _lifted(project: Project, cls: Class) -> bool:
     """Whether a subclass turns the guard off, or has attributes of its own by these names."""
-    for one in attributes.lineage(project.evaluator, cls):
+    for one in classes.lineage(project, cls):
         if isinstance(one, Class):
             if "__setattr__" in one.scope.bindings or any(name in one.scope.bindings for name in GUARDED):
                 return True
@@ -129,7 +129,7 @@ def _after_super(method: Scope, node: ast.AST, project: Project) -> bool:
     """Whether the constructor of DataLoader has run where a method stores to self."""
     if method.name != "__init__":
         return True
-    sites = project.evaluator.sites
+    sites = project.sites
     inner = [call for call in method.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"]
     return any(sites[call].order < sites[node].order for call in inner)
 

@@ -47,15 +47,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import invariance
+from dl_lint.pipeline import invariance
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import LoaderLoop, Project
-    from dl_lint.project.context import LoopNode
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.project import Project
 
 
 @rule("DL205", severity="slow")

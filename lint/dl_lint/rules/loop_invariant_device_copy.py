@@ -47,17 +47,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project.passes import passes
-from dl_lint.project.purity import ON_DEVICE, is_pure
-from dl_lint.project.values import Tensor, alternatives
+from dl_lint.flow.call_graph import passes
+from dl_lint.flow.purity import ON_DEVICE, is_pure
+from dl_lint.flow.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import Display, FunctionDefinition, called, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.enclosing import LoopNode
     from dl_lint.project import Project
-    from dl_lint.project.context import LoopNode
 
 
 @rule("DL106", severity="slow")
@@ -100,7 +100,7 @@ def _copies(project: Project) -> Iterator[tuple[ast.Call, ast.expr]]:
 
 def _repeated(project: Project, copy: ast.Call, source: ast.expr, over_batches: set[LoopNode]) -> LoopNode | None:
     """The loop over batches that makes the same copy in every pass, if there is one in the function."""
-    for one in passes(project.evaluator, copy):
+    for one in passes(project, copy):
         if isinstance(one.loop, FunctionDefinition):
             return None
         if one.loop in over_batches:

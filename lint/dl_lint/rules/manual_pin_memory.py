@@ -40,16 +40,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import workers
-from dl_lint.project.frameworks import WEIGHTS
-from dl_lint.project.values import Derived, Made, Tensor, Value, alternatives
+from dl_lint.flow.libraries import WEIGHTS
+from dl_lint.flow.values import Derived, Made, Tensor, Value, alternatives
+from dl_lint.pipeline import workers
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import Project, Transfer
+    from dl_lint.project import Project
+    from dl_lint.transfers.copies import Transfer
 
 WEIGHT_FILES = ("safetensors.", "torch.load", "torch.nn.")
 """Where weights come from: no loader could pin them in its thread."""

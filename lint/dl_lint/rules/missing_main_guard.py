@@ -38,8 +38,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, loops, rounds, scripts, workers
-from dl_lint.project.values import Loader
+from dl_lint.context import entry_points
+from dl_lint.flow.values import Loader, alternatives
+from dl_lint.pipeline import loops, workers
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.positions import span
 
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import FileIndex, Scope
     from dl_lint.project import Project
-    from dl_lint.project.scopes import FileIndex, Scope
 
 REMEDY = 'put it into a function, and call that under `if __name__ == "__main__":`'
 
@@ -62,7 +63,7 @@ def missing_main_guard(project: Project) -> Iterator[Finding]:
         if not file.path.endswith(".py"):
             continue
         found = [one for one in _run_on_import(project, file, starting) if not project.under_main_guard(one[0])]
-        if found and not scripts.is_imported(project, file):
+        if found and not entry_points.is_imported(project, file):
             node, loader = min(found, key=lambda one: span(one[0]))
             message = (
                 "workers are started as this file is imported: under spawn and forkserver (macOS, Windows, Linux from "
@@ -77,7 +78,7 @@ def _starting(project: Project) -> dict[Scope, list[tuple[ast.AST, Loader]]]:
     found: dict[Scope, list[tuple[ast.AST, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            off = rounds.is_switched_off(project.evaluator, loop.node)
+            off = loops.is_switched_off(project, loop.node)
             if project.may_have_workers(loader) and not off:
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:
@@ -93,8 +94,8 @@ def _run_on_import(
 ) -> Iterator[tuple[ast.AST, Loader]]:
     """What module level runs that starts workers: loops of its own, and calls of functions that have one."""
     yield from starting.get(file.module, ())
-    for scope in scripts.module_level(file):
+    for scope in entry_points.module_level(file):
         for call in (call for call in scope.calls if not project.under_main_guard(call)):
             for function in project.reachable(*workers.functions(project, project.value(call.func))):
-                passed = (one for _, one in starting.get(function, ()) if loops.may_pass(project.evaluator, call, one))
+                passed = (one for _, one in starting.get(function, ()) if loops.may_pass(project, call, one))
                 yield from ((call, loader) for loader in passed)

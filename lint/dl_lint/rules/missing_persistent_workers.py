@@ -49,22 +49,23 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import cadence, edits, hooks, persistence, renewal, rounds
+from dl_lint import edits
+from dl_lint.pipeline import loops, persistence, trainers, trip_counts
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 from dl_lint.source.syntax import FunctionDefinition, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.values import Loader
     from dl_lint.project import Project
-    from dl_lint.project.context import LoopNode
-    from dl_lint.project.values import Loader
 
 QUIET = (
     Quiet(
         "silent",
         "what the workers hold is changed between passes, which those that stay would not see",
-        lambda project, loader, again, loop: renewal.changes(project, loader, again, loop),
+        lambda project, loader, again, loop: persistence.changes(project, loader, again, loop),
     ),
     Quiet(
         "silent",
@@ -74,7 +75,7 @@ QUIET = (
     Quiet(
         "silent",
         "most passes of the outer loop leave this loader out, whose workers would idle",
-        lambda project, loader, again, loop: cadence.is_rare(project, loader, again, loop),
+        lambda project, loader, again, loop: trip_counts.is_rare(project, loader, again, loop),
     ),
     Quiet(
         "advice",
@@ -87,7 +88,7 @@ QUIET = (
 @rule("DL204", severity="slow", quiet=QUIET)
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     ways: dict[ast.Call, list[tuple[Loader, ast.AST, LoopNode | None]]] = {}
-    for loader, again, loop in (*_repeated(project), *hooks.given_to_trainers(project)):
+    for loader, again, loop in (*_repeated(project), *trainers.given_to_trainers(project)):
         if persistence.starts_workers_again(project, loader):
             ways.setdefault(loader.call, []).append((loader, again, loop))
     for several in ways.values():
@@ -119,9 +120,9 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, ast.AST, LoopNode | No
 
 def _passes(project: Project, again: ast.AST) -> str:
     """What is known of the number of passes, where it may be small."""
-    if rounds.twice_at_most(project.evaluator, again):
+    if loops.twice_at_most(project, again):
         return " (twice)"
-    if rounds.once_by_default(project.evaluator, again):
+    if loops.once_by_default(project, again):
         return " (once, by default of its option)"
     return " (how many passes that makes is not known)" if isinstance(again, ast.While) else ""
 

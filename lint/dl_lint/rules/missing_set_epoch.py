@@ -53,19 +53,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import edits, sampling
-from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
-from dl_lint.project.purpose import purpose
-from dl_lint.project.values import NONE, Sampler, alternatives
+from dl_lint import edits
+from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
+from dl_lint.flow.values import NONE, Sampler, alternatives
+from dl_lint.pipeline import samplers
+from dl_lint.pipeline.training import purpose
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import ForStatement, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import LoaderLoop, Project
-    from dl_lint.project.context import LoopNode
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.project import Project
 
 
 @rule("DL401", severity="bug")
@@ -73,14 +75,14 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            for sampler in alternatives(sampling.sampler_of(project, loader)):
+            for sampler in alternatives(samplers.sampler_of(project, loader)):
                 if not isinstance(sampler, Sampler) or not _matters(project, sampler, loader):
                     continue
                 epochs = project.repeated_by(loop, loader)
-                if epochs is None or not sampling.trains(project, loop, loader):
+                if epochs is None or not samplers.trains(project, loop, loader):
                     continue
                 if project.mentions(sampler.call, "set_epoch") or project.mentions(loop.node, "set_epoch"):
-                    late = sampling.set_late(project, loop, loader, epochs)
+                    late = samplers.set_late(project, loop, loader, epochs)
                     if late is not None and late not in told:
                         told.add(late)
                         yield _too_late(project, late, loop)
@@ -90,7 +92,7 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
 
 
 def _matters(project: Project, sampler: Sampler, loader: Loader) -> bool:
-    return not loader.prepared and sampling.shuffles(project, sampler) and purpose(project, sampler) != "evaluation"
+    return not loader.prepared and samplers.shuffles(project, sampler) and purpose(project, sampler) != "evaluation"
 
 
 def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> Finding:
@@ -107,11 +109,11 @@ def _never(project: Project, sampler: Sampler, loop: LoaderLoop, loader: Loader,
 
 def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> Fix | None:
     """Set the epoch first thing in the loop, if the sampler or its loader has a name there."""
-    epoch = sampling.epoch_of(epochs) if epochs is not loop.node else None
+    epoch = samplers.epoch_of(epochs) if epochs is not loop.node else None
     name = _name_in(project, loop, loader, epochs)
     if epoch is None or name is None or not isinstance(epochs, ForStatement):
         return None
-    found = alternatives(sampling.sampler_of(project, loader))
+    found = alternatives(samplers.sampler_of(project, loader))
     text = f"{name}.set_epoch({epoch})"
     if NONE in found:
         if name.endswith(".sampler"):

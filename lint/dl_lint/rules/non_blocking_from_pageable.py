@@ -45,9 +45,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import casts, edits, purpose
-from dl_lint.project.casts import NEW
-from dl_lint.project.values import Batch, Loader, Tensor, Value, alternatives
+from dl_lint import edits
+from dl_lint.flow.interpreter import tensor_memory
+from dl_lint.flow.interpreter.tensor_memory import NEW_MEMORY
+from dl_lint.flow.values import Batch, Loader, Tensor, Value, alternatives
+from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import called
 
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
-    from dl_lint.project.transfers import Transfer
+    from dl_lint.transfers.copies import Transfer
 
 
 @rule("DL103", severity="slow")
@@ -65,7 +67,9 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             continue
         sources = alternatives(transfer.receiver)
         unpinned = [found for one in sources if (found := _unpinned(project, one))]
-        computed = [one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW)]
+        computed = [
+            one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW_MEMORY)
+        ]
         cast = [one.node for one in sources if isinstance(one, Tensor) and _cast_of_pinned(project, one)]
         if cast and len(cast) == len(sources):
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
@@ -104,7 +108,7 @@ def _made_of(project: Project, value: Tensor, placement: str, functions: frozens
 
 
 def _cast_of_pinned(project: Project, value: Tensor) -> bool:
-    found = _made_of(project, value, "host", casts.METHODS)
+    found = _made_of(project, value, "host", tensor_memory.CASTS)
     return bool(found) and all(project.pins(one) == "yes" for one in found)
 
 
@@ -144,7 +148,7 @@ def _nobody_pins(project: Project, near: ast.AST) -> bool:
 def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:
     """Loaders, one for each call, those for training first."""
     each = {one.call: one for one in loaders}.values()
-    return tuple(sorted(each, key=lambda one: purpose.purpose(project, one) == "evaluation"))
+    return tuple(sorted(each, key=lambda one: training.purpose(project, one) == "evaluation"))
 
 
 def _pinning(project: Project, loader: Loader) -> Fix | None:

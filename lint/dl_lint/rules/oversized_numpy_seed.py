@@ -47,15 +47,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import edits, seeding
+from dl_lint import edits
+from dl_lint.pipeline import seeding
 from dl_lint.rule import Finding, Fix, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
     from dl_lint.project import Project
-    from dl_lint.project.scopes import Scope
 
 
 @rule("DL408", severity="bug")

@@ -45,17 +45,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, purpose
-from dl_lint.project.frameworks import DISTRIBUTED_SAMPLER
-from dl_lint.project.values import Absent, Const, Sampler
+from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
+from dl_lint.flow.values import Absent, Const, Sampler, alternatives
+from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader, Made
     from dl_lint.project import Project
-    from dl_lint.project.values import Loader, Made
 
 
 @rule("DL409", severity="advice")
@@ -101,7 +101,7 @@ def _is_remainder(node: ast.AST | None) -> bool:
 
 def _evaluates(project: Project, sampler: Sampler, loaders: tuple[Loader, ...]) -> bool:
     """Whether names say evaluation of the sampler or of its loaders, and of none of them training."""
-    said = {purpose.purpose(project, made) for made in (sampler, *loaders)}
+    said = {training.purpose(project, made) for made in (sampler, *loaders)}
     return "evaluation" in said and "training" not in said
 
 

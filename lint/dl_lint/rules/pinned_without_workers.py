@@ -47,9 +47,9 @@ from dl_lint.source.syntax import are_alike
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader
     from dl_lint.project import Project
-    from dl_lint.project.transfers import Transfer
-    from dl_lint.project.values import Loader
+    from dl_lint.transfers.copies import Transfer
 
 
 @rule("DL210", severity="slow")

@@ -67,17 +67,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import flow, indexing, records, workers
-from dl_lint.rule import Finding, Place, Quiet, Related, rule
+from dl_lint.flow import reaching
+from dl_lint.pipeline import records, workers
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Value
+    from dl_lint.pipeline.records import Container, Indexed
     from dl_lint.project import Project
-    from dl_lint.project.indexing import Indexed
-    from dl_lint.project.records import Container
-    from dl_lint.project.values import Value
+    from dl_lint.source.positions import Place
 
 REMEDY = (
     "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one byte "
@@ -97,15 +98,15 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
         if workers.idle(project, cls):
             continue
         reads: dict[str, list[Indexed]] = {}
-        for read in indexing.indexed(project, project.fetching(cls)):
-            if read.direct or not indexing.is_short(read):
+        for read in records.indexed(project, project.fetching(cls)):
+            if read.direct or not records.is_short(read):
                 reads.setdefault(read.attribute, []).append(read)
         for one in records.of_python_objects(project, cls, reads):
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
             told.update(new)
             at = records.telling(project, one.reads).node
             head = records.of_base(project, cls, at, heads)
-            for way in flow.by_way(sorted(new, key=project.place), project.site):
+            for way in reaching.by_way(sorted(new, key=project.place), project.site):
                 found = _finding(project, one, way, head)
                 heads.setdefault((cls, at), found.place)
                 yield found

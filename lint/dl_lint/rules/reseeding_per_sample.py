@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import seeding
+from dl_lint.pipeline import seeding
 from dl_lint.rule import Finding, rule
 
 if TYPE_CHECKING:

@@ -48,17 +48,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, retention
-from dl_lint.project.values import Batch, Const
+from dl_lint.flow.values import Batch, Const, alternatives
+from dl_lint.pipeline import retention
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.retention import Kept
     from dl_lint.project import Project
-    from dl_lint.project.retention import Kept
-    from dl_lint.project.values import Loader
 
 REMEDY = "keep a copy, `.clone()`, or what is needed of it as numbers, `.tolist()`"
 

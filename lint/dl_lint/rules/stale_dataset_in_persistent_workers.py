@@ -78,15 +78,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, mutations, workers
-from dl_lint.project.values import Const, Option
+from dl_lint.flow.values import Const, Option, alternatives
+from dl_lint.pipeline import retention, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader, Value
     from dl_lint.project import Project
-    from dl_lint.project.values import Loader, Value
 
 REMEDY = (
     "keep it in memory that all processes share (a tensor made with `.share_memory_()`, a `multiprocessing.Value`), or "
@@ -103,7 +103,7 @@ def stale_dataset_in_persistent_workers(project: Project) -> Iterator[Finding]:
             if epochs is None:
                 continue
             for dataset in workers.given(project, loader):
-                for mutation in mutations.within(project, epochs, dataset):
+                for mutation in retention.within(project, epochs, dataset):
                     if mutation.node in seen:
                         continue
                     seen.add(mutation.node)

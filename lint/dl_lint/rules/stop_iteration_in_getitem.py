@@ -49,14 +49,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import iterators, workers
+from dl_lint.pipeline import iterators, workers
 from dl_lint.rule import Finding, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
     from dl_lint.project import Project
-    from dl_lint.project.scopes import Scope
 
 REMEDY = (
     "index something of known length, give `next` a default, or catch StopIteration and raise an error that is seen"

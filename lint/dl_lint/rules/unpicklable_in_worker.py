@@ -43,17 +43,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, narrowed, pickling, scripts, workers
-from dl_lint.project.values import NONE, Absent
+from dl_lint.flow.values import NONE, Absent, alternatives
+from dl_lint.pipeline import loaders, pickling, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.pickling import Obstacle
     from dl_lint.project import Project
-    from dl_lint.project.pickling import Obstacle
-    from dl_lint.project.values import Loader
 
 PARTS = {"dataset": "the dataset of", "collate_fn": "the collate_fn of", "worker_init_fn": "the worker_init_fn of"}
 REMEDY = (
@@ -82,7 +82,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:
-    value = narrowed.argument(project, project.argument(loader, part))
+    value = loaders.narrowed_argument(project, project.argument(loader, part))
     yield from pickling.obstacles(project, value, workers.handed(project, loader, part))
 
 
@@ -91,5 +91,5 @@ def _pickles(project: Project, loader: Loader) -> bool:
     context = project.argument(loader, "multiprocessing_context").value
     forks = project.hints.start_method == "fork"
     return all(
-        not forks if isinstance(one, Absent) or one == NONE else scripts.is_spawn(one) for one in alternatives(context)
+        not forks if isinstance(one, Absent) or one == NONE else workers.is_spawn(one) for one in alternatives(context)
     )

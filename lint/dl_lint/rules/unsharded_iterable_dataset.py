@@ -61,16 +61,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, sharding
-from dl_lint.project.frameworks import TORCH_LOADERS
-from dl_lint.project.values import Option, Value
+from dl_lint.flow.libraries import TORCH_LOADERS
+from dl_lint.flow.values import Option, Value, alternatives
+from dl_lint.pipeline import sharding
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.values import Class, Loader
     from dl_lint.project import Project
-    from dl_lint.project.values import Class, Loader
 
 
 @rule("DL405", severity="bug")

@@ -55,17 +55,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, purpose, replicas
-from dl_lint.project.frameworks import TORCH_LOADERS
-from dl_lint.project.values import NONE, Absent, Const, Made
+from dl_lint.flow.libraries import TORCH_LOADERS
+from dl_lint.flow.values import NONE, Absent, Const, Made, alternatives
+from dl_lint.pipeline import ranks, training
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from dl_lint.project import LoaderLoop, Project
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.project import Project
 
 
 @rule("DL406", severity="bug")
@@ -75,15 +76,15 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
         loaders = [one for one in loop.loaders if one.call not in seen]
         if not loop.certain or not all(_shuffles_alone(project, one) for one in loop.loaders):
             continue
-        if not loaders or not purpose.is_trained_on(project, loop):
+        if not loaders or not training.is_trained_on(project, loop):
             continue
-        wrapping = replicas.replicating(project, loop)
+        wrapping = ranks.replicating(project, loop)
         if wrapping is None:
             continue
         for loader in loaders:
-            if replicas.is_prepared(project, loader) or replicas.may_know_ranks(project, loader):
+            if ranks.is_prepared(project, loader) or ranks.may_know_ranks(project, loader):
                 continue
-            if purpose.purpose(project, loader) == "evaluation":
+            if training.purpose(project, loader) == "evaluation":
                 continue  # the function that trains takes it as well, to learn nothing from it
             seen.add(loader.call)
             yield _finding(project, loader, loop, wrapping)
@@ -92,7 +93,7 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
 def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: ast.Call) -> Finding:
     place = project.place(wrapping)
     accelerated = any(
-        isinstance(one, Made) and one.name in replicas.PREPARING for one in alternatives(project.value(wrapping))
+        isinstance(one, Made) and one.name in ranks.PREPARING for one in alternatives(project.value(wrapping))
     )
     remedy = (
         "pass the loader to `prepare()` with the model and the optimizer, which shards it"

@@ -44,9 +44,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import edits
-from dl_lint.project.host_reads import early_reads
+from dl_lint import edits
 from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.transfers.host_reads import early_reads
 
 if TYPE_CHECKING:
     import ast
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 @rule("DL104", severity="bug")
 def unsynchronized_host_copy(project: Project) -> Iterator[Finding]:
-    for early in early_reads(project.evaluator):
+    for early in early_reads(project):
         read = project.place(early.read)
         yield Finding(
             project.place(early.copy),

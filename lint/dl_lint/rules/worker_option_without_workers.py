@@ -39,15 +39,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.project.values import NONE, Const, Option, Value, alternatives
+from dl_lint.flow.values import NONE, Const, Option, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dl_lint.project import Argument, Project
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loaders import Argument
+    from dl_lint.project import Project
 
 RAISES = {
     "prefetch_factor": "DataLoader raises ValueError",

@@ -58,17 +58,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.project import alternatives, purpose
-from dl_lint.project.frameworks import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
-from dl_lint.project.values import Class, Const, External, Instance, Made, Value
+from dl_lint.flow.libraries import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
+from dl_lint.flow.values import Class, Const, External, Instance, Made, Value, alternatives
+from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from dl_lint.project import LoaderLoop, Project
-    from dl_lint.project.values import Loader
+    from dl_lint.flow.values import Loader
+    from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.project import Project
 
 TRUE = Const(True, "bool")
 
@@ -106,9 +107,9 @@ def _has_none(project: Project, loader: Loader) -> bool:
 
 def _trains(project: Project, loop: LoaderLoop, loader: Loader) -> bool:
     """Whether the loop takes training steps; where no ``backward`` says so (JAX), the loader's name and order may."""
-    if purpose.is_trained_on(project, loop):
+    if training.is_trained_on(project, loop):
         return True
-    if purpose.purpose(project, loader) != "training" or project.argument(loader, "shuffle").value != TRUE:
+    if training.purpose(project, loader) != "training" or project.argument(loader, "shuffle").value != TRUE:
         return False
     return any(loop.node in project.loops_around(call) for call in loop.function.calls)
 

@@ -6,8 +6,9 @@ import codecs
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from dl_lint.source.text import NEWLINE, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,27 +16,12 @@ if TYPE_CHECKING:
     from dl_lint.source.notebook import Notebook, Replacement
 
 BOM = codecs.BOM_UTF8
-NEWLINE = re.compile(r"\r\n|\r|\n")
 
 # PEP 263: a comment on the first line, or on the second below a line that is blank or a comment.
 _COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 
 _REWRITING = {"future_fstrings": "utf-8", "future_annotations": "utf-8"}
 """Encodings of packages that rewrite new syntax for old Pythons, and what the bytes of their files are."""
-
-
-class SourceError(Exception):
-    """A file that cannot be checked, and why, in one line."""
-
-    def __init__(self, path: str, message: str, line: int | None = None) -> None:
-        super().__init__(path, message, line)
-        self.path = path
-        self.message = message
-        self.line = line
-
-    def __str__(self) -> str:
-        where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +143,3 @@ def _decoded(path: str, data: bytes, encoding: str) -> str:
         line = 1 + len(NEWLINE.findall(text[: text.index("\0")]))
         raise SourceError(path, "holds a NUL byte, so it is not Python", line)
     return text
-
-
-def line_starts(text: str) -> list[int]:
-    """Offset of the first character of each line; lines end as Python ends them, not at form feeds."""
-    if "\r" in text:
-        return [0, *(end.end() for end in NEWLINE.finditer(text))]
-    return list(accumulate(map((1).__add__, map(len, text.split("\n")[:-1])), initial=0))

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from dl_lint.source.file import NEWLINE
+from dl_lint.source.text import NEWLINE
 
 # Cells under these hold Python that runs in the notebook; under all others, text for another program or a file.
 PYTHON_MAGICS = frozenset({"capture", "debug", "memit", "prun", "pyinstrument", "scalene", "time", "timeit"})

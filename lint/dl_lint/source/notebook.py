@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.source import ipython
-from dl_lint.source.file import NEWLINE, SourceError, line_starts
+from dl_lint.source.text import NEWLINE, SourceError, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

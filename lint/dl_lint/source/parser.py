@@ -7,9 +7,13 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dl_lint.source import nesting, positions, suppressions
-from dl_lint.source.file import NEWLINE, Source, SourceError
+from dl_lint.source.text import NEWLINE, SourceError
+
+if TYPE_CHECKING:
+    from dl_lint.source.file import Source
 
 NESTED = "not analysed: nested too deeply"
 

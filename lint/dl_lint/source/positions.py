@@ -7,13 +7,23 @@ that of its header, from the first keyword (not the decorators) up to the colon.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Span = tuple[int, int, int, int]
-"""Line, column, end line, end column."""
+"""Line, column, end line, end column; lines count from 1, columns from 0 in characters."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A stretch of one file; ``path`` is POSIX, as the user named it."""
+
+    path: str
+    span: Span
+
 
 _BELOW = frozenset({"body", "orelse", "handlers", "finalbody", "cases", "decorator_list"})
 """Fields of a statement that are not of its header."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint.engine.report import Entry, Failure, Report, Reported
 from dl_lint.output import Look
-from dl_lint.report import Entry, Failure, Report, Reported
-from dl_lint.rule import Edit, Finding, Fix, Place, Related
+from dl_lint.rule import Edit, Finding, Fix, Related
+from dl_lint.source.positions import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 BUG = Entry("DL211", "loader-argument-set-later", "bug", "dl_lint.rules.loader_argument_set_later")
 SLOW = Entry("DL209", "ignored-pin-memory-device", "slow", "dl_lint.rules.ignored_pin_memory_device")
-ADVICE = Entry("DL001", "unused-suppression", "advice", "dl_lint.unused_suppression")
+ADVICE = Entry("DL001", "unused-suppression", "advice", "dl_lint.engine.unused_suppression")
 
 TEXTS = {
     "src/data.py": (

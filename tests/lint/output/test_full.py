@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from dl_lint.engine.report import Report
 from dl_lint.output import Look, full
-from dl_lint.report import Report
-from dl_lint.rule import Place, Related, Span
+from dl_lint.rule import Related
+from dl_lint.source.positions import Place, Span
 
 Make = Callable[..., Report]
 

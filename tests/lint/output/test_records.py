@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 
 import pytest
+from dl_lint.engine.report import Report
 from dl_lint.output import Look, concise, github, gitlab, renderer
 from dl_lint.output import json as ruffs_json
-from dl_lint.report import Report
-from dl_lint.rule import Place
+from dl_lint.source.positions import Place
 
 Make = Callable[..., Report]
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from dl_lint.engine.report import Report
 from dl_lint.output import Look, sarif
-from dl_lint.report import Report
 
 
 @pytest.fixture

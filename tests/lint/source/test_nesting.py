@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint.reading import Reading
-from dl_lint.source.file import Source, SourceError
+from dl_lint.engine.reading import Reading
+from dl_lint.source.file import Source
 from dl_lint.source.nesting import MAX_DEPTH
 from dl_lint.source.parser import Syntax, parse
+from dl_lint.source.text import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

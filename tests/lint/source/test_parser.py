@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint.source import parser
-from dl_lint.source.file import Source, SourceError
+from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
+from dl_lint.source.text import SourceError
 from hypothesis import given
 from hypothesis import strategies as st
 

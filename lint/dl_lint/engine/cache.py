@@ -1,0 +1,149 @@
+"""What earlier runs worked out, kept as checksummed text that can be read but never executed.
+
+The folder ``.dl_lint_cache`` may be deleted at any time, shared by concurrent runs, read-only or damaged: a record that
+is absent, unreadable or altered is worked out again. Records are written to a file of their own and renamed into place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from dl_lint.source.disk import digest
+
+FOLDER = ".dl_lint_cache"
+KINDS = ("ignored", "runs")
+
+# An answer about a thousand findings takes 1 MB, one about which of 50,000 paths are ignored 4 MB.
+LIMIT_BYTES = 256 * 2**20
+
+# A record is written at once; who takes this long is dead.
+LONGEST_WRITE_SECONDS = 600
+
+TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# See https://bford.info/cachedir/\n"
+
+
+class Cache:
+    """Records by kind and key. Without a folder nothing is found and nothing kept."""
+
+    def __init__(self, root: str | None) -> None:
+        self._folder = None if root is None else os.path.join(root, FOLDER)
+        self._ready = False
+        self._written = False
+        if self._folder is not None and os.path.islink(self._folder):
+            self._folder = None  # a link could lead out of the project, and trimming deletes
+
+    def read(self, kind: str, key: str) -> Any | None:
+        """The record, or None if there is none that can be trusted."""
+        if self._folder is None:
+            return None
+        import json
+
+        try:
+            with open(self._path(kind, key), "rb") as file:
+                checksum, _, body = file.read().partition(b"\n")
+            if checksum.decode("ascii") != digest(body):
+                return None
+            return json.loads(body)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, kind: str, key: str, record: Any) -> None:
+        """Keep a record of JSON values. A cache that cannot be written to is no reason to stop."""
+        if self._folder is None:
+            return
+        import json
+
+        body = json.dumps(record, separators=(",", ":")).encode("ascii")
+        path = self._path(kind, key)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            self._prepare()
+            with open(temporary, "wb") as file:
+                file.write(digest(body).encode("ascii") + b"\n" + body)
+            os.replace(temporary, path)
+            self._written = True
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary)
+        except BaseException:  # Ctrl-C between the two
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
+        """After a run that wrote: delete what killed runs left half written, and above the limit the oldest until
+        half of it is free again."""
+        if self._folder is None or not self._written:
+            return
+        records = []
+        for kind in KINDS:
+            with suppress(OSError), os.scandir(os.path.join(self._folder, kind)) as entries:
+                for entry in entries:
+                    with suppress(OSError):
+                        seen = entry.stat(follow_symlinks=False)
+                        if entry.name.endswith(".tmp") and time.time() - seen.st_mtime > LONGEST_WRITE_SECONDS:
+                            os.unlink(entry.path)
+                            continue
+                        records.append((seen.st_mtime_ns, seen.st_size, entry.path))
+        total = sum(size for _, size, _ in records)
+        if total <= limit_bytes:
+            return
+        for _, size, path in sorted(records):
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+            if total <= limit_bytes // 2:
+                return
+
+    def _path(self, kind: str, key: str) -> str:
+        assert self._folder is not None
+        return os.path.join(self._folder, kind, key + ".json")
+
+    def _prepare(self) -> None:
+        if self._ready or self._folder is None:
+            return
+        for kind in KINDS:
+            os.makedirs(os.path.join(self._folder, kind), exist_ok=True)
+        for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", TAG)):
+            path = os.path.join(self._folder, name)
+            if not os.path.exists(path):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+        self._ready = True
+
+
+def tool_version() -> str:
+    """A digest of dl-lint's own code, libcst's version and Python's.
+
+    By content, not by version number, so that a checkout of dl-lint being worked on never reads stale records.
+    Reading the whole package costs about 2 ms; asking for the version of an installed package costs 10.
+    """
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = [str(sys.version_info[:2]).encode(), _libcst_version()]
+    for name in sorted(_modules(here)):
+        with open(name, "rb") as file:
+            found += [name[len(here) :].encode(), file.read()]
+    return digest(*found)
+
+
+def _modules(folder: str) -> list[str]:
+    names = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        names += [os.path.join(parent, name) for name in files if name.endswith(".py")]
+    return names
+
+
+def _libcst_version() -> bytes:
+    from importlib.util import find_spec
+
+    spec = find_spec("libcst")
+    if spec is None or not spec.origin:
+        return b""
+    with suppress(OSError), open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as file:
+        return file.read()
+    return b""

@@ -1,0 +1,137 @@
+"""Which paths git's patterns name: .gitignore files, and ``exclude`` and ``per-file-ignores`` of the settings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dl_lint.source.disk import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pathspec import GitIgnoreSpec
+
+    from dl_lint.engine.cache import Cache
+
+
+# More answers than this are not carried from run to run; torch's own tree asks about 2,900 paths.
+KEPT_ANSWERS = 50_000
+
+
+class Patterns:
+    """One list of patterns, asked about paths relative to the folder that it stands in.
+
+    Answers are remembered in the cache by the text of the patterns: importing pathspec costs 14 ms, compiling the
+    188 patterns of a usual .gitignore 4 ms and asking about 2,500 paths 47 ms, all more than reading the answers.
+    """
+
+    def __init__(self, text: str, cache: Cache) -> None:
+        self._text = text
+        self._cache = cache
+        self._key = digest(text)
+        kept = cache.read("ignored", self._key)
+        self._answers: dict[str, bool | None] = kept if isinstance(kept, dict) else {}
+        self._spec: GitIgnoreSpec | None = None
+        self._changed = False
+
+    def matches(self, asked: str) -> bool | None:
+        """True if the patterns leave this path out, False if one takes it back, None if none speaks of it."""
+        try:
+            return self._answers[asked]
+        except KeyError:
+            if self._spec is None:
+                self._spec = _compile(self._text)
+            answer = self._answers[asked] = self._spec.check_file(asked).include
+            self._changed = True
+            return answer
+
+    def keep(self) -> None:
+        if self._changed and len(self._answers) <= KEPT_ANSWERS:
+            self._cache.write("ignored", self._key, self._answers)
+
+
+def _compile(text: str) -> GitIgnoreSpec:
+    """A line that git would not understand is passed over, as git does.
+
+    ``data/**`` is read as ``data/*``: to git they are the same, but pathspec takes the first to name ``data/`` itself.
+    """
+    from pathspec import GitIgnoreSpec
+
+    def understood(line: str) -> bool:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            return False
+        return True
+
+    lines = [line.rstrip()[:-1] if line.rstrip().endswith("/**") else line for line in text.splitlines()]
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines(filter(understood, lines))
+
+
+class Settings:
+    """Patterns of the settings, all relative to one folder."""
+
+    def __init__(self, base: str, lists: Iterable[Iterable[str]], cache: Cache) -> None:
+        self._base = base.rstrip("/") + "/"
+        self._lists = [Patterns("\n".join(patterns), cache) for patterns in lists]
+
+    def matching(self, path: str) -> list[int]:
+        """Which of the lists, by their position, name this absolute path."""
+        if not path.startswith(self._base):
+            return []
+        asked = path[len(self._base) :]
+        return [number for number, patterns in enumerate(self._lists) if patterns.matches(asked)]
+
+    def keep(self) -> None:
+        for patterns in self._lists:
+            patterns.keep()
+
+
+class GitIgnore:
+    """The .gitignore files of a tree, read as they are met; the deepest file with an opinion decides, as in git."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._by_text: dict[str, Patterns] = {}
+        self._by_folder: dict[str, tuple[tuple[int, Patterns], ...]] = {}
+
+    def enter(self, folder: str, top: str) -> None:
+        """Read the ignore files from ``top`` down to ``folder``, for a walk that begins there."""
+        if folder in self._by_folder:
+            return
+        inherited: tuple[tuple[int, Patterns], ...] = ()
+        if folder != top and folder.startswith(top.rstrip("/") + "/"):
+            parent = os.path.dirname(folder)
+            self.enter(parent, top)
+            inherited = self._by_folder[parent]
+        elif os.path.isdir(os.path.join(folder, ".git")):
+            inherited = self._read(os.path.join(folder, ".git", "info", "exclude"), folder)
+        self._by_folder[folder] = inherited + self._read(os.path.join(folder, ".gitignore"), folder)
+
+    def ignores(self, path: str, parent: str, *, folder: bool) -> bool:
+        """Whether git would ignore this file or folder, whose ``parent`` was entered and is not ignored itself."""
+        for start, patterns in reversed(self._by_folder[parent]):
+            answer = patterns.matches(path[start:] + "/" if folder else path[start:])
+            if answer is not None:
+                return answer
+        return False
+
+    def keep(self) -> None:
+        for patterns in self._by_text.values():
+            patterns.keep()
+
+    def _read(self, path: str, base: str) -> tuple[tuple[int, Patterns], ...]:
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
+        except OSError:
+            return ()
+        if not text.strip():
+            return ()
+        if text not in self._by_text:
+            self._by_text[text] = Patterns(text, self._cache)
+        return ((len(base.rstrip("/")) + 1, self._by_text[text]),)

@@ -1,0 +1,68 @@
+"""One run: what was read, what is asked of it, and the report, from the cache if the same was asked before."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dl_lint.engine import files, report
+from dl_lint.engine.cache import tool_version
+from dl_lint.engine.report import Report
+from dl_lint.source.disk import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dl_lint.engine.cache import Cache
+    from dl_lint.engine.question import Question, Tree
+
+
+def lint(tree: Tree, question: Question, cache: Cache) -> Report:
+    """All findings in the files asked about, in the order of their places."""
+    if not tree.files:
+        return Report((), tree.failures, 0)
+    key = digest(
+        tool_version(),
+        question.key(),
+        digest(*tree.beside),
+        *(f"{digest(tree.data[file.path])}{file.asked:d}{file.by_name:d}{file.path}" for file in tree.files),
+    )
+    known = cache.read("runs", key)
+    if known is not None:
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            if all(_digest_now(path) == seen for path, seen in known["outside"].items()):
+                return _with_failures(report.decode(known["report"], question.known), tree)
+    found, outside = _analysed(tree, question, cache)
+    if outside is not None:
+        cache.write("runs", key, {"report": report.encode(found), "outside": outside})
+    return _with_failures(found, tree)
+
+
+def _analysed(tree: Tree, question: Question, cache: Cache) -> tuple[Report, Mapping[str, str] | None]:
+    """The report, and on which files beyond the tree it rests; None if the same tree might fare otherwise next time."""
+    from dl_lint.engine import relevance
+
+    relevant = relevance.relevant(tree, question.config.hints)
+    asked = [file for file in tree.files if file.asked]
+    if not relevant and not any(relevance.is_doubtful(file, tree.data[file.path]) for file in asked):
+        return Report((), (), len(asked)), {}
+    from dl_lint.engine.analysis import Analysis
+
+    analysis = Analysis(tree, question, cache)
+    found = analysis.report(relevant)
+    return found, analysis.outside if analysis.repeatable else None
+
+
+def _digest_now(path: str) -> str:
+    if path.endswith("/"):
+        from dl_lint.source.packaging import digest_of_names
+
+        return digest_of_names(path)
+    seen = files.read(files.File(path, path, asked=False))
+    return digest(seen) if isinstance(seen, bytes) else ""
+
+
+def _with_failures(found: Report, tree: Tree) -> Report:
+    """The failures to read are of this run, not of the content that the cache knows."""
+    return replace(found, failures=(*tree.failures, *found.failures))

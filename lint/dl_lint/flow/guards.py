@@ -1,0 +1,361 @@
+"""Guards: the tests that a node depends on, and whether they can hold, for all callers or for one."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import call_graph, enclosing, reaching, scopes
+from dl_lint.flow.interpreter import objects
+from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.program import operation
+from dl_lint.flow.values import (
+    NONE,
+    Bound,
+    Class,
+    Collection,
+    Const,
+    Derived,
+    External,
+    Function,
+    Instance,
+    Made,
+    Module,
+    Number,
+    OneOf,
+    Option,
+    Parameter,
+    Table,
+    Value,
+    alternatives,
+    literal,
+)
+from dl_lint.source.syntax import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.values import Frame, Frames, Loader
+
+
+_OBJECTS = (Function, Bound, Class, Made, Instance, Module, External)
+
+
+def truth(program: Program, test: ast.expr) -> bool | None:
+    """Whether a test always holds (True), never (False), or depends on something (None)."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = truth(program, test.operand)
+        return None if inner is None else not inner
+    return truth_of(program.symbolic(test))
+
+
+def truth_of(value: Value) -> bool | None:
+    match value:
+        case Const():
+            return bool(value.value)
+        case OneOf():
+            found = {truth_of(one) for one in value.members}
+            return found.pop() if len(found) == 1 else None
+        case Collection(items=tuple() as items):
+            return bool(items)
+        case Table(closed=True):
+            return bool(value.items) if not value.items or value.get(value.items[0][0]) else None
+        case Number(positive=True):
+            return True
+        case Function() | Bound() | Class() | Module() | External():
+            return True
+        case _:
+            return None
+
+
+def compare(program: Program, expr: ast.Compare) -> bool | Literal["accelerated"] | None:
+    """The outcome of a comparison; ``accelerated`` for a test of the device's type."""
+    if len(expr.ops) != 1:
+        return None
+    left, right, op = program.symbolic(expr.left), program.symbolic(expr.comparators[0]), expr.ops[0]
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = _same(left, right)
+        return None if same is None else same is isinstance(op, ast.Is)
+    if isinstance(left, Const) and isinstance(right, Const):
+        return decide(op, left, right)
+    return "accelerated" if _tests_device(op, left, right) else None
+
+
+def _same(left: Value, right: Value) -> bool | None:
+    """Whether ``left is right``, of which one is None, True or False."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left == right
+    for one, other in ((left, right), (right, left)):
+        if one == NONE and isinstance(other, (*_OBJECTS, Collection, Table, Number)):
+            return False
+    return None
+
+
+def decide(op: ast.cmpop, left: Const, right: Const) -> bool | None:
+    """The outcome of a comparison of two literals."""
+    a, b = left.value, right.value
+    if isinstance(op, ast.Is | ast.IsNot):
+        return (left == right) is isinstance(op, ast.Is)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        return (a == b) is isinstance(op, ast.Eq)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}.get(type(op))
+    return None
+
+
+def _tests_device(op: ast.cmpop, left: Value, right: Value) -> bool:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Const) and isinstance(one.value, str) and not isinstance(other, Const):
+            if one.value in ACCELERATORS and isinstance(op, ast.Eq | ast.In):
+                return True
+            if one.value == "cpu" and isinstance(op, ast.NotEq):
+                return True
+    return False
+
+
+_PLAIN = frozenset({"staticmethod", "classmethod"})
+"""Decorators that pass on the arguments as they are given."""
+
+
+@operation("is_excluded")
+def is_excluded(program: Program, loader: Loader) -> bool:
+    """Whether a call on the way to ``loader`` passes what keeps it from being made: ``if split == "train":``.
+
+    Of each function on the way, the tests around the construction count, or around the call that leads on to it, and
+    those of earlier ``if`` statements with an arm that returns.
+    """
+    inner = loader.call
+    for at, frame in enumerate(loader.frames):
+        if scopes.decorators(frame.scope) <= _PLAIN:
+            for test, wanted in _tests(program, inner):
+                if _outcome(program, test, loader.frames[at:]) is (not wanted):
+                    return True
+        inner = frame.call
+    return False
+
+
+def _tests(program: Program, node: ast.Call) -> tuple[tuple[ast.expr, bool], ...]:
+    return program.read_off(
+        ("tests around", node), lambda: (*enclosing.tests_around(program, node), *_returning(program, node))
+    )
+
+
+def _returning(program: Program, node: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
+    for block in enclosing.blocks(program, node):
+        yield from enclosing.jumps(program, block, node, "leave")
+
+
+def _outcome(program: Program, test: ast.expr, frames: Frames) -> bool | None:
+    """How a test of parameters, and of nothing else, goes for one chain of calls; None if that is not known."""
+    match test:
+        case ast.Name():
+            value = _passed(program, test, frames)
+            return truth_of(value) if value is not None else None
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = _outcome(program, inner, frames)
+            return None if found is None else not found
+        case ast.BoolOp(op=op, values=parts):
+            decisive = isinstance(op, ast.Or)
+            outcomes = [_outcome(program, one, frames) for one in parts]
+            return decisive if decisive in outcomes else None if None in outcomes else not decisive
+        case ast.Compare(left=ast.Name() as name, ops=(op,), comparators=(ast.expr() as other,)):
+            return _compared(_passed(program, name, frames), op, program.symbolic(other))
+        case _:
+            return None
+
+
+def _passed(program: Program, name: ast.Name, frames: Frames) -> Value | None:
+    """What the calls pass for a parameter; None for another name, and for one that is assigned since."""
+    value = program.symbolic(name)
+    if not isinstance(value, Parameter) or value.scope is not frames[0].scope:
+        return None
+    return program.through(value, frames)
+
+
+def _compared(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
+    if not isinstance(left, Const):
+        return None
+    if isinstance(op, ast.In | ast.NotIn):
+        others = right.items if isinstance(right, Collection) and not right.grown else None
+        if others is None or not all(isinstance(one, Const) for one in others):
+            return None
+        return any(isinstance(one, Const) and one.value == left.value for one in others) is isinstance(op, ast.In)
+    return decide(op, left, right) if isinstance(right, Const) else None
+
+
+def is_never_for(program: Program, node: ast.AST | None, frames: Frames) -> bool:
+    """Whether a test around ``node``, of a parameter of its function, fails for the caller in ``frames``."""
+    if node is None:
+        return False
+    function = enclosing.function_of(program, node)
+    frame = next((one for one in frames if one.scope is function), None)
+    return frame is not None and any(
+        _holds(program, test, frame) is (not outcome) for test, outcome in enclosing.tests_around(program, node)
+    )
+
+
+def _holds(program: Program, test: ast.expr, frame: Frame) -> bool | None:
+    """The outcome of a test where a function is entered by one call; None if that is not known."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            held = _holds(program, inner, frame)
+            return None if held is None else not held
+        case ast.Compare(
+            ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),
+            left=left,
+            comparators=(ast.Constant(value=None),),
+        ):
+            found = {one == NONE for one in _given(program, left, frame)}
+            return found.pop() is isinstance(op, ast.Is | ast.Eq) if len(found) == 1 else None
+        case ast.Compare(ops=(ast.Eq() | ast.NotEq() as op,), left=left, comparators=(ast.Constant() as wanted,)):
+            same = {one == literal(wanted) for one in _given(program, left, frame)}
+            return same.pop() is isinstance(op, ast.Eq) if len(same) == 1 else None
+        case ast.Name():
+            known = {truth_of(one) for one in _given(program, test, frame)}
+            return known.pop() if len(known) == 1 else None
+        case _:
+            return None
+
+
+def _given(program: Program, name: ast.expr, frame: Frame) -> tuple[Value, ...]:
+    """What a parameter can be; nothing where that is not known."""
+    found = program.symbolic(name)
+    if not isinstance(found, Parameter) or found.scope is not frame.scope:
+        return ()
+    given = alternatives(program.resolve(call_graph.passed_for(program, frame, found)))
+    return given if all(isinstance(one, Const) for one in given) else ()
+
+
+def is_taken(program: Program, instance: Instance, node: ast.AST) -> bool:
+    """Whether making ``instance`` comes to ``node``, which stands in a constructor or in what that calls.
+
+    It does not where a test that ``node`` depends on is known to come out otherwise. Nor does it, as far as is known,
+    where ``node`` is there for a parameter that is None, and nothing tells that it is.
+    """
+    return all(_may_be(program, instance, test, outcome) for test, outcome in _tests_of_way(program, node))
+
+
+def _tests_of_way(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    yield from enclosing.tests_around(program, node)
+    child = node
+    for above in enclosing.ancestors(program, node):
+        if isinstance(above, ast.stmt | ast.Lambda):
+            break
+        if isinstance(above, ast.BoolOp):
+            for before in above.values:
+                if before is child:
+                    break
+                yield before, isinstance(above.op, ast.And)
+        child = above
+
+
+def _may_be(program: Program, instance: Instance, test: ast.expr, outcome: bool) -> bool:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _may_be(program, instance, operand, not outcome)
+        case ast.BoolOp(op=op, values=values):
+            found = (_may_be(program, instance, one, outcome) for one in values)
+            return all(found) if isinstance(op, ast.And) is outcome else any(found)
+        case ast.Compare(
+            left=left,
+            ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),
+            comparators=(ast.Constant(value=None),),
+        ):
+            nothing = outcome is isinstance(op, ast.Is | ast.Eq)
+            return _may_lack(program, instance, left, nothing)
+        case ast.Name() | ast.Attribute():
+            symbolic = program.symbolic(test)
+            if not outcome and isinstance(symbolic, Parameter) and _defaults_to_none(symbolic):
+                return _may_lack(program, instance, test, True)
+            decided = {truth_of(one) for one in alternatives(_seen(program, instance, symbolic))}
+            return decided != {not outcome}
+        case _:
+            return True
+
+
+def _may_lack(program: Program, instance: Instance, expr: ast.expr, nothing: bool) -> bool:
+    """Whether ``expr`` may be None (``nothing``), or may be something else."""
+    symbolic = program.symbolic(expr)
+    found = alternatives(_seen(program, instance, symbolic))
+    if not nothing:
+        return found != (NONE,)
+    if any(one == NONE or (isinstance(one, Option) and one.default == NONE) for one in found):
+        return True
+    return not _rests_on_parameter(symbolic)
+
+
+def _seen(program: Program, instance: Instance, symbolic: Value) -> Value:
+    """A value in the constructor, for the call that made the object, or for all known calls."""
+    return program.resolve(objects.as_built(program, instance, symbolic))
+
+
+def _rests_on_parameter(symbolic: Value) -> bool:
+    for inner in alternatives(symbolic):
+        while isinstance(inner, Derived):
+            inner = inner.base
+        if isinstance(inner, Parameter):
+            return True
+    return False
+
+
+def _defaults_to_none(parameter: Parameter) -> bool:
+    default = parameter.param.default
+    return isinstance(default, ast.Constant) and default.value is None
+
+
+def exclude(program: Program, one: ast.AST, other: ast.AST) -> bool:
+    """Whether two places depend on one and the same option, which is a text, and on different texts of it."""
+    asked = {name: texts for name, texts in _texts(program, one) if name}
+    return any(name in asked and asked[name].isdisjoint(texts) for name, texts in _texts(program, other))
+
+
+def _texts(program: Program, node: ast.AST) -> Iterator[tuple[str, frozenset[object]]]:
+    """What ``self.kind == "clips"`` and ``kind in ("clips", "frames")`` around a node ask for, by the option's name."""
+    for test, outcome in enclosing.tests_around(program, node):
+        match test:
+            case ast.Compare(ops=(ast.Eq(),), left=left, comparators=(ast.Constant(value=str() as text),)) if outcome:
+                yield _name(left), frozenset({text})
+            case ast.Compare(
+                ops=(ast.In(),),
+                left=left,
+                comparators=(ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items),),
+            ) if outcome:
+                if items and all(isinstance(item, ast.Constant) for item in items):
+                    yield _name(left), frozenset(item.value for item in items if isinstance(item, ast.Constant))
+            case _:
+                continue
+
+
+def _name(expr: ast.expr) -> str:
+    """The last part of a dotted name: a parameter is kept under its own name, as a rule."""
+    return (dotted(expr) or "").rpartition(".")[2]
+
+
+def is_settled_otherwise(program: Program, node: ast.AST) -> bool:
+    """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
+    rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""
+    method = enclosing.function_of(program, node)
+    if not method.is_method or not method.params:
+        return False
+    for test, outcome in enclosing.tests_around(program, node):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
+        owner, _, attribute = (dotted(test) or "").partition(".")
+        if attribute and owner == method.params[0].name:
+            set_to = {_set_before(program, frame.call, attribute) for frame in call_graph.callers(program, method)}
+            if set_to == {not outcome}:
+                return True
+    return False
+
+
+def _set_before(program: Program, call: ast.Call, attribute: str) -> bool | None:
+    """The truth of the constant that ``self.attribute`` of the object whose method is called is set to before; None
+    where it is not."""
+    owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else None
+    site = program.site(call)
+    found = reaching.reaching(site.scope, f"{owner}.{attribute}", site).bindings if owner else ()
+    values = {
+        one.value.value if isinstance(one.value, ast.Constant) and one.kind == "assign" else None for one in found
+    }
+    return bool(next(iter(values))) if len(values) == 1 and values.isdisjoint({None}) else None

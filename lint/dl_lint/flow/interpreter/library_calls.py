@@ -1,0 +1,231 @@
+"""What calls of outside functions return, where the project model has a use for it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from dl_lint.flow.hints import names_one
+from dl_lint.flow.interpreter import operations, tensor_memory
+from dl_lint.flow.libraries import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
+from dl_lint.flow.values import (
+    NOTHING,
+    UNKNOWN,
+    Batch,
+    Collection,
+    Const,
+    CpuCount,
+    Derived,
+    Literal,
+    Loader,
+    Made,
+    Number,
+    Option,
+    Parameter,
+    Partial,
+    Sampler,
+    Table,
+    Tensor,
+    Value,
+    WhenAccelerated,
+    Wrapped,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dl_lint.flow.program import Program
+
+
+def call(program: Program, name: str, expr: ast.Call) -> Value:
+    if name in LOADERS:
+        return Loader(name, expr)
+    if names_one(program.hints.dataloader_classes, name):
+        return Loader(TORCH_LOADER, expr)
+    if name in SAMPLERS:
+        return Sampler(name, expr)
+    if name in WRAPPERS:
+        return _wrapped(program, WRAPPERS[name], expr)
+    if name in CPU_COUNTS:
+        return CpuCount(expr)
+    if name in ACCELERATED:
+        return WhenAccelerated()
+    special = _FUNCTIONS.get(name)
+    if special is not None:
+        return special(program, expr)
+    tensor = tensor_memory.torch_function(program, name, expr)
+    return tensor if tensor is not None else Made(name, expr)
+
+
+def _first(program: Program, expr: ast.Call) -> Value:
+    if expr.args:
+        return program.symbolic(expr.args[0])
+    return UNKNOWN
+
+
+def _wrapped(program: Program, kind: str, expr: ast.Call) -> Value:
+    inner = [
+        operations.iterate(program, program.symbolic(arg.value))
+        if kind == "chain" and isinstance(arg, ast.Starred)
+        else program.symbolic(arg)
+        for arg in expr.args
+    ]
+    if kind not in ("zip", "chain"):
+        inner = inner[:1] or [program.symbolic(k.value) for k in expr.keywords if k.arg in ("iterable", "sequence")][:1]
+    return Wrapped(kind, tuple(inner[:4]))
+
+
+def _next(program: Program, expr: ast.Call) -> Value:
+    element = operations.iterate(program, _first(program, expr))
+    return union((element, program.symbolic(expr.args[1]))) if len(expr.args) > 1 else element
+
+
+def _partial(program: Program, expr: ast.Call) -> Value:
+    return Partial(_first(program, expr), expr)
+
+
+def _dict(program: Program, expr: ast.Call) -> Value:
+    items: dict[Literal, Value] = {}
+    closed = True
+    for other in (*expr.args, *(k.value for k in expr.keywords if k.arg is None)):
+        tables = [one for one in alternatives(program.symbolic(other)) if isinstance(one, Table)]
+        closed = closed and bool(tables) and all(table.closed for table in tables)
+        for key in {key for table in tables for key, _ in table.items}:
+            items[key] = operations.found(union(table.get(key) for table in tables), items.get(key))
+    for keyword in expr.keywords:
+        if keyword.arg is not None:
+            items[keyword.arg] = program.symbolic(keyword.value)
+    return Table(tuple(items.items()), closed, expr)
+
+
+def _filled_later(_ev: Program, expr: ast.Call) -> Value:
+    """``defaultdict(list)``: empty, and its keys cannot be told."""
+    return Collection("dict", (), UNKNOWN, expr)
+
+
+def _collect(kind: str) -> Callable[[Program, ast.Call], Value]:
+    def collect(program: Program, expr: ast.Call) -> Value:
+        if not expr.args:
+            return Collection(kind, (), UNKNOWN, expr)
+        source = _first(program, expr)
+        if isinstance(source, Collection) and source.items is not None and kind != "set":
+            return Collection(kind, source.items, UNKNOWN, expr)
+        return Collection(kind, None, operations.iterate(program, source), expr)
+
+    return collect
+
+
+def _number(kind: str) -> Callable[[Program, ast.Call], Value]:
+    def convert(program: Program, expr: ast.Call) -> Value:
+        return union(_converted(one, kind) for one in alternatives(_first(program, expr)))
+
+    return convert
+
+
+def _converted(value: Value, kind: str) -> Value:
+    match value:
+        case Const(value=bool() | int() | float() as number) if kind in ("int", "float"):
+            return Const(int(number) if kind == "int" else float(number), kind)
+        case Option():
+            return Option(_converted(value.default, kind), value.source, value.node)
+        case CpuCount() | Number() | Parameter() | Derived():
+            return value
+        case _:
+            return Number()
+
+
+def _boolean(program: Program, expr: ast.Call) -> Value:
+    value = _first(program, expr)
+    if isinstance(value, Const):
+        return Const(bool(value.value), "bool")
+    return value if isinstance(value, WhenAccelerated | Option) else UNKNOWN
+
+
+def _extreme(program: Program, expr: ast.Call) -> Value:
+    """``min`` and ``max``: a literal if all are, else the host's CPU count if it takes part."""
+    values = [program.symbolic(arg) for arg in expr.args]
+    if len(values) == 1 and isinstance(values[0], Collection) and values[0].items is not None:
+        values = list(values[0].items)
+    smallest = isinstance(expr.func, ast.Name) and expr.func.id == "min"
+    numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
+    if values and len(numbers) == len(values):
+        return Const(min(numbers) if smallest else max(numbers), "int")
+    for one in values:
+        if isinstance(one, CpuCount):
+            return CpuCount(one.call, capped=one.capped or smallest)
+    return Number(positive=not smallest and any(number > 0 for number in numbers))
+
+
+def _length(_ev: Program, _expr: ast.Call) -> Value:
+    return Number()
+
+
+def _copy(program: Program, expr: ast.Call) -> Value:
+    return _first(program, expr)
+
+
+def _deepcopy(program: Program, expr: ast.Call) -> Value:
+    """The same again; tensors of a batch come to be in new memory, which nobody has pinned."""
+    found = alternatives(_first(program, expr))
+    return union(
+        Tensor(one, "pageable", expr) if isinstance(one, Batch) and not one.loader.prepared else one for one in found
+    )
+
+
+def _getattr(program: Program, expr: ast.Call) -> Value:
+    name = program.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return UNKNOWN
+    found = program.attribute(_first(program, expr), name.value)
+    return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
+
+
+def _mapped(program: Program, expr: ast.Call) -> Value:
+    """``map(f, xs)``: the elements are what ``f`` makes of them, which nobody asks for; the source counts."""
+    return Wrapped("iter", (program.symbolic(expr.args[1]),)) if len(expr.args) > 1 else UNKNOWN
+
+
+def _variable(program: Program, expr: ast.Call) -> Value:
+    """``Variable(x)`` has been x itself since torch 0.4."""
+    return _first(program, expr)
+
+
+def _reverse(program: Program, expr: ast.Call) -> Value:
+    return Collection("list", None, operations.iterate(program, _first(program, expr)), expr)
+
+
+def _stop(_ev: Program, _expr: ast.Call) -> Value:
+    return NOTHING
+
+
+_FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
+    "builtins.next": _next,
+    "lightning.pytorch.Trainer.add_argparse_args": _first,
+    "builtins.dict": _dict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _filled_later,
+    "types.SimpleNamespace": _dict,
+    "builtins.list": _collect("list"),
+    "builtins.tuple": _collect("tuple"),
+    "builtins.set": _collect("set"),
+    "builtins.reversed": _reverse,
+    "builtins.int": _number("int"),
+    "builtins.float": _number("float"),
+    "builtins.round": _number("int"),
+    "builtins.abs": _number("int"),
+    "builtins.bool": _boolean,
+    "builtins.min": _extreme,
+    "builtins.max": _extreme,
+    "builtins.len": _length,
+    "builtins.getattr": _getattr,
+    "builtins.map": _mapped,
+    "functools.partial": _partial,
+    "copy.copy": _copy,
+    "copy.deepcopy": _deepcopy,
+    "torch.autograd.Variable": _variable,
+    "sys.exit": _stop,
+    "builtins.exit": _stop,
+    "typing.cast": lambda program, expr: program.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN,
+}

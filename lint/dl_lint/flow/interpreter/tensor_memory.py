@@ -1,0 +1,384 @@
+"""The memory of tensors: what methods and functions of torch make of it, and which indices and views keep it whole."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from dl_lint.flow import placement
+from dl_lint.flow.hints import names_one
+from dl_lint.flow.interpreter import arguments, operations
+from dl_lint.flow.libraries import ACCELERATORS, FRESH_TENSORS
+from dl_lint.flow.values import (
+    UNKNOWN,
+    Batch,
+    Collection,
+    Const,
+    Derived,
+    External,
+    Made,
+    Number,
+    Option,
+    Picked,
+    Tensor,
+    Unknown,
+    Value,
+    WhenAccelerated,
+    alternatives,
+    union,
+)
+from dl_lint.source.syntax import Comprehension, Display, dotted
+
+if TYPE_CHECKING:
+    from dl_lint.flow.program import Program
+
+
+COPIES = frozenset(
+    {"clone", "index_select", "masked_select", "repeat", "flip", "roll", "add", "sub", "mul", "div", "sum", "mean",
+     "max", "min", "abs", "cat", "gather", "sort", "argmax", "softmax", "repeat_interleave", "cumsum", "log", "exp",
+     "sqrt"}
+)  # fmt: skip
+"""Methods that return new memory: pageable for a tensor of the CPU, even if that was pinned."""
+
+NUMPY = frozenset({"numpy", "tolist", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
+
+
+def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: ast.Call) -> Value:
+    """A method of a tensor, or of a batch (which may be a dict or an object that holds tensors)."""
+    moved_ = moved(program, receiver, name, expr)
+    if moved_ is not None:
+        return moved_
+    if name in VIEWS:
+        if not is_of_one_piece(program, name, expr):
+            return placement.renewed(receiver, expr)
+        return Batch(receiver.loader, whole=False) if isinstance(receiver, Batch) else receiver
+    if name == "items" and isinstance(receiver, Batch):
+        part = Batch(receiver.loader, whole=False)
+        return Collection("list", None, operations.pair(UNKNOWN, part), None)
+    if name in CASTS:
+        return cast(program, receiver, expr)
+    if name in ("type", "type_as"):
+        return (
+            cast(program, receiver, expr)
+            if cast_dtype(program, expr)
+            else Tensor(receiver, placement._unmoved(receiver), expr)
+        )
+    if name in COPIES:
+        return placement.computed(receiver, expr)
+    if isinstance(receiver, Tensor) and name.endswith("_") and not name.startswith("_"):
+        return receiver  # in place
+    if name in NUMPY:
+        return operations.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
+    return UNKNOWN
+
+
+def cast(program: Program, operand: Batch | Tensor, call: ast.Call) -> Tensor:
+    """``operand`` itself if it is of the dtype that ``call`` asks for, else new memory: pageable on the host."""
+    before = operand.node if isinstance(operand, Tensor) else None
+    known = {cast_dtype(program, before) if isinstance(before, ast.Call) else None, cast_dtype(program, call)}
+    return (
+        placement.computed(operand, call) if len(known) == 2 and None not in known else placement.renewed(operand, call)
+    )
+
+
+def moved(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value | None:
+    """The result of a transfer; None for any other method."""
+    match name:
+        case "cuda" | "xpu" | "npu":
+            return Tensor(receiver, "device", expr)
+        case "pin_memory":
+            return Tensor(receiver, "pinned", expr)
+        case "cpu":
+            return Tensor(receiver, "cpu", expr)
+        case "to":
+            kind = destination(program, expr)
+            if kind == "dtype":
+                if isinstance(receiver, Batch | Tensor):
+                    return cast(program, receiver, expr)
+                return Tensor(receiver, "unknown", expr)
+            return Tensor(receiver, {"device": "device", "cpu": "cpu"}.get(kind, "unknown"), expr)
+        case _:
+            return None
+
+
+def destination(program: Program, expr: ast.Call) -> str:
+    """Where ``.to(…)`` moves to: device, cpu, dtype or unknown."""
+    target = arguments.given(program, expr, ("device",), "device")
+    node = target.node.value if isinstance(target.node, ast.keyword) else target.node
+    if node is expr:
+        return "dtype" if arguments.given(program, expr, (), "dtype").node is not expr else "unknown"
+    found = {_kind(one) for one in alternatives(target.symbolic)}
+    if found <= {"device", "cpu"} and "device" in found:
+        return "device"
+    if len(found) == 1 and found != {"unknown"}:
+        return found.pop()
+    return _named(program, node)
+
+
+def _kind(value: Value) -> str:
+    match value:
+        case Const(value=str() as text):
+            family = text.partition(":")[0]
+            return "device" if family in ACCELERATORS else "cpu" if family == "cpu" else "unknown"
+        case Const(value=int(), kind="int"):
+            return "device"
+        case External():
+            last = value.name.rpartition(".")[2]
+            return "dtype" if value.name.startswith("torch.") and last[:1].islower() and last != "device" else "unknown"
+        case Made():
+            return "device" if value.name.endswith(".current_device") else "unknown"
+        case Derived(step="attr", key="device"):
+            return "device"
+        case Derived(step="attr", key="dtype"):
+            return "dtype"
+        case _:
+            return "unknown"
+
+
+def _named(program: Program, node: ast.AST) -> str:
+    """By its name, as torch code goes: ``device``, ``self.device``, ``gpu``, ``rank``; ``dtype``."""
+    written = dotted(node.func if isinstance(node, ast.Call) else node)
+    if written is not None and names_one(program.hints.device_names, written):
+        return "device"
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    if isinstance(node, ast.Call):
+        name = (dotted(node.func) or "").rpartition(".")[2].lower()
+    if "dtype" in name:
+        return "dtype"
+    if name == "dev" or "device" in name or name in ("gpu", "gpu_id", "cuda", "rank", "local_rank"):
+        return "device"
+    return "unknown"
+
+
+def torch_function(program: Program, name: str, expr: ast.Call) -> Value | None:
+    """The tensor that a function of torch returns, as far as its placement goes; None for other functions."""
+    if name == "torch.device":
+        return device(program, expr)
+    package, _, last = name.rpartition(".")
+    if package == "torch" and last in LEGACY:
+        return _from_operands(program, expr, last)
+    if package != "torch" or last not in FRESH_TENSORS:
+        return None
+    where = arguments.given(program, expr, (), "device")
+    if where.node is not expr:
+        return Tensor(UNKNOWN, _given_device(program, where), expr)
+    pinned = arguments.given(program, expr, (), "pin_memory")
+    if pinned.node is not expr and pinned.symbolic != Const(False, "bool"):
+        return Tensor(UNKNOWN, "pinned", expr)
+    return Tensor(UNKNOWN, "pageable", expr) if last in _OF_THE_HOST else _from_operands(program, expr, last)
+
+
+def _given_device(program: Program, where: arguments.Given) -> str:
+    """What ``device=`` says: cpu, unknown, or device, also where that is used if there is one."""
+    found = {_kind(one) for one in alternatives(where.symbolic)}
+    if found <= {"device", "cpu"} and found:
+        return "device" if "device" in found else "cpu"
+    named = _named(program, where.node.value if isinstance(where.node, ast.keyword) else where.node)
+    return "device" if named == "device" else "unknown"
+
+
+_OF_THE_HOST = frozenset(
+    {"from_numpy", "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "full", "empty", "linspace"}
+)
+"""Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
+
+
+LEGACY = frozenset(
+    f"{kind}Tensor"
+    for kind in ("", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "Bool")
+)
+"""Constructors of torch's first years: of sizes or of data, on the host."""
+
+FROM_DATA = frozenset({"tensor", "as_tensor"})
+"""Functions that are given numbers, lists of such, or arrays: of these the result is made on the host."""
+
+
+def is_data(program: Program, expr: ast.expr) -> bool:
+    """Whether an expression is a number or a list, ``[label] * count``, of which torch makes a tensor on the host."""
+    match expr:
+        case (
+            ast.Tuple() | ast.List() | ast.Set() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()
+        ):
+            return True
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
+            return isinstance(left, Display | Comprehension) or isinstance(right, Display | Comprehension)
+        case _:
+            found = alternatives(program.symbolic(expr))
+            return bool(found) and all(isinstance(one, Collection | Const | Number) for one in found)
+
+
+def _from_operands(program: Program, expr: ast.Call, last: str) -> Value:
+    """New memory where the operands live, or for ``as_tensor`` and the old constructors an operand itself."""
+    operands: list[Value] = []
+    for arg in expr.args[:1]:
+        value = program.symbolic(arg)
+        operands.extend(
+            value.items or () if isinstance(value, Collection) and value.items is not None else alternatives(value)
+        )
+    tensors = [one for one in operands if isinstance(one, Batch | Tensor)]
+    if not tensors:
+        plain = not operands or _plain(operands) or (last in FROM_DATA | LEGACY and is_data(program, expr.args[0]))
+        plain = plain or (last in LEGACY and len(expr.args) > 1)
+        return Tensor(UNKNOWN, "pageable" if plain else "host" if last in LEGACY else "unknown", expr)
+    if (last == "as_tensor" or last in LEGACY) and len(tensors) == len(operands) == 1:
+        return placement.renewed(tensors[0], expr)
+    placements = {placement.placement_of(one) for one in tensors}
+    if placements <= placement._ON_HOST:
+        return Tensor(union(_source(one) for one in tensors), "pageable", expr)
+    return Tensor(union(_source(one) for one in tensors), "device" if placements == {"device"} else "unknown", expr)
+
+
+def _plain(values: list[Value]) -> bool:
+    return all(isinstance(value, Const) for value in values)
+
+
+def _source(value: Value) -> Value:
+    return value
+
+
+def device(program: Program, expr: ast.Call) -> Value:
+    """``torch.device("cuda" if … else "cpu")`` is its argument."""
+    if not expr.args:
+        return UNKNOWN
+    value = program.symbolic(expr.args[0])
+    return value if not isinstance(value, WhenAccelerated) else UNKNOWN
+
+
+CASTS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte"})
+"""Methods that cast to the dtype of their name, where the tensor is."""
+
+NEW_MEMORY = CASTS | {
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "clone", "flip", "roll", "repeat",
+    "index_select", "masked_select", "gather", "repeat_interleave",
+}  # fmt: skip
+"""Functions and methods that return new memory; those that cast do where what they cast is of another dtype."""
+
+_SAME = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+}
+"""The dtypes that have another name."""
+
+
+def cast_dtype(program: Program, call: ast.Call) -> str | None:
+    """What a call of a method that casts casts to: ``float32`` for ``float()``; None where that is not known."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name in CASTS:
+        return _SAME.get(name, name)
+    if name not in ("to", "type"):
+        return None
+    found = alternatives(arguments.given(program, call, ("dtype",), "dtype").symbolic)
+    one = found[0] if len(found) == 1 else None
+    written = one.name if isinstance(one, External) else one.value if isinstance(one, Const) else None
+    package, _, last = written.rpartition(".") if isinstance(written, str) else ("", "", "")
+    if package != "torch":
+        return None
+    last = last.removesuffix("Tensor").lower()
+    return _SAME.get(last, last) or None
+
+
+VIEWS = frozenset(
+    {"view", "view_as", "reshape", "permute", "transpose", "t", "squeeze", "unsqueeze", "detach", "narrow", "expand",
+     "contiguous", "flatten", "unflatten", "requires_grad_", "swapaxes", "movedim", "select", "chunk", "split",
+     "unbind", "values", "get", "pop", "expand_as", "share_memory_"}
+)  # fmt: skip
+"""Methods whose result shares the memory of the tensor (or, for a batch that is a dict, takes a part of it)."""
+
+_ALONG = {"narrow": 0, "select": 0, "unbind": 0, "chunk": 1, "split": 1}
+"""Methods that take parts along a dimension, with the position of the argument that says which."""
+
+_REORDERING = frozenset({"permute", "transpose", "t", "swapaxes", "movedim"})
+
+_LAYING_OUT = frozenset({"contiguous", "reshape", "flatten"})
+"""Methods that copy what does not lie in order."""
+
+
+def is_of_one_piece(program: Program, name: str, call: ast.Call) -> bool:
+    """Whether the result of a view is one piece of the tensor's memory, so that it can be copied from there as it is.
+
+    Not what is repeated, parts along another dimension than the first, and ``permute(…).contiguous()``, which is new.
+    """
+    if name in ("expand", "expand_as"):
+        return False
+    if name in _ALONG:
+        along = arguments.given(program, call, ("",) * _ALONG[name] + ("dim",), "dim")
+        return along.node is call or along.symbolic == Const(0, "int")
+    return name not in _LAYING_OUT or not _is_reordered(call)
+
+
+def _is_reordered(call: ast.Call) -> bool:
+    before: ast.AST = call.func
+    while isinstance(before, ast.Attribute):
+        inner = before.value
+        if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute) or inner.func.attr not in VIEWS:
+            return False
+        if inner.func.attr in _REORDERING:
+            return True
+        before = inner.func
+    return False
+
+
+def index_value(program: Program, expr: ast.Subscript) -> Value:
+    """What ``expr`` indexes by; ``Picked`` where its result need not be one piece of the memory of a tensor."""
+    index = expr.slice
+    if is_scattered(index):
+        return Picked(expr, apart=True)
+    found = program.symbolic(index)
+    if isinstance(index, Display):
+        if isinstance(index, ast.List):  # indices of samples: what they choose is copied
+            return Picked(expr, apart=True)
+        return found if all(_is_plain(program, one) for one in index.elts) else Picked(expr, apart=True)
+    return (
+        found if not isinstance(found, Unknown | Collection) or _is_plain(program, index) else Picked(expr, apart=False)
+    )
+
+
+def is_scattered(index: ast.expr) -> bool:
+    """Whether a slice has a step, or an index after the first takes a part of a dimension: ``[:, :n]``, ``[..., 0]``.
+
+    Torch copies such a view to the device through pageable memory (pytorch/pytorch#111570).
+    """
+    kept = False
+    for one in index.elts if isinstance(index, Display) else (index,):
+        if isinstance(one, ast.Slice):
+            if one.step is not None or (kept and (one.lower is not None or one.upper is not None)):
+                return True
+            kept = True
+        elif isinstance(one, ast.Constant) and one.value is ...:
+            kept = True
+        elif kept and not (isinstance(one, ast.Constant) and one.value is None):
+            return True
+    return False
+
+
+def _is_plain(program: Program, index: ast.expr) -> bool:
+    """Whether an index is a number, a slice, a key, or a name that a loop counts with."""
+    match index:
+        case ast.Slice() | ast.Constant() | ast.JoinedStr():
+            return True
+        case ast.UnaryOp(operand=operand):
+            return _is_plain(program, operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_plain(program, left) and _is_plain(program, right)
+        case ast.Name(id=name):
+            value = program.symbolic(index)
+            if not isinstance(value, Unknown):
+                return isinstance(value, Const | Number | Option)
+            return _counts(program, index, name)
+        case _:
+            return False
+
+
+def _counts(program: Program, index: ast.Name, name: str) -> bool:
+    scope = program.site(index).scope
+    bindings = scope.bindings.get(name, ())
+    while not bindings and scope.kind in ("comprehension", "lambda") and scope.parent is not None:
+        scope = scope.parent
+        bindings = scope.bindings.get(name, ())
+    return bool(bindings) and all(one.kind in ("for", "augment") for one in bindings)

@@ -1,0 +1,83 @@
+"""Which sub-project a file belongs to, and which words stand in its files: a search over bytes, without parsing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dl_lint.flow.imports import Files
+    from dl_lint.flow.scopes import FileIndex
+
+
+MARKS = frozenset(
+    {"setup.py", "setup.cfg", "pyproject.toml", "requirements.txt", "environment.yml", "environment.yaml"}
+)
+"""Files that stand at the top of a project inside a repository."""
+
+MOST_FILES = 5_000
+
+
+class Tokens:
+    """Which sub-projects mention a word."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._found: dict[tuple[str, bytes], bool] = {}
+        self._tops: dict[FileIndex, str] = {}
+
+    def mentions(self, file: FileIndex, word: str) -> bool:
+        """Whether a Python file of the sub-project around ``file`` holds ``word``."""
+        key = (self._top(file), word.encode())
+        if key not in self._found:
+            self._found[key] = self._search(*key)
+        return self._found[key]
+
+    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...]) -> bool:
+        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``."""
+        return self._search(self._top(file), word.encode(), frozenset(self.files.keys[one] for one in known))
+
+    def are_near(self, one: FileIndex, other: FileIndex) -> bool:
+        return one is other or self._top(one) == self._top(other)
+
+    def _top(self, file: FileIndex) -> str:
+        if file not in self._tops:
+            self._tops[file] = self.sub_project(self.files.keys[file])
+        return self._tops[file]
+
+    def sub_project(self, path: str) -> str:
+        """The nearest folder above ``path`` that looks like the top of a project, else the root."""
+        folder = os.path.dirname(path)
+        while folder.startswith(self.files.root) and folder != self.files.root:
+            if _is_top(self.files.around.names(folder)):
+                return folder
+            folder = os.path.dirname(folder)
+        return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
+
+    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset()) -> bool:
+        searched = 0
+        for top, below, names in os.walk(folder):
+            below[:] = [
+                name for name in below if not name.startswith(".") and name not in ("node_modules", "__pycache__")
+            ]
+            for name in names:
+                if name.endswith((".py", ".ipynb", ".pyx")):
+                    searched += 1
+                    path = os.path.join(top, name)
+                    if searched > MOST_FILES or (path not in known and self._holds(path, word)):
+                        return True
+        return False
+
+    def _holds(self, path: str, word: bytes) -> bool:
+        content = self.files.content(path)
+        if content is None:
+            try:
+                with open(path, "rb") as file:
+                    content = file.read()
+            except OSError:
+                return True
+        return word in content
+
+
+def _is_top(names: tuple[str, ...]) -> bool:
+    return not MARKS.isdisjoint(names) or any(name.lower().startswith("readme") for name in names)

@@ -1,0 +1,1 @@
+"""What data loading is: loaders and their workers, datasets and what they hold, loops, seeds, ranks."""

@@ -1,0 +1,242 @@
+"""Whether a container holds one Python object for each sample of a data set."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from dl_lint.flow import enclosing
+from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
+from dl_lint.flow.values import (
+    Collection,
+    Const,
+    Derived,
+    External,
+    Generated,
+    Made,
+    Table,
+    Tensor,
+    Value,
+    Wrapped,
+    alternatives,
+)
+from dl_lint.pipeline import loaders
+from dl_lint.pipeline.training import names_in
+from dl_lint.source.syntax import dotted
+
+if TYPE_CHECKING:
+    from dl_lint.flow.program import Program
+
+
+DEEPEST = 8
+"""Containers that are followed into one another in search of what they were filled from."""
+
+LARGE = 100_000
+"""Elements from which a number in the code is that of a data set: ten million bytes of texts."""
+
+_TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
+"""Methods that give one string."""
+
+_OBJECT = (External("builtins.object"), External("numpy.object_"), Const("object", "str"), Const("O", "str"))
+
+_PASSING = frozenset(
+    {"builtins.sorted", "builtins.filter", "builtins.zip", "builtins.map", "itertools.chain.from_iterable",
+     "itertools.chain", "random.sample", "collections.OrderedDict", "collections.Counter", "natsort.natsorted"}
+)  # fmt: skip
+"""Functions whose result is as large as what they are given."""
+
+_PICKLES = frozenset({"pickle.load", "pickle.loads", "joblib.load", "cloudpickle.load", "dill.load"})
+
+IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
+_ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *IMAGES)
+"""Libraries whose functions return arrays or images, of which each is one object."""
+
+
+def is_large(program: Program, value: Value, depth: int = DEEPEST) -> bool:
+    """Whether something has as many elements as the data has files, lines or samples."""
+    return depth > 0 and any(_is_large(program, one, depth) for one in alternatives(value))
+
+
+def _is_large(program: Program, value: Value, depth: int) -> bool:
+    match value:
+        case Collection():
+            return _is_large_collection(program, value, depth)
+        case Table():
+            return any(is_large(program, one, depth - 1) for _, one in value.items)
+        case Made():
+            return _is_large_result(program, value, depth)
+        case Derived():
+            return _is_large_part(program, value, depth)
+        case Wrapped() | Generated():
+            return any(is_large(program, one, depth - 1) for one in value.inner)
+        case _:
+            return False
+
+
+def _is_large_collection(program: Program, value: Collection, depth: int) -> bool:
+    if value.items is not None:
+        return any(is_large(program, one, depth - 1) for one in value.items)
+    if any(grows_with_data(program, node, depth) for node in value.grown):
+        return True
+    match value.node:
+        case (
+            ast.ListComp(generators=clauses)
+            | ast.SetComp(generators=clauses)
+            | ast.DictComp(generators=clauses)
+            | ast.GeneratorExp(generators=clauses)
+        ):
+            return any(is_large(program, program.value(clause.iter), depth - 1) for clause in clauses)
+        case ast.Call(args=args):
+            return any(is_large(program, program.value(arg), depth - 1) for arg in args[:1])
+        case _:
+            return is_large(program, value.element, depth - 1)
+
+
+def _is_large_result(program: Program, value: Made, depth: int) -> bool:
+    if _reads_many(value.name):
+        return True
+    args = value.call.args
+    if value.name == "builtins.range":
+        return length(program, value.call) >= LARGE or any(_counts(program, arg, depth) for arg in args)
+    return value.name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in args)
+
+
+def length(program: Program, expr: ast.expr) -> int:
+    """How often a loop over ``range(…)`` runs, if the code says so, else 0."""
+    if not isinstance(expr, ast.Call) or not isinstance(expr.func, ast.Name) or expr.func.id != "range":
+        return 0
+    values = [program.value(arg) for arg in expr.args]
+    ends = [one.value for one in values if isinstance(one, Const) and isinstance(one.value, int) and one.value < 2**60]
+    return len(range(*ends)) if ends and len(ends) == len(values) <= 3 and 0 not in ends[2:] else 0
+
+
+def _reads_many(name: str) -> bool:
+    """Whether a function lists or parses files; ``listdir`` does so in whatever library."""
+    return name in READING or name.rpartition(".")[2] in LISTING
+
+
+def _counts(program: Program, expr: ast.expr, depth: int) -> bool:
+    """Whether a number is the length of something large."""
+    if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "len" and expr.args:
+        return is_large(program, program.value(expr.args[0]), depth - 1)
+    return False
+
+
+def _is_large_part(program: Program, value: Derived, depth: int) -> bool:
+    if value.step == "attr":
+        if value.key in LISTING or value.key == "open":
+            return True
+        if value.key in _TEXT:
+            return False  # one string, however long
+        if value.key in ("split", "rsplit"):
+            return is_large(program, _source_of_text(value.base), depth)
+    return is_large(program, value.base, depth)
+
+
+def _source_of_text(value: Value) -> Value:
+    """What a text was read from."""
+    while isinstance(value, Derived) and (value.step == "call" or value.key in _TEXT):
+        value = value.base
+    return value
+
+
+def grows_with_data(program: Program, change: ast.AST, depth: int = DEEPEST) -> bool:
+    """Whether a container is added to once for each of many things, or many things at a time."""
+    added = change.args if isinstance(change, ast.Call) else [change.value] if isinstance(change, ast.AugAssign) else []
+    many = isinstance(change, ast.AugAssign) or (
+        isinstance(change, ast.Call)
+        and isinstance(change.func, ast.Attribute)
+        and change.func.attr in ("extend", "update")
+    )
+    if many and any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in added):
+        return False  # ``[label] * count`` holds one object
+    loops = enclosing.loops_around(program, change)
+    if any(
+        not isinstance(loop, ast.While) and is_large(program, program.value(loop.iter), depth - 1) for loop in loops
+    ):
+        return True
+    values = [program.value(one) for one in added] if many else []
+    return any(_is_unpickled(one) or is_large(program, one, depth - 1) for one in values)
+
+
+def _is_unpickled(value: Value) -> bool:
+    """Whether something came out of a pickle: of unknown kind, but what a list is extended by is many objects."""
+    return any(isinstance(one, Made) and one.name in _PICKLES for one in alternatives(value))
+
+
+def is_array(value: Value) -> bool:
+    """Whether something is a tensor or an array: one object, however many samples it holds."""
+    found = alternatives(value)
+    return bool(found) and all(is_one_array(one) for one in found)
+
+
+def is_one_array(value: Value, made_by: tuple[str, ...] = _ARRAYS) -> bool:
+    while isinstance(value, Derived):
+        if value.step == "attr" and value.key in ("tolist", "keys"):
+            return False
+        value = value.base
+    if isinstance(value, Tensor):
+        return made_by is _ARRAYS
+    return isinstance(value, Made) and value.name.startswith(made_by)
+
+
+def of_python_objects(program: Program, value: Value) -> bool:
+    """Whether a container holds a Python object for each of many samples (and not a few arrays)."""
+    return any(_holds(program, one) for one in alternatives(value))
+
+
+def _holds(program: Program, value: Value) -> bool:
+    match value:
+        case Collection(items=None, node=node):
+            return not is_array(innermost(value)) and not _is_of_one_object(node) and is_large(program, value)
+        case Collection(items=tuple() as items):
+            return any(of_python_objects(program, one) for one in items)
+        case Table():
+            return any(of_python_objects(program, one) for _, one in value.items)
+        case Made(name="numpy.array" | "numpy.asarray"):
+            dtype = loaders.passed(program, value.call, "dtype", "object", "dtype").value
+            source = loaders.passed(program, value.call, "object", "object").value
+            return all(one in _OBJECT for one in alternatives(dtype)) and is_large(program, source)
+        case Made():
+            listed = _reads_many(value.name) and value.name != "builtins.open"
+            return (listed or value.name in _PASSING) and is_large(program, value)
+        case Derived():
+            return not is_array(value) and is_large(program, value) and not _is_handle(value)
+        case _:
+            return False
+
+
+def _is_of_one_object(node: ast.AST | None) -> bool:
+    """Whether a comprehension holds the same object again and again: ``[effects for _ in paths]``."""
+    if not isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+        return False
+    name = (dotted(node.elt) or "").partition(".")[0]
+    bound = {one for clause in node.generators for one in names_in(clause.target)}
+    return isinstance(node.elt, ast.Constant) or (bool(name) and name not in bound)
+
+
+def innermost(value: Value) -> Value:
+    """What the innermost lists of a nested list hold."""
+    for _ in range(DEEPEST):
+        if not isinstance(value, Collection):
+            break
+        value = value.items[0] if value.items else value.element
+    return value
+
+
+def _is_handle(value: Derived) -> bool:
+    """Whether this is a part of an open file or of an object of another library, rather than of plain containers."""
+    base: Value = value
+    steps = []
+    while isinstance(base, Derived):
+        steps.append(base.key)
+        base = base.base
+    plain = {"split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
+    is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
+    return not is_parsed and not any(step in plain for step in steps)
+
+
+def is_table(value: Value) -> bool:
+    """Whether something is a pandas table read from a file."""
+    found = alternatives(value)
+    return bool(found) and all(isinstance(one, Made) and one.name in TABLES for one in found)

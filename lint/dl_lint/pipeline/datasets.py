@@ -1,0 +1,180 @@
+"""Dataset classes as rules ask about them: their kind, what they keep on self, what fetching a sample reads."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import call_graph, scopes
+from dl_lint.flow.hints import names_one
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.interpreter.classes import qualified
+from dl_lint.flow.libraries import ITERABLE_DATASETS, is_map_dataset
+from dl_lint.flow.values import Class, External, Function, Instance, Loader, Made, alternatives
+from dl_lint.pipeline import loaders
+from dl_lint.source.syntax import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Binding, Change, Scope
+
+
+Kind = Literal["map", "iterable"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetClass:
+    """A class whose objects are datasets, by what it derives from or because a loader is given one."""
+
+    cls: Class
+    kind: Kind
+
+    @property
+    def node(self) -> ast.ClassDef:
+        assert isinstance(self.cls.scope.node, ast.ClassDef)
+        return self.cls.scope.node
+
+    @property
+    def name(self) -> str:
+        return self.cls.scope.name
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``self.attribute`` is assigned, or changed in place, in a method of the class or of a base.
+
+    ``binding`` for an assignment, ``change`` for a change. ``method`` is the function that does it.
+    """
+
+    attribute: str
+    method: Scope
+    binding: Binding | None = None
+    change: Change | None = None
+
+    @property
+    def node(self) -> ast.AST:
+        made = self.binding or self.change
+        assert made is not None
+        return made.node
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """``self.attribute`` is read while a sample is fetched; ``node`` is the attribute expression."""
+
+    attribute: str
+    node: ast.Attribute
+    function: Scope
+
+
+def dataset_classes(program: Program) -> tuple[DatasetClass, ...]:
+    """The classes of the linted files whose objects are datasets."""
+    return program.once("dataset classes", lambda: _dataset_classes(program))
+
+
+def _dataset_classes(program: Program) -> tuple[DatasetClass, ...]:
+    found: dict[Class, Kind] = {}
+    for file in program.files:
+        for scope in file.scopes:
+            if scope.kind == "class":
+                kind = kind_of(program, Class(scope))
+                if kind is not None:
+                    found[Class(scope)] = kind
+    for loader in loaders.all_loaders(program):
+        for cls in given_classes(program, loader):
+            if cls not in found and cls.scope.file.linted:
+                found[cls] = "map" if _defines(program, cls, "__getitem__") else "iterable"
+    return tuple(DatasetClass(cls, kind) for cls, kind in found.items())
+
+
+def kind_of(program: Program, cls: Class) -> Kind | None:
+    """Whether a class is a dataset by descent or because the configuration says so, and of which kind."""
+    for name in classes.external_bases(program, cls):
+        if name in ITERABLE_DATASETS:
+            return "iterable"
+        if is_map_dataset(name):
+            return "map"
+    wanted = program.hints.dataset_classes
+    if wanted and any(names_one(wanted, name) for name in _names(program, cls)):
+        return "map" if _defines(program, cls, "__getitem__") or not _defines(program, cls, "__iter__") else "iterable"
+    return None
+
+
+def _names(program: Program, cls: Class) -> Iterator[str]:
+    for one in classes.lineage(program, cls):
+        if isinstance(one, External):
+            yield one.name
+        elif isinstance(one, Class):
+            yield qualified(one.scope)
+
+
+def given_classes(program: Program, loader: Loader) -> Iterator[Class]:
+    """The classes of the project whose objects ``loader`` is given as its dataset."""
+
+    for one in alternatives(loaders.argument(program, loader, "dataset").value):
+        cls = one.cls if isinstance(one, Instance | Made) else None
+        if cls is not None:
+            yield cls
+
+
+def _defines(program: Program, cls: Class, name: str) -> bool:
+    return isinstance(classes.of_class(program, cls, name), Function)
+
+
+# --- what it keeps and reads ---------------------------------------------------------------
+
+
+def kept(program: Program, cls: Class) -> Iterator[Kept]:
+    """What the methods of a class and its bases store on self, and change in place there; the class's own first."""
+    return iter(program.once(("kept", cls), lambda: tuple(_kept(program, cls))))
+
+
+def _kept(program: Program, cls: Class) -> Iterator[Kept]:
+    for one in classes.lineage(program, cls):
+        if not isinstance(one, Class):
+            continue
+        for method in classes.methods(one):
+            if method.params and "staticmethod" not in scopes.decorators(method):
+                yield from _kept_by(method, method.params[0].name + ".")
+
+
+def _kept_by(method: Scope, prefix: str) -> Iterator[Kept]:
+    for name, bindings in method.bindings.items():
+        if name.startswith(prefix) and name.count(".") == 1:
+            for binding in bindings:
+                yield Kept(name[len(prefix) :], method, binding=binding)
+    for name, changes in method.changes.items():
+        if name.startswith(prefix) and name.count(".") == 1:
+            for change in changes:
+                yield Kept(name[len(prefix) :], method, change=change)
+
+
+def fetching(program: Program, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
+    roots = []
+    for name in ("__getitem__", "__getitems__", "__iter__", "__next__"):
+        found = classes.of_class(program, cls, name)
+        if isinstance(found, Function):
+            roots.append(found.scope)
+    return call_graph.reachable(program, *roots, cls=cls)
+
+
+def reads(program: Program, cls: Class) -> Iterator[Read]:
+    """The attributes of self that are read while a sample is fetched."""
+    for function in fetching(program, cls):
+        if not function.is_method or not function.params:
+            continue
+        owner = function.params[0].name
+        for scope in classes.with_inner(function):
+            for load in scope.loads.get(owner, ()):
+                above = program.parents.get(load)
+                if isinstance(above, ast.Attribute) and not _is_stored(program, above):
+                    yield Read(above.attr, above, function)
+
+
+def _is_stored(program: Program, node: ast.Attribute) -> bool:
+    above = program.parents.get(node)
+    return above is not None and node in targets(above)

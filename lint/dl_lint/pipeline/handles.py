@@ -1,0 +1,266 @@
+"""Files and connections that processes cannot share, and the datasets that carry one into their workers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.guards import truth_of
+from dl_lint.flow.interpreter import classes, names
+from dl_lint.flow.values import Absent, Class, Collection, Const, Derived, Function, Made, Value, alternatives
+from dl_lint.pipeline import datasets, loaders, workers
+from dl_lint.source.syntax import dotted, is_none
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.pipeline.datasets import Read
+
+
+HANDLES = {
+    "h5py.File": "an HDF5 file",
+    "tables.open_file": "an HDF5 file",
+    "pandas.HDFStore": "an HDF5 file",
+    "netCDF4.Dataset": "a netCDF file",
+    "lmdb.open": "an LMDB environment",
+    "lmdb.Environment": "an LMDB environment",
+    "sqlite3.connect": "an SQLite connection",
+    "zipfile.ZipFile": "a zip archive",
+    "tarfile.open": "a tar archive",
+    "tarfile.TarFile": "a tar archive",
+    "builtins.open": "a file",
+    "io.open": "a file",
+    "codecs.open": "a file",
+    "gzip.open": "a file",
+    "gzip.GzipFile": "a file",
+    "bz2.open": "a file",
+    "bz2.BZ2File": "a file",
+    "lzma.open": "a file",
+    "lzma.LZMAFile": "a file",
+}
+"""What opens something with a position or a lock of its own that forked processes share, and what that is.
+
+mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be shared.
+"""
+
+_PARTS = {"h5py.File", "tables.open_file", "pandas.HDFStore", "netCDF4.Dataset"}
+"""Files whose items are parts of the file, read on demand."""
+
+_IN_MEMORY = frozenset({"core", "fileobj"})
+"""Drivers of h5py that hold the whole file, or leave to another object where it is."""
+
+_METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
+"""Methods that return something through which the handle is still read."""
+
+_ATTRIBUTES = frozenset({"variables", "root", "groups"})
+
+_POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"})
+"""Attributes of a file that say nothing of its position; what has the descriptor reads with ``os.pread``."""
+
+PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
+
+_WHO = frozenset({"os.getpid", "torch.utils.data.get_worker_info"})
+
+
+def opened(value: Value) -> Iterator[Made]:
+    """The handles that ``value`` is, holds or reads through."""
+    for one in alternatives(value):
+        match one:
+            case Made():
+                if one.name in HANDLES:
+                    yield one
+            case Derived():
+                yield from _behind(one)
+            case Collection():
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from opened(item)
+            case _:
+                continue
+
+
+def _behind(value: Derived) -> Iterator[Made]:
+    """``file["images"]``, ``file.get("images")``, ``connection.cursor()``; not ``file["images"][:]``, which is data."""
+    base, parts = value.base, 0
+    if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key in _METHODS:
+        yield from opened(base.base)
+        return
+    if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key == "get":
+        yield from (one for one in opened(base.base) if one.name == "h5py.File")
+        return
+    inner: Value = value
+    while isinstance(inner, Derived) and (inner.step == "item" or inner.key in _ATTRIBUTES):
+        named = isinstance(inner.key, Const | str) and (not isinstance(inner.key, Const) or inner.key.kind == "str")
+        if not named and isinstance(inner.base, Derived):
+            return
+        inner, parts = inner.base, parts + 1
+    if parts and isinstance(inner, Made) and inner.name in _PARTS:
+        yield inner
+
+
+# --- datasets that carry one ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """``made`` is opened in the main process and still open where ``read`` reads it for a sample.
+
+    ``measured`` when it is not opened before ``len()`` is asked for; ``pickled`` when all workers are spawned.
+    """
+
+    made: Made
+    read: Read
+    measured: bool
+    pickled: bool
+
+
+def shared(program: Program, cls: Class) -> Iterator[Shared]:
+    """The handles that objects of ``cls`` open in the main process and read in their workers."""
+    making = workers.building(program, cls)
+    building = (*making, *_measuring(program, cls))
+    loaders = workers.users(program, cls) or workers.unclaimed(program, cls)
+    pickled = program.hints.spawns or (bool(loaders) and all(workers.spawns(program, loader) for loader in loaders))
+    for read in datasets.reads(program, cls):
+        if pickled and _is_pickled_by_hand(program, cls, read):
+            continue
+        if _is_harmless(program, read):
+            continue
+        for made in _for_reading(program, tuple(opened(program.value(read.node)))):
+            if enclosing.function_of(program, made.call) not in building or _is_closed(program, made, building):
+                continue
+            if not _is_stored_in(program, cls, made, building) or (not pickled and _is_in_memory(program, made)):
+                continue
+            if not _is_dropped(program, cls, read, made, building) and not _is_reopened(program, cls, read):
+                yield Shared(made, read, enclosing.function_of(program, made.call) not in making, pickled)
+
+
+def _for_reading(program: Program, opened: tuple[Made, ...]) -> tuple[Made, ...]:
+    """Of environments that are opened here for reading and there for writing, those that samples are read from."""
+    reading = tuple(one for one in opened if truth_of(loaders.argument(program, one, "readonly").value) is True)
+    return reading or opened
+
+
+def _is_in_memory(program: Program, made: Made) -> bool:
+    """Whether a forked worker has what was opened for itself, as part of its memory: an HDF5 file that its driver holds
+    there (or may, as it is not known), an archive of bytes."""
+    if made.name == "h5py.File":
+        driver = loaders.argument(program, made, "driver")
+        asked = [one for one in alternatives(driver.value) if not isinstance(one, Absent)]
+        return driver.given and any(not isinstance(one, Const) or one.value in _IN_MEMORY for one in asked)
+    given = (*made.call.args, *(one.value for one in made.call.keywords))
+    return any(
+        isinstance(one, Made) and one.name == "io.BytesIO" for arg in given for one in alternatives(program.value(arg))
+    )
+
+
+def _is_stored_in(program: Program, cls: Class, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether one of ``building`` keeps the handle: a method that opens it may be called early, and kept from late."""
+    storing = [
+        kept.method
+        for kept in datasets.kept(program, cls)
+        if kept.binding is not None
+        and any(one.call is made.call for one in opened(names.bound_value(program, kept.binding)))
+    ]
+    return not storing or any(method in building for method in storing)
+
+
+def _is_pickled_by_hand(program: Program, cls: Class, read: Read) -> bool:
+    """Whether the dataset, or the object that holds the handle, says itself what of it travels to a spawned worker."""
+    owner = read.function.parent
+    holders = (cls, Class(owner)) if owner is not None and owner.kind == "class" else (cls,)
+    return any(
+        isinstance(classes.of_class(program, one, name), Function) for one in holders for name in PICKLED_BY_HAND
+    )
+
+
+def _measuring(program: Program, cls: Class) -> tuple[Scope, ...]:
+    """What ``len(dataset)`` runs: samplers ask for it in the main process, before there are workers."""
+    method = classes.of_class(program, cls, "__len__")
+    return call_graph.reachable(program, method.scope, cls=cls) if isinstance(method, Function) else ()
+
+
+def _is_harmless(program: Program, read: Read) -> bool:
+    """Whether a read does not move the position: a test for None, a descriptor for ``os.pread``."""
+    above = program.parent(read.node)
+    if isinstance(above, ast.Attribute):
+        return above.attr in _POSITIONED
+    return isinstance(above, ast.Compare) and any(is_none(one) for one in above.comparators)
+
+
+def _is_closed(program: Program, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether the constructor closes what it opened."""
+    if isinstance(program.parent(made.call), ast.withitem):
+        return True
+    opener, opening = enclosing.function_of(program, made.call), program.site(made.call).order
+    for function in building:
+        for scope in classes.with_inner(function):
+            for call in scope.calls:
+                if isinstance(call.func, ast.Attribute) and call.func.attr == "close":
+                    later = function is not opener or program.site(call).order > opening
+                    if later and made in opened(program.value(call.func.value)):
+                        return True
+    return False
+
+
+def _is_dropped(program: Program, cls: Class, read: Read, made: Made, building: tuple[Scope, ...]) -> bool:
+    """Whether the constructor sets the attribute to None after the last call that opens."""
+    opener = enclosing.function_of(program, made.call)
+    for function in building:
+        if function is opener or not function.params:
+            continue
+        dropped = [
+            binding.site.order
+            for binding in function.bindings.get(f"{function.params[0].name}.{read.attribute}", ())
+            if binding.kind == "delete" or is_none(binding.value)
+        ]
+        opening = [program.site(call).order for call in function.calls if opener in _entered(program, call, cls)]
+        if dropped and opening and max(dropped) > max(opening):
+            return True
+    return False
+
+
+def _entered(program: Program, call: ast.Call, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run when ``call`` does."""
+    name = dotted(call.func) or ""
+    found = classes.of_class(program, cls, name.partition(".")[2]) if name.count(".") == 1 else None
+    values = (found,) if isinstance(found, Function) else alternatives(program.value(call.func))
+    return call_graph.reachable(program, *workers.functions(program, *values), cls=cls)
+
+
+def _is_reopened(program: Program, cls: Class, read: Read) -> bool:
+    """Whether workers get a handle of their own: by asking which process they are, or from worker_init_fn."""
+    for function in datasets.fetching(program, cls):
+        name = f"{function.params[0].name}.{read.attribute}" if function.params else ""
+        if name in function.bindings and any(_asks_who(program, call) for call in function.calls):
+            return True
+    for loader in workers.users(program, cls):
+        starting = workers.functions(program, *alternatives(loaders.argument(program, loader, "worker_init_fn").value))
+        for function in call_graph.reachable(program, *starting):
+            if any(
+                store.target.attr == read.attribute
+                for store in function.stores
+                if isinstance(store.target, ast.Attribute)
+            ):
+                return True
+            if any(_stores(program, cls, call, read.attribute) for call in function.calls):
+                return True
+    return False
+
+
+def _asks_who(program: Program, call: ast.Call) -> bool:
+    return any(isinstance(one, Made) and one.name in _WHO for one in alternatives(program.value(call)))
+
+
+def _stores(program: Program, cls: Class, call: ast.Call, attribute: str) -> bool:
+    """Whether ``call`` is of a method by a name that ``cls`` has, one that stores the attribute."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    method = classes.of_class(program, cls, call.func.attr)
+    return any(
+        f"{function.params[0].name}.{attribute}" in function.bindings
+        for function in (call_graph.reachable(program, method.scope, cls=cls) if isinstance(method, Function) else ())
+        if function.params
+    )

@@ -1,0 +1,260 @@
+"""Loaders and samplers as rules ask about them: every construction, its arguments, its workers, its pinning."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import enclosing
+from dl_lint.flow.hints import names_one
+from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.libraries import LOADERS, SAMPLERS
+from dl_lint.flow.values import (
+    NOTHING,
+    UNKNOWN,
+    Absent,
+    Batch,
+    Class,
+    Const,
+    CpuCount,
+    Instance,
+    Loader,
+    Made,
+    Number,
+    Option,
+    Sampler,
+    Tensor,
+    Value,
+    WhenAccelerated,
+    alternatives,
+    union,
+)
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import Assignment, Display, dotted, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import FileIndex
+
+
+Workers = Literal["some", "none", "default-none", "unknown"]
+Pins = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument over all known callers: ``ABSENT`` if not given. ``node`` is where the call gives it."""
+
+    value: Value
+    node: ast.AST
+
+    @property
+    def expr(self) -> ast.AST:
+        """The expression that is passed, without its keyword."""
+        return self.node.value if isinstance(self.node, ast.keyword) else self.node
+
+    @property
+    def given(self) -> bool:
+        return not isinstance(self.value, Absent)
+
+
+def argument(program: Program, made: Made, name: str) -> Argument:
+    return program.once(("argument", made, name), lambda: _argument(program, made, name))
+
+
+def _argument(program: Program, made: Made, name: str) -> Argument:
+    found = arguments.argument(program, made, name)
+    if found is None:
+        return Argument(UNKNOWN, made.call)
+    value = program.resolve(found.symbolic)
+    return Argument(UNKNOWN if value == NOTHING else value, found.node)
+
+
+def passed(program: Program, call: ast.Call, name: str, *positions: str) -> Argument:
+    found = arguments.given(program, call, positions, name)
+    value = program.resolve(found.symbolic)
+    return Argument(UNKNOWN if value == NOTHING else value, found.node)
+
+
+def workers(program: Program, loader: Loader) -> Workers:
+    """Whether a loader has workers; default-none when it has none unless the user asks for some."""
+    found = {_workers(one) for one in alternatives(argument(program, loader, "num_workers").value)}
+    return found.pop() if len(found) == 1 else "unknown"
+
+
+def may_have_workers(program: Program, loader: Loader) -> bool:
+    """Whether a loader has workers in some of the ways that lead to it."""
+    return any(_workers(one) == "some" for one in alternatives(argument(program, loader, "num_workers").value))
+
+
+def _workers(value: Value) -> Workers:
+    match value:
+        case Absent() | Const(kind="none"):
+            return "none"
+        case Const(value=int() | float() as number):
+            return "some" if number > 0 else "none"
+        case CpuCount() | Number(positive=True):
+            return "some"
+        case Option():
+            found = {_workers(one) for one in alternatives(value.default)}
+            if found == {"none"}:
+                return "default-none"
+            return "some" if found == {"some"} else "unknown"
+        case _:
+            return "unknown"
+
+
+def pins(program: Program, loader: Loader) -> Pins:
+    """Whether a loader pins its batches where that matters.
+
+    ``torch.cuda.is_available()`` counts as yes, and so does True in keywords that are only passed in some runs.
+    """
+    found = {_pins(one) for one in alternatives(argument(program, loader, "pin_memory").value)}
+    if found == {"yes", "absent"}:
+        return "yes"
+    found = {"no" if one == "absent" else one for one in found}
+    one = found.pop() if len(found) == 1 else "unknown"
+    return "yes" if one == "yes" else "no" if one == "no" else "unknown"
+
+
+def _pins(value: Value) -> str:
+    match value:
+        case Absent():
+            return "absent"
+        case WhenAccelerated():
+            return "yes"
+        case Const():
+            return "yes" if value.value else "no"
+        case Option(default=Const(value=True)):
+            return "yes"
+        case _:
+            return "unknown"
+
+
+# --- where they are made ------------------------------------------------------------------
+
+
+def all_loaders(program: Program) -> tuple[Loader, ...]:
+    """Every construction of a DataLoader, of a subclass or of kin in other libraries, in the linted files."""
+    return _constructions(program)[0]
+
+
+def all_samplers(program: Program) -> tuple[Sampler, ...]:
+    """Every construction of a sampler of torch or of a subclass of one, in the linted files."""
+    return _constructions(program)[1]
+
+
+def _constructions(program: Program) -> tuple[tuple[Loader, ...], tuple[Sampler, ...]]:
+    return program.once("constructions", lambda: _find_constructions(program))
+
+
+def _find_constructions(program: Program) -> tuple[tuple[Loader, ...], tuple[Sampler, ...]]:
+    """Every loader and sampler made in the linted files, in source order."""
+    names = _class_names(program)
+    loaders: dict[Loader, None] = {}
+    samplers: dict[Sampler, None] = {}
+    for file in program.files:
+        for call in sorted(_calls_by(file, names), key=span):
+            for one in alternatives(program.symbolic(call)):
+                if isinstance(one, Loader) and one.call is call:
+                    loaders[one] = None
+                elif isinstance(one, Sampler) and one.call is call:
+                    samplers[one] = None
+    return tuple(loaders), tuple(samplers)
+
+
+def _calls_by(file: FileIndex, names: set[str]) -> Iterator[ast.Call]:
+    for name in names:
+        yield from file.methods.get(name, ())
+
+
+def _class_names(program: Program) -> set[str]:
+    """Every name that a loader or sampler class may be called by: its own, its subclasses', those it is bound to."""
+    hinted = program.hints.dataloader_classes
+    names = {name.rpartition(".")[2] for name in (*LOADERS, *SAMPLERS, *hinted)}
+    known = set(LOADERS) | set(SAMPLERS)
+    for file in program.files:
+        for scope in file.scopes:
+            if scope.kind == "class":
+                bases = classes.external_bases(program, Class(scope))
+                if not known.isdisjoint(bases) or (hinted and any(names_one(hinted, base) for base in bases)):
+                    names.add(scope.name)
+    for _ in range(2):
+        names |= {bound for file in program.files for bound in _bound_to(program, file, names)}
+    return names
+
+
+def _bound_to(program: Program, file: FileIndex, names: set[str]) -> Iterator[str]:
+    """Names that are given one of ``names`` without calling it: ``cls = DataLoader if … else …``, imports as."""
+    for scope in file.scopes:
+        for name, bindings in scope.bindings.items():
+            for binding in bindings:
+                if binding.kind == "from" and binding.alias is not None and binding.alias.name in names:
+                    yield name
+        for wanted in names & scope.loads.keys():
+            for load in scope.loads[wanted]:
+                yield from _receivers(program, load)
+
+
+def _receivers(program: Program, node: ast.AST) -> Iterator[str]:
+    above = program.parents.get(node)
+    while isinstance(above, ast.IfExp | ast.BoolOp | ast.Call | ast.Attribute) and not _is_called(above, node):
+        node, above = above, program.parents.get(above)
+    if isinstance(above, Assignment):
+        yield from (name.rpartition(".")[2] for target in targets(above) if (name := dotted(target)))
+    elif isinstance(above, ast.keyword) and above.arg is not None:
+        yield above.arg
+
+
+def _is_called(above: ast.AST, node: ast.AST) -> bool:
+    return isinstance(above, ast.Call) and above.func is node
+
+
+def narrowed_argument(program: Program, given: Argument) -> Value:
+    """What an argument can be: without the objects of classes that the code has sent elsewhere before,
+    ``if isinstance(dataset, Streamed): return dataset``."""
+    name = given.expr if isinstance(given.expr, ast.Name) else None
+    gone = set(_sent_elsewhere(program, name)) if name is not None else set()
+    if not gone:
+        return given.value
+    return union(one for one in alternatives(given.value) if not _is_of(program, one, gone))
+
+
+def _is_of(program: Program, value: Value, kinds: set[Value]) -> bool:
+    return isinstance(value, Instance) and not kinds.isdisjoint(classes.lineage(program, value.cls))
+
+
+def _sent_elsewhere(program: Program, name: ast.Name) -> Iterator[Value]:
+    for stmt in enclosing.before(program, name):
+        match stmt:
+            case ast.If(
+                test=ast.Call(func=ast.Name(id="isinstance"), args=(ast.Name(id=asked), cls)),
+                body=(*_, ast.Return() | ast.Raise() | ast.Pass() | ast.Break() | ast.Continue()),
+            ) if asked == name.id:
+                for one in cls.elts if isinstance(cls, Display) else (cls,):
+                    yield from alternatives(program.value(one))
+            case _:
+                continue
+
+
+def placement(program: Program, value: Value) -> str:
+    """Where a tensor lives: pinned, pageable, device, cpu, host, or unknown (also for what is no tensor)."""
+    found = {placed(program, one) for one in alternatives(value)}
+    return found.pop() if len(found) == 1 else "unknown"
+
+
+def placed(program: Program, value: Value) -> str:
+    """Where a tensor lives: pinned, pageable, device, cpu, host or unknown."""
+    match value:
+        case Batch():
+            if value.loader.prepared:
+                return "device"
+            return {"yes": "pinned", "no": "pageable", "unknown": "unknown"}[pins(program, value.loader)]
+        case Tensor(placement="host"):
+            found = {placed(program, one) for one in alternatives(value.source)}
+            return found.pop() if found in ({"pageable"}, {"device"}) else "unknown" if "device" in found else "host"
+        case _:
+            return value.placement if isinstance(value, Tensor) else "unknown"

@@ -1,0 +1,153 @@
+"""What a container of a dataset holds for each sample, and what a million of those cost a worker."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from dl_lint.flow.interpreter import classes, names, operations
+from dl_lint.flow.interpreter.mutations import GROWING
+from dl_lint.flow.libraries import JSON
+from dl_lint.flow.values import Collection, Const, Derived, Instance, Made, Number, Table, Value, alternatives
+from dl_lint.pipeline import containers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Change
+    from dl_lint.flow.values import Class
+
+
+TEXT, NUMBER, ARRAY, RECORD, REFERENCE = 112, 32, 96, 34, 16
+"""Bytes that an epoch in random order adds to a worker for each: docs/memory.md, 100,000 samples. A record has those of
+a reference more for each thing in it."""
+
+PARSED, NESTED = 600, 2_000
+"""Bytes for a record of a parsed file: 470 to 590 for three to five texts in it, 1,340 to 4,250 where it holds lists or
+records, each measured over 2,000 of one file; and for a list as long as the data makes it."""
+
+DEEPEST = 6
+
+_PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
+
+
+def bytes_each(program: Program, samples: list[Value]) -> int:
+    """What one sample takes, at the most of the ways in which the container is filled."""
+    found = (_bytes(program, one, DEEPEST) for value in samples for one in alternatives(value))
+    return max(found, default=TEXT)
+
+
+def _bytes(program: Program, value: Value, depth: int) -> int:
+    match value:
+        case Const(kind="str" | "bytes"):
+            return TEXT
+        case Const() | Number() | Derived(base=Made(name="builtins.range"), step="iterate"):
+            return NUMBER
+        case Collection(items=tuple() as items) if items and depth:
+            return _record(program, items, depth)
+        case Table() if depth:
+            return _record(program, tuple(item for _, item in value.items), depth)
+        case Instance() if value.call is not None and depth:
+            given = (*value.call.args, *(one.value for one in value.call.keywords))
+            return _record(program, tuple(program.value(one) for one in given), depth)
+        case Collection():
+            return NESTED
+        case Derived() | Made() if _is_parsed(value):
+            return PARSED
+        case _ if containers.is_array(value):
+            return ARRAY
+        case _:
+            return TEXT
+
+
+def _record(program: Program, items: tuple[Value, ...], depth: int) -> int:
+    held = (max((_bytes(program, one, depth - 1) for one in alternatives(item)), default=TEXT) for item in items)
+    return RECORD + sum(REFERENCE + one for one in held)
+
+
+def _is_parsed(value: Value) -> bool:
+    """Whether something is a part of a file that was parsed, or unpickled, into whatever objects it holds."""
+    while isinstance(value, Derived):
+        value = value.base
+    return isinstance(value, Made) and (
+        value.name.partition(".")[0] in JSON or value.name.startswith((*_PICKLES, "pycocotools."))
+    )
+
+
+def is_number(program: Program, expr: ast.expr) -> bool:
+    """Whether something is made a number where it is put into a container."""
+    match expr:
+        case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
+            return True
+        case ast.BinOp(left=ast.Constant() as left, right=right) | ast.BinOp(left=right, right=ast.Constant() as left):
+            return type(left.value) in (int, float) and is_number(program, right)  # len(self.numbers) + 1
+        case _:
+            return False
+
+
+# --- what a container holds ---------------------------------------------------------------
+
+
+def filling(program: Program, cls: Class, attribute: str, filled: list[ast.AST], depth: int = 1) -> Iterator[Value]:
+    """What one sample of the container can be, which ``depth`` subscripts look up."""
+    for value in _of_container(program, cls, attribute, filled):
+        yield from _below(program, value, depth - 1)
+
+
+def _below(program: Program, value: Value, depth: int) -> Iterator[Value]:
+    """The samples in what a container holds for a key. Those of a dict of columns are tuples already."""
+    for one in alternatives(value) if depth else ():
+        if isinstance(one, Collection) and one.node is None and one.items is not None:
+            yield one
+        else:
+            for inner in _samples(program, one, DEEPEST):
+                yield from _below(program, inner, depth - 1)
+    if not depth:
+        yield value
+
+
+def _of_container(program: Program, cls: Class, attribute: str, filled: list[ast.AST]) -> Iterator[Value]:
+    """What the container itself holds."""
+    for method, key in classes.methods_binding(program, cls, attribute):
+        for binding in method.bindings.get(key, ()):
+            if binding.node in filled or binding.kind == "augment":
+                yield from _samples(program, names.bound_value(program, binding), DEEPEST)
+            if binding.kind == "augment" and isinstance(binding.node, ast.AugAssign):
+                yield from _samples(program, program.value(binding.node.value), DEEPEST)
+        for change in method.changes.get(key, ()):
+            if change.kind in GROWING - {"inner"}:
+                yield from _added(program, change)
+
+
+def _added(program: Program, change: Change) -> Iterator[Value]:
+    value = program.value(change.value)
+    if change.kind == "extend":
+        yield from _samples(program, value, DEEPEST)
+    else:
+        yield Number() if change.value is not None and is_number(program, change.value) else value
+
+
+def _samples(program: Program, value: Value, depth: int) -> Iterator[Value]:
+    """What a container holds for a sample. A dict of lists, one for each column, has one in each."""
+    for one in alternatives(value):
+        match one:
+            case Collection(items=()) | Const():
+                continue
+            case Collection(
+                items=None,
+                node=ast.ListComp(elt=element)
+                | ast.SetComp(elt=element)
+                | ast.DictComp(value=element)
+                | ast.GeneratorExp(elt=element),
+            ) if is_number(program, element):
+                yield Number()
+            case Table():
+                columns = [operations.iterate(program, column) for _, column in one.items]
+                if columns:
+                    yield operations.pair(*columns)
+            case Made(name="builtins.sorted" | "builtins.list" | "builtins.tuple" | "builtins.filter") if depth:
+                for arg in one.call.args[-1:]:
+                    yield from _samples(program, program.value(arg), depth - 1)
+            case _:
+                yield operations.iterate(program, one)

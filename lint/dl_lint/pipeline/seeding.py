@@ -1,0 +1,398 @@
+"""Random numbers as rules ask about them: what is seeded, from what, and who draws."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.libraries import composes
+from dl_lint.flow.values import Class, Const, External, Instance, Made, Option, Partial, Value, alternatives
+from dl_lint.pipeline import datasets, loaders, loops, workers
+from dl_lint.source.syntax import children, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.values import Loader
+
+
+SEEDERS = ("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.random.manual_seed")
+"""Functions that seed a global generator, which torch has seeded differently in each worker and epoch."""
+
+GENERATORS = frozenset(
+    {
+        "random.Random",
+        "numpy.random.default_rng",
+        "numpy.random.RandomState",
+        "numpy.random.Generator",
+        "torch.Generator",
+    }
+)
+"""Classes and functions that make a generator of one's own."""
+
+RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
+
+_NO_DRAWS = frozenset(
+    {"seed", "get_state", "set_state", "getstate", "setstate", "Random", "default_rng", "RandomState"}
+)
+_TORCH_DRAWS = frozenset(
+    {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli",
+     "multinomial", "poisson"}
+)  # fmt: skip
+
+_RANDOM_TRANSFORMS = frozenset(
+    {"ColorJitter", "GaussianBlur", "ElasticTransform", "AutoAugment", "TrivialAugmentWide", "AugMix"}
+)
+"""Transforms of torchvision that draw, besides those that say so in their names."""
+
+Origin = Literal["constant", "id", "base", "state", "other"]
+"""What a seed is worked out from: constants and options; the worker's id; torch's own seed of the worker, which differs
+by worker and epoch; the first word of numpy's state, which is the same in every worker; or something else."""
+
+_OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
+_WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
+_NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
+_DEEPEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """A call that seeds a global generator from ``expr``; ``origins`` are all that it depends on."""
+
+    call: ast.Call
+    seeder: str
+    expr: ast.expr
+    origins: frozenset[Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """``function`` is the ``worker_init_fn`` of ``loader``, perhaps with arguments bound by ``partial``.
+
+    ``identity`` is the parameter that gets the worker's id, ``bound`` what the others get.
+    """
+
+    function: Scope
+    loader: Loader
+    identity: str | None
+    bound: tuple[tuple[str, ast.expr], ...] = ()
+
+
+def worker_starts(program: Program) -> Iterator[WorkerStart]:
+    """The functions that loaders have their workers call when they start."""
+    for loader in loaders.all_loaders(program):
+        for one in alternatives(loaders.argument(program, loader, "worker_init_fn").value):
+            for function in workers.functions(program, one):
+                names = [param.name for param in function.params if param.kind in ("plain", "positional")]
+                names = names[1:] if function.is_method else names
+                bound = _bound(one.call, names) if isinstance(one, Partial) else {}
+                identity = next((name for name in names if name not in bound), None)
+                yield WorkerStart(function, loader, identity, tuple(bound.items()))
+
+
+def _bound(call: ast.Call, names: list[str]) -> dict[str, ast.expr]:
+    """What a ``partial`` passes by parameter."""
+    found = dict(zip(names, call.args[1:], strict=False))
+    found.update((one.arg, one.value) for one in call.keywords if one.arg is not None)
+    return found
+
+
+def seedings(program: Program, function: Scope, start: WorkerStart | None = None) -> Iterator[Seeding]:
+    """The calls in a function that seed a global generator; ``start`` says what its parameters are."""
+    known = dict(start.bound) if start is not None else {}
+    identity = start.identity if start is not None else None
+    for call in function.calls:
+        name = _called(program, call)
+        if name not in SEEDERS:
+            continue
+        given = loaders.passed(program, call, "seed", "seed") if call.args else loaders.passed(program, call, "a", "a")
+        expr = call.args[0] if call.args else given.expr if given.given else None
+        if isinstance(expr, ast.expr):
+            yield Seeding(call, name, expr, frozenset(_Origins(program, identity, known).of(expr)))
+
+
+def draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:
+    """A call that draws from the global generator that ``seeder`` seeds, if one of ``functions`` has one."""
+    module = "torch" if seeder.startswith("torch.") else seeder.rpartition(".")[0]
+    for function in functions:
+        for scope in classes.with_inner(function):
+            for call in scope.calls:
+                of, _, name = (_called(program, call) or "").rpartition(".")
+                if of == module and name not in _NO_DRAWS and (module != "torch" or name in _TORCH_DRAWS):
+                    return call
+                if module == "torch" and (_is_params(of, name) or _is_random(program, program.value(call.func))):
+                    return call
+    return None
+
+
+def _is_params(of: str, name: str) -> bool:
+    """``RandomCrop.get_params(…)``, which draws for one sample."""
+    return name == "get_params" and of.startswith("torchvision.transforms.")
+
+
+def _is_random(program: Program, value: Value, depth: int = call_graph.DEEPEST_COMPOSITION) -> bool:
+    """Whether a transform of torchvision, or one in it, draws from torch's global generator when it is called."""
+    for one in alternatives(value):
+        if isinstance(one, Made) and one.name.startswith("torchvision.transforms."):
+            last = one.name.rpartition(".")[2]
+            if last.startswith("Rand") or last in _RANDOM_TRANSFORMS:
+                return True
+            inner = call_graph.composed(program, one) if depth and composes(one.name) else ()
+            if any(_is_random(program, part, depth - 1) for part in inner):
+                return True
+    return False
+
+
+def _called(program: Program, call: ast.Call) -> str | None:
+    found = {one.name if isinstance(one, External) else None for one in alternatives(program.value(call.func))}
+    return found.pop() if len(found) == 1 else None
+
+
+# --- where a seed comes from ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """Follows a seed to what it is worked out from, in a function whose parameters are ``identity`` and ``bound``."""
+
+    program: Program
+    identity: str | None
+    bound: Mapping[str, ast.expr]
+
+    def of(self, expr: ast.expr, depth: int = _DEEPEST) -> Iterator[Origin]:
+        match expr:
+            case ast.Constant(value=value):
+                yield "other" if value is None else "constant"  # None asks the system for a fresh seed
+            case ast.Name():
+                yield from self._of_name(expr, depth)
+            case ast.Attribute(value=inner, attr=attr) if _is_worker_info(self.program, inner):
+                yield _OF_WORKER_INFO.get(attr, "other")
+            case ast.Subscript() if _is_state_word(self.program, expr):
+                yield "state"
+            case ast.Call():
+                yield from self._of_call(expr, depth)
+            case ast.BinOp() | ast.UnaryOp():
+                for child in children(expr):
+                    if isinstance(child, ast.expr):
+                        yield from self.of(child, depth)
+            case _:
+                yield _of_value(self.program.value(expr))
+
+    def _of_name(self, name: ast.Name, depth: int) -> Iterator[Origin]:
+        bindings = enclosing.function_of(self.program, name).bindings.get(name.id, [])
+        if name.id == self.identity:
+            yield "id"
+        elif name.id in self.bound:
+            yield _of_value(self.program.value(self.bound[name.id]))
+        elif bindings and depth and all(one.kind == "assign" and not one.path for one in bindings):
+            for binding in bindings:
+                if binding.value is not None:
+                    yield from self.of(binding.value, depth - 1)
+        else:
+            yield _of_value(self.program.value(name))
+
+    def _of_call(self, call: ast.Call, depth: int) -> Iterator[Origin]:
+        name = _called(self.program, call)
+        if name in _WHOLE_SEEDS:
+            yield "base"
+        elif name in _NUMBERS and len(call.args) == 1:
+            yield from self.of(call.args[0], depth)
+        else:
+            yield "other"
+
+
+def _of_value(value: Value) -> Origin:
+    found = alternatives(value)
+    fixed = bool(found) and all(isinstance(one, Const | Option) and not _is_missing(one) for one in found)
+    return "constant" if fixed else "other"
+
+
+def _is_missing(value: Value) -> bool:
+    """None as a seed asks the system for a fresh one."""
+    value = value.default if isinstance(value, Option) else value
+    return not isinstance(value, Const) or value.value is None
+
+
+def _is_worker_info(program: Program, expr: ast.expr) -> bool:
+    """Whether an expression is what ``get_worker_info()`` returns."""
+    if isinstance(expr, ast.Name):
+        bindings = enclosing.function_of(program, expr).bindings.get(expr.id, [])
+        return any(isinstance(one.value, ast.Call) and _asks_worker(program, one.value) for one in bindings)
+    return isinstance(expr, ast.Call) and _asks_worker(program, expr)
+
+
+def _asks_worker(program: Program, call: ast.Call) -> bool:
+    return _called(program, call) == "torch.utils.data.get_worker_info"
+
+
+def _is_state_word(program: Program, expr: ast.Subscript) -> bool:
+    """``numpy.random.get_state()[1][0]``."""
+    match expr:
+        case ast.Subscript(
+            value=ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)), slice=ast.Constant(value=0)
+        ):
+            return _called(program, call) == "numpy.random.get_state"
+        case _:
+            return False
+
+
+def is_whole_seed(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
+    """Whether an expression is torch's 64-bit seed of a worker, plus or minus something perhaps, but not cut down."""
+    match expr:
+        case ast.Call():
+            return _called(program, expr) in _WHOLE_SEEDS
+        case ast.Attribute(value=inner, attr="seed"):
+            return _is_worker_info(program, inner)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return is_whole_seed(program, left, depth) or is_whole_seed(program, right, depth)
+        case ast.Name(id=name):
+            bindings = enclosing.function_of(program, expr).bindings.get(name, [])
+            return bool(depth and bindings) and all(
+                one.kind == "assign" and one.value is not None and not one.path
+                and is_whole_seed(program, one.value, depth - 1)
+                for one in bindings
+            )  # fmt: skip
+        case _:
+            return False
+
+
+def asks_for_worker(program: Program, test: ast.expr) -> bool:
+    """Whether a test only asks if this is a worker: ``get_worker_info()``, ``info is not None``."""
+    match test:
+        case ast.Compare(left=left, ops=(ast.IsNot() | ast.NotEq(),), comparators=(ast.Constant(value=None),)):
+            return _is_worker_info(program, left)
+        case _:
+            return _is_worker_info(program, test)
+
+
+def is_of_main_process(program: Program, node: ast.AST) -> bool:
+    """Whether tests keep something from workers: ``if get_worker_info() is None:``, itself or by a name."""
+    return any(_is_without_worker(program, test, outcome) for test, outcome in enclosing.tests_around(program, node))
+
+
+def _is_without_worker(program: Program, test: ast.expr, outcome: bool) -> bool:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _is_without_worker(program, inner, not outcome)
+        case ast.Compare(left=left, ops=(ast.Is() | ast.Eq(),), comparators=(ast.Constant(value=None),)):
+            return outcome and _is_worker_info(program, left)
+        case ast.Name(id=name):
+            found = [
+                one.value
+                for one in enclosing.function_of(program, test).bindings.get(name, [])
+                if one.value is not None
+            ]
+            if len(found) == 1 and isinstance(found[0], ast.Compare | ast.UnaryOp):
+                return _is_without_worker(program, found[0], outcome)
+            return not outcome and asks_for_worker(program, test)
+        case _:
+            return not outcome and asks_for_worker(program, test)
+
+
+def is_renewed(program: Program, name: str, drawn: ast.AST) -> bool:
+    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
+    stores = (store.target for store in program.attribute_stores(name) if isinstance(store.target, ast.Attribute))
+    calls = (call.func.value for call in program.method_calls(*RESEEDING) if isinstance(call.func, ast.Attribute))
+    seeded = (one for one in calls if (dotted(one) or "").rpartition(".")[2] == name)
+    if any(
+        enclosing.function_of(program, one).name != "__init__" and _may_be(program, one, drawn)
+        for one in (*stores, *seeded)
+    ):
+        return True
+    return name in enclosing.function_of(program, drawn).outer
+
+
+def _may_be(program: Program, node: ast.expr, drawn: ast.AST) -> bool:
+    """Whether ``node`` may be what is drawn from: not in another sub-project, nor on self of an unrelated class."""
+    if not program.path(node).startswith(posixpath.dirname(posixpath.dirname(program.path(drawn)))):
+        return False
+    function, owner = enclosing.function_of(program, node), enclosing.function_of(program, drawn).parent
+    if not function.is_method or not function.params or function.parent is None or owner is None:
+        return True
+    if (dotted(node) or "").partition(".")[0] != function.params[0].name or owner.kind != "class":
+        return True
+    here, there = Class(function.parent), Class(owner)
+    return here in classes.lineage(program, there) or there in classes.lineage(program, here)
+
+
+DRAWING = ("albumentations", "audiomentations", "detectron2", "imgaug", "mmcv", "mmdet", "mmseg", "monai")
+"""Libraries whose transforms draw from the generators of numpy and Python."""
+
+_DRAWS = ("rand", "uniform", "normal", "choice", "shuffle", "permutation", "sample", "beta", "gauss")
+"""How the names of the functions that draw begin."""
+
+
+def seedings_at_start(program: Program) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
+    """Each seeding with a loader whose workers run it, and a call there that draws; None if none is seen to."""
+    yield from _when_started(program)
+    yield from _at_first_sample(program)
+
+
+def _when_started(program: Program) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
+    """What ``worker_init_fn`` seeds, and where the samples of that loader draw."""
+    for start in worker_starts(program):
+        for seeded in seedings(program, start.function, start):
+            yield seeded, start.loader, _drawing(program, start.loader, seeded.seeder)
+
+
+def _at_first_sample(program: Program) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
+    """What datasets seed once in a worker, under a condition."""
+    for dataset in datasets.dataset_classes(program):
+        functions = datasets.fetching(program, dataset.cls)
+        for function in functions:
+            for seeded in seedings(program, function):
+                if any(enclosing.tests_around(program, seeded.call)):
+                    drawing = draws(program, functions, seeded.seeder)
+                    for loader in workers.users(program, dataset.cls):
+                        yield seeded, loader, drawing
+
+
+def _drawing(program: Program, loader: Loader, seeder: str) -> ast.Call | None:
+    """Where the samples of a loader draw from the generator that is seeded; None if they are not seen to."""
+    for one in alternatives(loaders.argument(program, loader, "dataset").value):
+        if isinstance(one, Instance):
+            found = draws(program, datasets.fetching(program, one.cls), seeder)
+            if found is not None:
+                return found
+    return None
+
+
+def may_draw(program: Program, seeded: Seeding) -> bool:
+    """Whether anything in the sub-project of a seeding, other than what loads and loops in the main process, draws from
+    the generator that it seeds, or has a library do so. Of torch's generator draws torchvision, so that it always may.
+    """
+    near, module = seeded.call, seeded.seeder.rpartition(".")[0]
+    if module.startswith("torch") or any(program.mentions(near, name) for name in DRAWING):
+        return True
+    functions = (
+        scope
+        for file in program.files
+        for scope in file.scopes
+        if scope.kind in ("function", "lambda") and scope.calls and program.are_near(near, scope.calls[0])
+    )
+    drawing = tuple(one for one in functions if not _is_of_main_process(program, one))
+    if draws(program, drawing, seeded.seeder) is not None:
+        return True
+    named = ("np.random", module) if module == "numpy.random" else (module,)
+    return any(program.mentions_unlinted(near, f"{of}.{draw}") for of in named for draw in _DRAWS)
+
+
+def _is_of_main_process(program: Program, function: Scope) -> bool:
+    """Whether a function makes a loader or goes over one, as workers never do."""
+    inside = tuple(classes.with_inner(function))
+    return any(enclosing.function_of(program, one.call) in inside for one in loaders.all_loaders(program)) or any(
+        loop.function in inside for loop in loops.loader_loops(program)
+    )
+
+
+def repeats(program: Program, seeded: Seeding, loader: Loader) -> bool:
+    """Whether a seed is fixed but for the worker's id, in workers that do not outlive an epoch."""
+    if "id" not in seeded.origins or not seeded.origins <= {"id", "constant"}:
+        return False
+    return not loaders.argument(program, loader, "persistent_workers").given

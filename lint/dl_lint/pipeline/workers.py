@@ -1,0 +1,366 @@
+"""What workers are given and run: whose datasets, which collate functions, and objects that were built before."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.interpreter import classes, names, objects
+from dl_lint.flow.libraries import MAP_DATASETS, composes
+from dl_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Absent,
+    Bound,
+    Class,
+    Collection,
+    Const,
+    Derived,
+    Function,
+    Instance,
+    Loader,
+    Made,
+    Parameter,
+    Partial,
+    Table,
+    Value,
+    alternatives,
+)
+from dl_lint.pipeline import datasets, loaders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import FileIndex, Scope
+
+
+MOST_CLASSES = 16
+"""Classes whose construction is followed from one constructor."""
+
+LONGEST_CHAIN = 2
+"""Calls followed outwards from where a loader is made; a builder and the function that sets things up, as a rule."""
+
+MOST_VARIANTS = 64
+
+SPLIT = "torch.utils.data.random_split"
+
+_NESTED = 4
+"""Datasets around a dataset that are looked into; a subset of a concatenation is two."""
+
+
+# --- datasets ------------------------------------------------------------------------------
+
+
+def given(program: Program, loader: Loader) -> Iterator[Instance]:
+    """The datasets of project classes that a loader is given, also inside Subset, ConcatDataset and random_split."""
+    yield from _datasets(
+        program, loaders.narrowed_argument(program, loaders.argument(program, loader, "dataset")), _NESTED
+    )
+
+
+def _datasets(program: Program, value: Value, depth: int) -> Iterator[Instance]:
+    for one in alternatives(value):
+        match one:
+            case Instance():
+                yield one
+            case Derived(step="item", base=Made(name=name) as made) if name == SPLIT and depth:
+                yield from _inside(program, made, depth)
+            case Made(name=name) if name in MAP_DATASETS and depth:
+                yield from _inside(program, one, depth)
+            case Collection() if depth:
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from _datasets(program, item, depth - 1)
+            case _:
+                continue
+
+
+def _inside(program: Program, made: Made, depth: int) -> Iterator[Instance]:
+    for name, positions in (("dataset", ("dataset",)), ("datasets", ())):
+        yield from _datasets(program, loaders.passed(program, made.call, name, *positions).value, depth - 1)
+
+
+def users(program: Program, cls: Class) -> tuple[Loader, ...]:
+    """The loaders that are given an object of ``cls`` or of a class that derives from it, by call chain."""
+    return tuple(program.once("given", lambda: _all_given(program)).get(cls, ()))
+
+
+def unclaimed(program: Program, cls: Class) -> tuple[Loader, ...]:
+    """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
+    users = program.once("given", lambda: _all_given(program)).values()
+    known = {loader.call for loaders in users for loader in loaders}
+    node = cls.scope.node
+    near = (
+        loader for loader in loaders.all_loaders(program) if node is not None and program.are_near(node, loader.call)
+    )
+    return tuple(loader for loader in near if loader.call not in known)
+
+
+def _all_given(program: Program) -> Mapping[Value, Mapping[Loader, None]]:
+    """The loaders, by call chain, that are given an object of each class or of a class that derives from it."""
+    found: defaultdict[Value, dict[Loader, None]] = defaultdict(dict)
+    for made in loaders.all_loaders(program):
+        for loader in variants(program, made):
+            for dataset in given(program, loader):
+                if guards.is_never_for(program, dataset.call, loader.frames):
+                    continue
+                for cls in classes.lineage(program, dataset.cls):
+                    found[cls][loader] = None
+    return found
+
+
+def variants(program: Program, loader: Loader) -> tuple[Loader, ...]:
+    """A loader once for each chain of calls that leads to it.
+
+    ``make_loader(train, 4)`` and ``make_loader(test, 0)`` are two loaders, of which one has workers.
+    """
+    return program.once(("variants", loader), lambda: _variants(program, loader))
+
+
+def _variants(program: Program, loader: Loader) -> tuple[Loader, ...]:
+    found = [loader]
+    for _ in range(LONGEST_CHAIN):
+        longer = [variant for one in found for variant in _called_from(program, one)]
+        if longer == found or len(longer) > MOST_VARIANTS:
+            break
+        found = longer
+    return tuple(found)
+
+
+def _called_from(program: Program, loader: Loader) -> Iterator[Loader]:
+    call = loader.frames[-1].call if loader.frames else loader.call
+    scope = enclosing.function_of(program, call)
+    frames = call_graph.callers(program, scope) if scope.kind == "function" else ()
+    entered = [frame for frame in frames if frame not in loader.frames]
+    if not entered:
+        yield loader
+    for frame in entered:
+        yield replace(loader, frames=(*loader.frames, frame))
+
+
+def idle(program: Program, cls: Class) -> bool:
+    """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers, or its
+    notebook, from which nothing can be imported, makes no loader, or its project has
+    scripts and not one of them."""
+    file = cls.scope.file
+    if file.path.endswith(".ipynb") and all(
+        program.site(one.call).scope.file is not file for one in loaders.all_loaders(program)
+    ):
+        return True
+    if has_scripts(program, file) and not _speaks_of_loaders(program, cls):
+        return True
+    using = users(program, cls) or _unasked(program, cls)
+    return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
+
+
+def _speaks_of_loaders(program: Program, cls: Class) -> bool:
+    """Whether a ``DataLoader`` is named anywhere: in the sub-project of ``cls``, or in any file that is linted."""
+    files = program.modules
+    node = cls.scope.node
+    return (node is None or program.mentions(node, "DataLoader")) or program.once(
+        "speaks of loaders", lambda: any("DataLoader" in files.text(one) for one in program.files)
+    )
+
+
+def _unasked(program: Program, cls: Class) -> tuple[Loader, ...]:
+    """All loaders of the sub-project of ``cls``, if the word for workers stands nowhere in it."""
+    node = cls.scope.node
+    if node is None or program.mentions(node, "num_workers"):
+        return ()
+    return tuple(loader for loader in loaders.all_loaders(program) if program.are_near(node, loader.call))
+
+
+def handed(program: Program, loader: Loader, argument: str) -> ast.AST:
+    """Where an argument of a loader is given: in the call of its builder, if that hands it on."""
+    node = loaders.argument(program, loader, argument).expr
+    for frame in loader.frames:
+        found = program.symbolic(node) if isinstance(node, ast.expr) else UNKNOWN
+        if not isinstance(found, Parameter) or found.scope is not frame.scope:
+            break
+        names = [param.name for param in frame.scope.params]
+        given_ = loaders.passed(program, frame.call, found.param.name, *(names[1:] if frame.scope.is_method else names))
+        if not given_.given:
+            break
+        node = given_.expr
+    return node
+
+
+# --- functions -----------------------------------------------------------------------------
+
+
+def building(program: Program, cls: Class) -> tuple[Scope, ...]:
+    """The functions that run in the main process before an object of ``cls`` is there: its constructor, what that
+    calls, and the constructors of the objects that it makes or is given to keep."""
+    return program.once(("building", cls), lambda: _building(program, cls))
+
+
+def _building(program: Program, cls: Class) -> tuple[Scope, ...]:
+    program = program
+    found: dict[Scope, None] = {}
+    kinds = [cls]
+    for one in kinds:
+        init = classes.of_class(program, one, "__init__")
+        functions_ = call_graph.reachable(program, *((init.scope,) if isinstance(init, Function) else ()), cls=one)
+        found.update(dict.fromkeys(functions_))
+        made = {made for function in functions_ for made in _classes_called(program, function)}
+        kept = {held_ for held_, method in _kept_classes(program, one) if method in functions_}
+        new = sorted((made | kept).difference(kinds), key=lambda other: (other.scope.file.path, other.scope.name))
+        kinds.extend(new[: MOST_CLASSES - len(kinds)])
+    return tuple(found)
+
+
+def _kept_classes(program: Program, cls: Class) -> Iterator[tuple[Class, Scope]]:
+    """The classes of the objects that are kept on self, each with the method that does it."""
+    for kept in datasets.kept(program, cls):
+        value = names.bound_value(program, kept.binding) if kept.binding is not None else UNKNOWN
+        yield from ((one.cls, kept.method) for one in _objects(program, value, _NESTED))
+
+
+def _objects(program: Program, value: Value, depth: int) -> Iterator[Instance]:
+    """The objects of project classes that a value is, or that a list, tuple or dict holds."""
+    for one in alternatives(program.resolve(value)):
+        match one:
+            case Instance():
+                yield one
+            case Collection() if depth:
+                for item in one.items if one.items is not None else (one.element,):
+                    yield from _objects(program, item, depth - 1)
+            case Table() if depth:
+                for _, item in one.items:
+                    yield from _objects(program, item, depth - 1)
+            case Made(name=name) if depth and composes(name):
+                for part in call_graph.composed(program, one):
+                    yield from _objects(program, part, depth - 1)
+            case _:
+                continue
+
+
+def _classes_called(program: Program, function: Scope) -> Iterator[Class]:
+    for scope in classes.with_inner(function):
+        for call in scope.calls:
+            yield from (one for one in alternatives(program.value(call.func)) if isinstance(one, Class))
+
+
+def held(program: Program, cls: Class) -> tuple[Class, ...]:
+    """``cls`` and the classes of the objects that its objects keep on self, and of those that these keep."""
+    found = [cls]
+    for one in found:
+        for other, _ in _kept_classes(program, one):
+            if other not in found and len(found) < MOST_CLASSES:
+                found.append(other)
+    return tuple(found)
+
+
+def methods(program: Program, cls: Class) -> Iterator[tuple[Scope, Class]]:
+    """The methods that run for a sample, of ``cls`` and of the objects that it holds, each with the class that it runs
+    on. Objects that are made for the sample are not the dataset's, and their methods are left out."""
+    kinds = held(program, cls)
+    for function in datasets.fetching(program, cls):
+        if not function.is_method or function.parent is None or not function.params:
+            continue
+        defining = Class(function.parent)
+        for one in kinds:
+            if defining in classes.lineage(program, one):
+                yield function, one
+                break
+
+
+@dataclass(frozen=True, slots=True)
+class Collator:
+    """A function that ``loader`` collates with; ``partial`` when some of its arguments are bound."""
+
+    function: Scope
+    loader: Loader
+    node: ast.AST
+    partial: ast.Call | None = None
+
+
+def collators(program: Program) -> tuple[Collator, ...]:
+    """The collate functions of all loaders."""
+    return program.once("collators", lambda: tuple(_collators(program)))
+
+
+def _collators(program: Program) -> Iterator[Collator]:
+    for loader in (variant for made in loaders.all_loaders(program) for variant in variants(program, made)):
+        argument = loaders.argument(program, loader, "collate_fn")
+        for one in alternatives(argument.value):
+            partial = one.call if isinstance(one, Partial) else None
+            for function in functions(program, one):
+                yield Collator(function, loader, argument.node, partial)
+
+
+def functions(program: Program, *values: Value) -> Iterator[Scope]:
+    """The functions of the project that calling ``values`` enters."""
+    for one in (one for value in values for one in alternatives(value)):
+        match one:
+            case Function():
+                yield one.scope
+            case Bound():
+                yield one.function.scope
+            case Instance():
+                found = objects.of_instance(program, one, "__call__")
+                if isinstance(found, Bound):
+                    yield found.function.scope
+            case Partial():
+                yield from functions(program, one.func)
+            case _:
+                continue
+
+
+# --- how they are started ------------------------------------------------------------------
+
+STARTS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start_method")
+
+
+def spawning(program: Program) -> frozenset[str]:
+    """The folders, each with its slash, of scripts that have workers spawned by ``set_start_method``, or by what the
+    configuration says."""
+    return program.once("spawning", lambda: _spawning(program))
+
+
+def _spawning(program: Program) -> frozenset[str]:
+    if program.hints.spawns:
+        return frozenset({""})
+    folders = (
+        program.path(call).rpartition("/")[0]
+        for call in program.calls(*STARTS)
+        if is_spawn(loaders.passed(program, call, "method", "method").value)
+    )
+    return frozenset(f"{folder}/" if folder else "" for folder in folders)
+
+
+def spawns(program: Program, loader: Loader) -> bool:
+    """Whether the workers of a loader are new processes rather than forks, by its own word or by the script's."""
+    contexts = alternatives(loaders.argument(program, loader, "multiprocessing_context").value)
+    unnamed = all(isinstance(one, Absent) or one == NONE for one in contexts)
+    if unnamed or (UNKNOWN in contexts and not program.mentions(loader.call, "multiprocessing_context")):
+        return any(program.path(loader.call).startswith(folder) for folder in spawning(program))
+    return all(is_spawn(_named(program, one)) for one in contexts)
+
+
+def _named(program: Program, context: Value) -> Value:
+    """The start method of ``multiprocessing.get_context("spawn")``."""
+    if isinstance(context, Made) and context.name.endswith("multiprocessing.get_context"):
+        return loaders.passed(program, context.call, "method", "method").value
+    return context
+
+
+def is_spawn(value: Value) -> bool:
+    """Whether a start method or context makes new processes rather than forks."""
+    return isinstance(value, Const) and value.value in ("spawn", "forkserver")
+
+
+def has_scripts(program: Program, file: FileIndex) -> bool:
+    """Whether a project has a script besides a file."""
+    return any(is_script(program, other) and other is not file for other in program.files)
+
+
+def is_script(program: Program, file: FileIndex) -> bool:
+    """Whether running a file does something with loaders."""
+    if file.module.loads.get("__name__"):
+        return True
+    made = (enclosing.function_of(program, loader.call) for loader in loaders.all_loaders(program))
+    return any(scope.kind == "module" and scope.file is file for scope in made)

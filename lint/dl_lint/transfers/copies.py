@@ -1,0 +1,147 @@
+"""Copies of tensors between host and device."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import call_graph
+from dl_lint.flow.interpreter import arguments, tensor_memory
+from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.values import NONE, Absent, Batch, Const, Option, Parameter, Tensor, Value, alternatives
+from dl_lint.pipeline import loaders
+from dl_lint.source.positions import span
+from dl_lint.source.syntax import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.values import Loader
+
+
+Destination = Literal["device", "cpu", "dtype", "pinned", "unknown"]
+
+_DESTINATIONS: dict[str, Destination] = {
+    "cuda": "device",
+    "xpu": "device",
+    "npu": "device",
+    "cpu": "cpu",
+    "pin_memory": "pinned",
+}
+_POSITIONS = {
+    "to": ("device", "dtype", "non_blocking"),
+    "cuda": ("device", "non_blocking"),
+    "copy_": ("src", "non_blocking"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A call of ``to``, ``cuda``, ``cpu``, ``pin_memory`` or ``copy_`` on ``receiver``, something that may be a tensor.
+
+    ``asynchronous`` is what ``non_blocking`` says: True, False (not given), or None where that is not known.
+    """
+
+    call: ast.Call
+    method: str
+    receiver_expr: ast.expr
+    receiver: Value
+    destination: Destination
+    asynchronous: bool | None
+
+    @property
+    def told(self) -> str:
+        """What is copied, as messages name it."""
+        return f"`{name}`" if (name := dotted(self.receiver_expr)) else "this"
+
+
+def transfers(program: Program) -> Iterator[Transfer]:
+    """Every transfer in the linted files, by file, in source order."""
+    for file in program.files:
+        found = [call for name in (*_DESTINATIONS, "to", "copy_") for call in file.methods.get(name, ())]
+        for call in sorted(found, key=span):
+            if isinstance(call.func, ast.Attribute):
+                yield transfer(program, call, call.func)
+
+
+def transfer(program: Program, call: ast.Call, func: ast.Attribute) -> Transfer:
+    destination: Destination = _DESTINATIONS.get(func.attr, "unknown")
+    if func.attr == "to":
+        found = tensor_memory.destination(program, call)
+        destination = (
+            "device" if found == "device" else "cpu" if found == "cpu" else "dtype" if found == "dtype" else "unknown"
+        )
+    return Transfer(
+        call, func.attr, func.value, program.value(func.value), destination, _asynchronous(program, call, func.attr)
+    )
+
+
+def _asynchronous(program: Program, call: ast.Call, method: str) -> bool | None:
+    given = arguments.given(program, call, _POSITIONS.get(method, ()), "non_blocking")
+    found = {_truth(one) for one in alternatives(program.resolve(given.symbolic))}
+    return found.pop() if len(found) == 1 else None
+
+
+def _truth(value: Value) -> bool | None:
+    if isinstance(value, Absent):
+        return False
+    return bool(value.value) if isinstance(value, Const) else None
+
+
+FARTHEST = 4
+"""Calls that a device is followed through; it is made in main() and handed on two or three times."""
+
+
+def is_accelerator(program: Program, expr: ast.expr) -> bool:
+    """Whether a device is an accelerator, at least where there is one, for all known callers.
+
+    ``"cuda" if torch.cuda.is_available() else "cpu"`` is; what one caller sets to cuda and another to cpu is not.
+    """
+    return names_accelerator(program, program.symbolic(expr))
+
+
+def names_accelerator(program: Program, symbolic: Value, depth: int = FARTHEST) -> bool:
+    """The same of a value whose parameters are open."""
+    found = [one for one in alternatives(symbolic) if one != NONE]
+    open_ = [one for one in found if isinstance(one, Parameter)]
+    if open_:
+        return len(open_) == len(found) and all(_passed(program, one, depth) for one in open_)
+    return any(_is_named(one) for one in found)
+
+
+def _passed(program: Program, parameter: Parameter, depth: int) -> bool:
+    frames = call_graph.callers(program, parameter.scope) if depth else ()
+    if not frames:
+        default = parameter.param.default
+        return default is not None and names_accelerator(program, program.symbolic(default), 0)
+    passed = (call_graph.passed_for(program, frame, parameter) for frame in frames)
+    return all(names_accelerator(program, one, depth - 1) for one in passed)
+
+
+def _is_named(value: Value) -> bool:
+    if isinstance(value, Option):
+        return any(_is_named(one) for one in alternatives(value.default))
+    return isinstance(value, Const) and str(value.value).partition(":")[0] in ACCELERATORS
+
+
+def pinning_loader(program: Program, transfer: Transfer) -> Loader | None:
+    """A loader that pins and whose batch may be what is copied, one with workers if any; None where one that does not
+    pin may have it too, or where some caller has it on the device already."""
+    found = alternatives(transfer.receiver)
+    batches = [one.loader for one in found if isinstance(one, Batch)]
+    moved = any(isinstance(one, Tensor) and one.placement == "device" for one in found)
+    if moved or any(loaders.pins(program, loader) == "no" for loader in batches):
+        return None
+    pinning = [one for one in batches if not one.prepared and loaders.pins(program, one) == "yes"]
+    return min(pinning, key=lambda one: loaders.workers(program, one) == "none", default=None)
+
+
+def pinning_argument(program: Program, loader: Loader) -> ast.AST:
+    """Where it says so: the keyword, or the call that is handed it in a dict or through a subclass."""
+    keyword = next((one for one in loader.call.keywords if one.arg == "pin_memory"), None)
+    if keyword is not None:
+        return keyword
+    said = loaders.argument(program, loader, "pin_memory").node
+    return said if isinstance(said, ast.keyword) and said.arg is not None else loader.call
