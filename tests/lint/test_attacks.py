@@ -228,7 +228,7 @@ def test_a_race_with_an_editor_that_waits_for_the_moment_loses_nothing(tmp_path:
         done = threading.Event()
 
         def save(edit: bytes, done: threading.Event) -> None:
-            while not done.is_set() and not any(name.startswith(".dl-lint-") for name in os.listdir(tmp_path)):
+            while not done.is_set() and not any(one.name.startswith(".dl-lint-") for one in tmp_path.iterdir()):
                 pass
             (tmp_path / "new").write_bytes(edit)
             (tmp_path / "new").replace(target)
