@@ -23,11 +23,10 @@ import time
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -36,6 +35,9 @@ from mutants.code import Code
 from mutants.edits import Unfit
 from mutants.flow import Flow
 from mutants.mutant import OPERATORS, Mutant, Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 ROOMS = (transfers, loaders, datasets, sampling)
 """Where operators are."""
@@ -49,7 +51,7 @@ Said = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a mutant: found, silenced (shown with ``--pedantic``), missed, or unknown to a dl-lint without the rule."""
+    """What became of a mutant: found, silenced (shown with ``--pedantic``), missed, or unknown for want of the rule."""
 
     rule: str
     operator: str
@@ -70,7 +72,8 @@ def load() -> None:
     """Imports all that a run of dl-lint needs, which the processes that lint are then born with."""
     from dl_lint import analysis, catalogue, session
 
-    assert analysis and session
+    assert analysis
+    assert session
     assert list(catalogue.load(catalogue.entries().values()))
 
 
@@ -83,7 +86,7 @@ def lint(root: Path, given: dict[str, bytes], rule: str | None = None) -> Said:
         try:
             os.close(reader)
             os.chdir(root)
-            with open(writer, "w", encoding="utf-8") as pipe:
+            with os.fdopen(writer, "w", encoding="utf-8") as pipe:
                 json.dump(_said(given, rule), pipe)
             status = 0
         except BaseException:
@@ -91,7 +94,7 @@ def lint(root: Path, given: dict[str, bytes], rule: str | None = None) -> Said:
         finally:
             os._exit(status)
     os.close(writer)
-    with open(reader, encoding="utf-8") as pipe:
+    with os.fdopen(reader, encoding="utf-8") as pipe:
         answer = pipe.read()
     if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
         raise RuntimeError(f"{root}: dl-lint broke down")
@@ -110,7 +113,9 @@ def _said(given: dict[str, bytes], rule: str | None) -> Said:
             "code": it.rule.code,
             "message": it.finding.message,
             "advice": it.severity == "advice",
-            "places": [(place.path, place.span[0]) for place in (it.finding.place, *(one.place for one in it.finding.related))],
+            "places": [
+                (place.path, place.span[0]) for place in (it.finding.place, *(one.place for one in it.finding.related))
+            ],
         }
         for it in report.findings
     ]
@@ -118,9 +123,12 @@ def _said(given: dict[str, bytes], rule: str | None) -> Said:
 
 
 def hits(said: Said, rule: str, due: Due) -> list[Said]:
-    """Findings of a rule at one of the places; of the first place of a finding first."""
-    return [it for it in said["findings"] if it["code"] == rule and any(
-        path == where and first <= row <= last for path, row in it["places"] for where, first, last in due)]  # fmt: skip
+    """Findings of a rule at one of the places."""
+
+    def is_due(path: str, row: int) -> bool:
+        return any(path == where and first <= row <= last for where, first, last in due)
+
+    return [it for it in said["findings"] if it["code"] == rule and any(is_due(*place) for place in it["places"])]
 
 
 def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said) -> Outcome | None:
@@ -140,17 +148,17 @@ def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said
     loud = [it for it in found if not it["advice"]]
     shown = (loud or found or [{"message": ""}])[0]
     before = {(reason, count) for rule, reason, count in base["quiet"] if rule == operator.rule}
-    counts = Counter({reason: count for reason, count in before})
+    counts = Counter(dict(before))
     quiet = tuple(reason for rule, reason, count in said["quiet"] if rule == operator.rule and count > counts[reason])
     known = {(it["message"], it["places"][0][0]) for it in base["findings"]}
     elsewhere = tuple(f"{it['places'][0][0]}:{it['places'][0][1]}: {it['message']}" for it in said["findings"]
                       if it["code"] == operator.rule and (it["message"], it["places"][0][0]) not in known)  # fmt: skip
     place = mutant.places[0]
     file = code.file(place)
+    result = "unknown" if not known_rule else "found" if loud else "silenced" if found else "missed"
     return Outcome(
         operator.rule, operator.name, root.name, file.path, file.line(file.span(place)[0]),
-        "unknown" if not known_rule else "found" if loud else "silenced" if found else "missed", shown["message"], quiet,
-        () if found else elsewhere, difference(mutant),
+        result, shown["message"], quiet, () if found else elsewhere, difference(mutant),
     )  # fmt: skip
 
 
@@ -170,7 +178,7 @@ def mutants_of(code: Code, flow: Flow, operator: Operator, draw: random.Random) 
     draw.shuffle(made)
     for one in made:
         try:
-            mutant = one() if callable(one) else one
+            mutant = (one() if callable(one) else one).mutant()
             mutant.sources()
         except (Unfit, UnicodeDecodeError):
             continue

@@ -1,14 +1,16 @@
-"""The Python files of a checkout as nodes of ``ast`` that know where they stand; none of it is dl-lint's own reading."""
+"""The Python files of a checkout as nodes of ``ast`` that know where they stand; dl-lint has no part in it."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RELEVANT = re.compile(rb"[Ll]oader|Dataset\b|Sampler|add_argument|worker_id|backward\(")
 """Files without any of these are not read."""
@@ -73,7 +75,8 @@ def method(cls: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 def stored(node: ast.AST) -> set[str]:
     """The names and chains of attributes that are assigned within a node."""
-    return {dotted(it) for it in every(node, ast.Name, ast.Attribute) if isinstance(it.ctx, ast.Store)}
+    found = [it for it in ast.walk(node) if isinstance(it, ast.Name | ast.Attribute) and isinstance(it.ctx, ast.Store)]
+    return {dotted(it) for it in found}
 
 
 def loaded(node: ast.AST) -> set[str]:
@@ -118,7 +121,11 @@ class Code:
             self._modules.setdefault(_stem(file.path), []).append(file)
 
     def _read(self, path: str, source: bytes) -> None:
-        if not RELEVANT.search(source) or source.startswith(b"\xef\xbb\xbf") or source.count(b"\r") != source.count(b"\r\n"):
+        if (
+            not RELEVANT.search(source)
+            or source.startswith(b"\xef\xbb\xbf")
+            or source.count(b"\r") != source.count(b"\r\n")
+        ):
             return
         try:
             source.decode()
@@ -144,7 +151,9 @@ class Code:
                 case ast.ImportFrom():
                     home = "." * node.level + (node.module or "")
                     for alias in node.names:
-                        file.names[alias.asname or alias.name] = f"{home}.{alias.name}" if node.module else home + alias.name
+                        file.names[alias.asname or alias.name] = (
+                            f"{home}.{alias.name}" if node.module else home + alias.name
+                        )
                 case ast.Call():
                     self.calls.add(called(node), node)
                 case ast.ClassDef():
@@ -255,8 +264,9 @@ class Code:
         return self._derived[cls]
 
     def _find_derived(self, cls: ast.ClassDef) -> list[ast.ClassDef]:
-        return [it for group in self.classes.values() for it in group
-                if any(dotted(base).rpartition(".")[2] == cls.name and cls in self.definitions(base) for base in it.bases)]  # fmt: skip
+        every_class = (it for group in self.classes.values() for it in group)
+        near = [(it, base) for it in every_class for base in it.bases if dotted(base).rpartition(".")[2] == cls.name]
+        return [it for it, base in near if cls in self.definitions(base)]
 
     def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
         """A class with its bases and those derived from any of them: they share their fields."""
@@ -285,7 +295,11 @@ class Code:
 
     def _module(self, file: File, parts: list[str]) -> list[File]:
         """The file that an import means: of those whose path ends so, the nearest."""
-        near = [it for it in self._modules.get(parts[-1], ()) if it is not file and _module_parts(it.path)[-len(parts) :] == parts]
+        near = [
+            it
+            for it in self._modules.get(parts[-1], ())
+            if it is not file and _module_parts(it.path)[-len(parts) :] == parts
+        ]
         here = PurePosixPath(file.path).parts
         return sorted(near, key=lambda it: -_common(PurePosixPath(it.path).parts, here))[:1]
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec
 
 import libcst as cst
 
-from mutants.code import Code, File
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mutants.code import Code, File
 
 REMOVED = None
 
@@ -29,11 +34,25 @@ class Edit:
     text: str
 
 
+P = ParamSpec("P")
+Pending = Callable[[], Edit]
+"""An edit that is made when all of its fault are wanted, and raises ``Unfit`` then."""
+
+
+def later(make: Callable[P, Edit]) -> Callable[P, Pending]:
+    def pending(*args: P.args, **words: P.kwargs) -> Pending:
+        return partial(make, *args, **words)
+
+    return pending
+
+
+@later
 def replace(code: Code, node: ast.AST, new: str) -> Edit:
     file = code.file(node)
     return Edit(file, *file.span(node), new)
 
 
+@later
 def change(code: Code, call: ast.Call, words: Mapping[str, str | None]) -> Edit:
     """Sets keyword arguments of a call to source text, or takes them away where that is ``REMOVED``."""
     try:
@@ -44,7 +63,7 @@ def change(code: Code, call: ast.Call, words: Mapping[str, str | None]) -> Edit:
         raise Unfit("in parentheses")
     for name, value in words.items():
         parsed = _without(parsed, name) if value is REMOVED else _with(parsed, name, value)
-    return replace(code, call, cst.Module([]).code_for_node(parsed))
+    return replace(code, call, cst.Module([]).code_for_node(parsed))()
 
 
 def _with(call: cst.Call, name: str, value: str) -> cst.Call:
@@ -90,6 +109,7 @@ def _alone(code: Code, node: ast.stmt) -> tuple[File, int, int]:
     return file, file.starts[node.lineno - 1], min(file.starts[end], len(file.source))
 
 
+@later
 def before(code: Code, node: ast.stmt, lines: str) -> Edit:
     """Lines in front of a statement, as deep as it is."""
     blanks = indentation(code, node)
@@ -99,6 +119,7 @@ def before(code: Code, node: ast.stmt, lines: str) -> Edit:
     return Edit(file, start, start, textwrap.indent(lines, blanks) + "\n")
 
 
+@later
 def after(code: Code, node: ast.stmt, lines: str) -> Edit:
     """Lines behind a statement, as deep as it is."""
     file, _, end = _alone(code, node)
@@ -106,10 +127,11 @@ def after(code: Code, node: ast.stmt, lines: str) -> Edit:
     return Edit(file, end, end, lead + textwrap.indent(lines, indentation(code, node)) + "\n")
 
 
+@later
 def cut(code: Code, node: ast.stmt) -> Edit:
     """Puts ``pass`` in place of a statement."""
     _alone(code, node)
-    return replace(code, node, "pass")
+    return replace(code, node, "pass")()
 
 
 def lines_of(code: Code, node: ast.stmt) -> str:
@@ -120,7 +142,7 @@ def lines_of(code: Code, node: ast.stmt) -> str:
     return textwrap.dedent(indentation(code, node) + code.text(node))
 
 
-def importing(code: Code, file: File, name: str) -> list[Edit]:
+def importing(code: Code, file: File, name: str) -> list[Pending]:
     """The import of a module, where a file lacks it."""
     if file.names.get(name) == name:
         return []
@@ -133,7 +155,7 @@ def importing(code: Code, file: File, name: str) -> list[Edit]:
     return [before(code, first[0], f"import {name}")]
 
 
-def name_of(code: Code, file: File, module: str) -> str:
+def name_of(file: File, module: str) -> str:
     """What a file calls a module."""
     found = next((name for name, origin in file.names.items() if origin == module), None)
     if found is None:

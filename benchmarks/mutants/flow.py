@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mutants.code import Code, Function, Named, called, dotted, every, is_constant, method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 LOADERS = {"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader", "torch.utils.data.dataloader"}
 PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
               "drop_last", "timeout", "worker_init_fn", "multiprocessing_context")  # fmt: skip
 ITERATE = {"enumerate", "tqdm", "trange", "iter", "log_every", "track", "islice", "cycle"}
 """Yield the items of their first argument."""
+REPLACE = {"prepare", "setup_dataloaders", "initialize", "prepare_data_loader", "fit", "MpDeviceLoader"}
+"""May put a loader of their own in the place of the one that they get."""
 SETS = {"Subset", "ConcatDataset", "RepeatDataset", "list", "tuple", "sorted"}
 DEEPEST = 40
 MAP_STYLE = {"torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"}
@@ -127,8 +132,7 @@ class Flow:
 
     def is_prepared(self, loader: ast.Call) -> bool:
         """Whether accelerate, Lightning or another library gets it and may put another in its place."""
-        return any(called(call) in {"prepare", "setup_dataloaders", "initialize", "prepare_data_loader", "fit", "MpDeviceLoader"}
-                   for call in self.reach[loader].through)  # fmt: skip
+        return any(called(call) in REPLACE for call in self.reach[loader].through)
 
     def sources_are_known(self, loop: ast.For) -> bool:
         """Whether nothing but loaders built in sight reaches a loop."""
@@ -148,12 +152,17 @@ class Flow:
                     if given is not None:
                         yield given
         for target in code.stores[name]:
-            if isinstance(source, ast.Name) and (isinstance(target, ast.Attribute) or code.scope(target) is not code.scope(source)):
+            if isinstance(source, ast.Name) and (
+                isinstance(target, ast.Attribute) or code.scope(target) is not code.scope(source)
+            ):
                 continue
             assigned = code.up[target]
-            if isinstance(assigned, ast.Assign) and not is_constant(assigned.value, None):
-                if code.file(target) is code.file(source):
-                    yield assigned.value
+            if (
+                isinstance(assigned, ast.Assign)
+                and not is_constant(assigned.value, None)
+                and code.file(target) is code.file(source)
+            ):
+                yield assigned.value
 
     # --- datasets ----------------------------------------------------------------------
 
@@ -234,9 +243,9 @@ class _Walk:
             case ast.Return():
                 self.returned(outer, depth, lambda call: self.visit(call, depth - 1))
             case ast.Tuple() | ast.List() if isinstance(outer.ctx, ast.Load):
-                self.packed(outer, outer.elts.index(node), depth)  # type: ignore[arg-type]  # an element is an expression
+                self.packed(outer, _at(outer.elts, node), depth)
             case ast.Dict() if node in outer.values:
-                key = outer.keys[outer.values.index(node)]  # type: ignore[arg-type]  # likewise
+                key = outer.keys[_at(outer.values, node)]
                 self.kept(outer, key.value if isinstance(key, ast.Constant) else None, depth)
             case ast.DictComp() if outer.value is node:
                 self.kept(outer, None, depth)
@@ -314,7 +323,9 @@ class _Walk:
                 for load in code.loads[target.attr]:
                     if isinstance(load, ast.Attribute):
                         own = dotted(load.value) == "self"
-                        if (own and code.owner(load) in family) or (not own and owners <= family and dotted(load.value)):
+                        if (own and code.owner(load) in family) or (
+                            not own and owners <= family and dotted(load.value)
+                        ):
                             yield load
             else:
                 yield from (it for it in code.loads[target.attr]
@@ -333,7 +344,8 @@ class _Walk:
             if inner is scope:
                 return True
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-                if _position(inner, name) is not None or name in {dotted(it) for it in self.code.stores[name] if self.code.scope(it) is inner}:  # fmt: skip
+                own = any(isinstance(it, ast.Name) and self.code.scope(it) is inner for it in self.code.stores[name])
+                if own or _position(inner, name) is not None:
                     return False
         return False
 
@@ -350,17 +362,18 @@ class _Walk:
             elif node in call.args and isinstance(assign := self.code.up[call], ast.Assign):
                 for target in assign.targets:
                     if isinstance(target, ast.Tuple) and len(target.elts) == len(call.args):
-                        self.bind(target.elts[call.args.index(node)], depth - 1)  # type: ignore[arg-type]  # an argument
+                        self.bind(target.elts[_at(call.args, node)], depth - 1)
             return
         for found in self.code.definitions(call.func):
             function = method(found, "__init__") if isinstance(found, ast.ClassDef) else found
             if function is None:
                 continue
             bound = _parameters(function)
-            at = call.args.index(node) if word is None else None  # type: ignore[arg-type]  # likewise
+            at = _at(call.args, node) if word is None else None
             if at is not None and any(isinstance(it, ast.Starred) for it in call.args[:at]):
                 continue
-            chosen = bound[at] if at is not None and at < len(bound) else next((it for it in [*bound, *function.args.kwonlyargs] if it.arg == word), None)  # fmt: skip
+            named = (it for it in [*bound, *function.args.kwonlyargs] if it.arg == word)
+            chosen = bound[at] if at is not None and at < len(bound) else next(named, None)
             if chosen is not None:
                 for load in self._reads_of(function, chosen.arg):
                     self.visit(load, depth - 1)
@@ -379,12 +392,20 @@ def _argument(loader: ast.Call, name: str) -> ast.expr | None:
         if word.arg == name:
             return word.value
     at = PARAMETERS.index(name) if name in PARAMETERS else len(loader.args)
-    return loader.args[at] if at < len(loader.args) and not any(isinstance(it, ast.Starred) for it in loader.args) else None
+    return (
+        loader.args[at]
+        if at < len(loader.args) and not any(isinstance(it, ast.Starred) for it in loader.args)
+        else None
+    )
 
 
 def _parameters(function: Function) -> list[ast.arg]:
     bound = [*function.args.posonlyargs, *function.args.args]
     return bound[1:] if bound and bound[0].arg in {"self", "cls"} else bound
+
+
+def _at(nodes: Sequence[ast.AST], node: ast.AST) -> int:
+    return next(at for at, it in enumerate(nodes) if it is node)
 
 
 def _position(function: Function, name: str) -> int | None:

@@ -9,10 +9,10 @@ from functools import partial
 from mutants.code import Code, called, dotted, every, is_constant, loaded, stored
 from mutants.edits import REMOVED, Edit, Unfit, after, before, change, cut, importing, indentation, lines_of, replace
 from mutants.flow import ITERATE, Flow, is_open
-from mutants.mutant import EVALUATION, Mutant, operator
+from mutants.mutant import EVALUATION, Fault, operator
 
 WORKERS = "4"
-Making = Iterator[Callable[[], Mutant]]
+Making = Iterator[Fault | Callable[[], Fault]]
 
 
 def is_plain(loader: ast.Call) -> bool:
@@ -61,11 +61,11 @@ def copies(code: Code, loop: ast.For) -> Iterator[ast.Call]:
         if not isinstance(item, ast.Name) or item.id not in names or code.scope(call) is not code.scope(loop):
             continue
         where = dotted(call.args[0]) if called(call) == "to" and call.args else ""
-        if called(call) == "cuda" or (any(it in where.lower() for it in ("device", "gpu")) and _has_cuda(code, call)):
+        if called(call) == "cuda" or (any(it in where.lower() for it in ("device", "gpu")) and _has_cuda(code)):
             yield call
 
 
-def _has_cuda(code: Code, node: ast.AST) -> bool:
+def _has_cuda(code: Code) -> bool:
     return any(b"cuda" in file.source for file in code.files)
 
 
@@ -78,14 +78,16 @@ def is_repeated(flow: Flow, loader: ast.Call) -> bool:
 def iterator_anew(code: Code, flow: Flow) -> Making:
     """Takes each batch of a training loop by ``next(iter(loader))``. Needs one name or field to iterate."""
 
-    def make(loop: ast.For) -> Mutant:
+    def make(loop: ast.For) -> Fault:
         source, counted = source_of(loop)
         indentation(code, loop.body[0])
         count = code.text(loop.target.elts[0]) if counted and isinstance(loop.target, ast.Tuple) else "_"
         file = code.file(loop)
-        header = Edit(file, file.span(loop.target)[0], file.span(loop.iter)[1], f"{count} in range(len({code.text(source)}))")
+        header = Edit(
+            file, file.span(loop.target)[0], file.span(loop.iter)[1], f"{count} in range(len({code.text(source)}))"
+        )
         taken = before(code, loop.body[0], f"{code.text(batch(loop))} = next(iter({code.text(source)}))")
-        return Mutant([header, taken], [loop.iter])
+        return Fault([header, taken], [loop.iter])
 
     for loop, _ in flow.training_loops():
         source, counted = source_of(loop)
@@ -99,9 +101,12 @@ def no_workers_for_an_option(code: Code, flow: Flow) -> Making:
     for loader in flow.loaders:
         literal = is_constant(flow.argument(loader, "persistent_workers"), True)
         factor = flow.argument(loader, "prefetch_factor")
-        if literal or (isinstance(factor, ast.Constant) and factor.value):
-            if flow.argument(loader, "num_workers") and len(loader.args) < 6:
-                yield lambda loader=loader: Mutant([change(code, loader, {"num_workers": "0"})], [loader])
+        if (
+            (literal or (isinstance(factor, ast.Constant) and factor.value))
+            and flow.argument(loader, "num_workers")
+            and len(loader.args) < 6
+        ):
+            yield Fault([change(code, loader, {"num_workers": "0"})], [loader])
 
 
 @operator("DL202")
@@ -109,7 +114,7 @@ def option_without_workers(code: Code, flow: Flow) -> Making:
     """Adds ``persistent_workers=True`` where no workers are asked for, or where an option's default asks for none."""
     for loader in flow.loaders:
         if is_plain(loader) and flow.workers(loader) == 0 and flow.argument(loader, "persistent_workers") is None:
-            yield lambda loader=loader: Mutant([change(code, loader, {"persistent_workers": "True"})], [loader])
+            yield Fault([change(code, loader, {"persistent_workers": "True"})], [loader])
 
 
 @operator("DL203")
@@ -118,8 +123,13 @@ def shuffle_beside_a_sampler(code: Code, flow: Flow) -> Making:
     for loader in flow.loaders:
         sampler = flow.argument(loader, "sampler")
         values = _assigned(code, sampler)
-        if is_plain(loader) and len(loader.args) < 3 and values and all(called(it).endswith("Sampler") for it in values):
-            yield lambda loader=loader: Mutant([change(code, loader, {"shuffle": "True"})], [loader])
+        if (
+            is_plain(loader)
+            and len(loader.args) < 3
+            and values
+            and all(called(it).endswith("Sampler") for it in values)
+        ):
+            yield Fault([change(code, loader, {"shuffle": "True"})], [loader])
 
 
 @operator("DL203")
@@ -127,9 +137,13 @@ def shuffle_an_iterable(code: Code, flow: Flow) -> Making:
     """Adds ``shuffle=True`` to a loader over an ``IterableDataset`` of the checkout."""
     for cls in flow.iterable_datasets():
         for loader in flow.loaders_of(cls):
-            if is_plain(loader) and len(loader.args) < 3 and not has(flow, loader, "shuffle"):
-                if len(flow.classes_of(loader)) == 1:
-                    yield lambda loader=loader: Mutant([change(code, loader, {"shuffle": "True"})], [loader])
+            if (
+                is_plain(loader)
+                and len(loader.args) < 3
+                and not has(flow, loader, "shuffle")
+                and len(flow.classes_of(loader)) == 1
+            ):
+                yield Fault([change(code, loader, {"shuffle": "True"})], [loader])
 
 
 @operator("DL203")
@@ -137,9 +151,14 @@ def size_beside_a_batch_sampler(code: Code, flow: Flow) -> Making:
     """Adds ``batch_size=8`` beside ``batch_sampler=``, which is made without a condition."""
     for loader in flow.loaders:
         values = _assigned(code, flow.argument(loader, "batch_sampler"))
-        if values and all(called(it) for it in values) and is_plain(loader) and len(loader.args) < 2:
-            if not has(flow, loader, "batch_size"):
-                yield lambda loader=loader: Mutant([change(code, loader, {"batch_size": "8"})], [loader])
+        if (
+            values
+            and all(called(it) for it in values)
+            and is_plain(loader)
+            and len(loader.args) < 2
+            and not has(flow, loader, "batch_size")
+        ):
+            yield Fault([change(code, loader, {"batch_size": "8"})], [loader])
 
 
 def _assigned(code: Code, value: ast.expr | None) -> list[ast.expr]:
@@ -149,16 +168,23 @@ def _assigned(code: Code, value: ast.expr | None) -> list[ast.expr]:
     scope = code.scope(value)
     targets = [it for it in code.stores[value.id] if code.scope(it) is scope and isinstance(it, ast.Name)]
     assigns = [code.up[it] for it in targets]
-    return [it.value for it in assigns if isinstance(it, ast.Assign)] if all(isinstance(it, ast.Assign) for it in assigns) else []
+    return (
+        [it.value for it in assigns if isinstance(it, ast.Assign)]
+        if all(isinstance(it, ast.Assign) for it in assigns)
+        else []
+    )
 
 
 @operator("DL204")
 def drop_persistent_workers(code: Code, flow: Flow) -> Making:
     """Drops ``persistent_workers=True`` of a loader with workers that is iterated every epoch."""
     for loader in flow.loaders:
-        if is_constant(flow.argument(loader, "persistent_workers"), True) and (flow.workers(loader) or 0) > 1:
-            if is_repeated(flow, loader):
-                yield lambda loader=loader: Mutant([change(code, loader, {"persistent_workers": REMOVED})], [loader])
+        if (
+            is_constant(flow.argument(loader, "persistent_workers"), True)
+            and (flow.workers(loader) or 0) > 1
+            and is_repeated(flow, loader)
+        ):
+            yield Fault([change(code, loader, {"persistent_workers": REMOVED})], [loader])
 
 
 @operator("DL204")
@@ -167,7 +193,7 @@ def give_workers(code: Code, flow: Flow) -> Making:
     for loader in _idle_and_repeated(flow):
         value = flow.argument(loader, "num_workers")
         if is_plain(loader) and (value is None or flow.default(value) is None):
-            yield lambda loader=loader: Mutant([change(code, loader, {"num_workers": WORKERS})], [loader])
+            yield Fault([change(code, loader, {"num_workers": WORKERS})], [loader])
 
 
 @operator("DL204")
@@ -177,14 +203,19 @@ def give_workers_by_an_option(code: Code, flow: Flow) -> Making:
         value = flow.argument(loader, "num_workers")
         default = flow.default(value) if value is not None else None
         if default is not None and is_constant(default, 0):
-            yield lambda loader=loader, default=default: Mutant([replace(code, default, "8")], [loader])
+            yield Fault([replace(code, default, "8")], [loader])
 
 
 def _idle_and_repeated(flow: Flow) -> Iterator[ast.Call]:
     for loader in flow.loaders:
-        if not flow.workers(loader) and not is_open(loader) and flow.argument(loader, "persistent_workers") is None:
-            if is_repeated(flow, loader) and not flow.is_prepared(loader):
-                yield loader
+        if (
+            not flow.workers(loader)
+            and not is_open(loader)
+            and flow.argument(loader, "persistent_workers") is None
+            and is_repeated(flow, loader)
+            and not flow.is_prepared(loader)
+        ):
+            yield loader
 
 
 @operator("DL205")
@@ -194,15 +225,15 @@ def build_in_loop(code: Code, flow: Flow) -> Making:
     Needs workers, names that the loop leaves alone, and no use between the two places.
     """
 
-    def make(loader: ast.Call, made: ast.stmt, loop: ast.stmt) -> Mutant:
+    def make(loader: ast.Call, made: ast.stmt, loop: ast.stmt) -> Fault:
         assert isinstance(loop, ast.For | ast.While)
         edits = [] if flow.workers(loader) else [change(code, loader, {"num_workers": WORKERS})]
         source = lines_of(code, made)
         if edits and made.lineno <= loader.lineno <= (made.end_lineno or 0) and code.file(made) is code.file(loader):
-            source = source.replace(code.text(loader), edits.pop().text)
+            source = source.replace(code.text(loader), edits.pop()().text)
             if "num_workers" not in source:
                 raise Unfit("broken over lines")
-        return Mutant([cut(code, made), before(code, loop.body[0], source), *edits], [loop.body[0], loader])
+        return Fault([cut(code, made), before(code, loop.body[0], source), *edits], [loop.body[0], loader])
 
     for loader in flow.loaders:
         if not is_repeated(flow, loader) or (flow.workers(loader) is None and not is_plain(loader)):
@@ -213,33 +244,51 @@ def build_in_loop(code: Code, flow: Flow) -> Making:
             if made not in block:
                 continue
             behind = block[block.index(made) + 1 :]
-            loop = next((it for it in behind if isinstance(it, ast.For | ast.While) and code.epoch_loop(it.body[0]) is it), None)
+            loop = next(
+                (it for it in behind if isinstance(it, ast.For | ast.While) and code.epoch_loop(it.body[0]) is it), None
+            )
             if loop is None or not isinstance(made, ast.Assign):
                 continue
             names = {name for target in made.targets for name in stored(target) if name}
             between = {it for node in behind[: behind.index(loop)] for it in loaded(node)}
             inside = loaded(loop) | stored(loop)
             inputs = loaded(made.value) - {dotted(call.func).partition(".")[0]}
-            handed = {it for it in inputs if it in inside and not _is_settings(code, made, it)}
-            if not names & between and not handed and not inputs & stored(loop) and names & loaded(loop):
-                if "set_epoch" not in code.text(loop) and "." not in "".join(names):
-                    yield partial(make, loader, made, loop)
+            handed = {it for it in inputs if it in inside and not _is_settings(it)}
+            if (
+                not names & between
+                and not handed
+                and not inputs & stored(loop)
+                and names & loaded(loop)
+                and "set_epoch" not in code.text(loop)
+                and "." not in "".join(names)
+            ):
+                yield partial(make, loader, made, loop)
 
 
-def _is_settings(code: Code, node: ast.AST, name: str) -> bool:
+def _is_settings(name: str) -> bool:
     """Whether a name of a call is that of parsed options, which a loop may read."""
-    return name in {"args", "opt", "opts", "cfg", "config", "hps", "hparams", "params", "FLAGS", "device"} or name.isupper()
+    return (
+        name in {"args", "opt", "opts", "cfg", "config", "hps", "hparams", "params", "FLAGS", "device"}
+        or name.isupper()
+    )
 
 
 @operator("DL206")
 def count_cpus(code: Code, flow: Flow) -> Making:
     """Puts the host's CPU count in place of a literal ``num_workers``."""
 
-    def make(loader: ast.Call) -> Mutant:
-        return Mutant([*importing(code, code.file(loader), "os"), change(code, loader, {"num_workers": "os.cpu_count()"})], [loader])
+    def make(loader: ast.Call) -> Fault:
+        return Fault(
+            [*importing(code, code.file(loader), "os"), change(code, loader, {"num_workers": "os.cpu_count()"})],
+            [loader],
+        )
 
     for loader in flow.loaders:
-        if isinstance(flow.argument(loader, "num_workers"), ast.Constant) and flow.workers(loader) and len(loader.args) < 6:
+        if (
+            isinstance(flow.argument(loader, "num_workers"), ast.Constant)
+            and flow.workers(loader)
+            and len(loader.args) < 6
+        ):
             yield partial(make, loader)
 
 
@@ -247,9 +296,9 @@ def count_cpus(code: Code, flow: Flow) -> Making:
 def count_cpus_for_an_option(code: Code, flow: Flow) -> Making:
     """Makes the host's CPU count the default of an option for ``num_workers``."""
 
-    def make(loader: ast.Call, default: ast.expr) -> Mutant:
+    def make(loader: ast.Call, default: ast.expr) -> Fault:
         edits = [*importing(code, code.file(default), "os"), replace(code, default, "os.cpu_count()")]
-        return Mutant(edits, [loader, default])
+        return Fault(edits, [loader, default])
 
     for loader in flow.loaders:
         value = flow.argument(loader, "num_workers")
@@ -265,24 +314,29 @@ def take_workers(code: Code, flow: Flow) -> Making:
         if (flow.workers(loader) or 0) > 0 and len(loader.args) < 6 and not is_open(loader):
             plain = not any(flow.argument(loader, it) for it in ("persistent_workers", "prefetch_factor", "timeout"))
             if plain and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader)):
-                yield lambda loader=loader: Mutant([change(code, loader, {"num_workers": "0"})], [loader])
+                yield Fault([change(code, loader, {"num_workers": "0"})], [loader])
 
 
 @operator("DL208")
 def share_under_the_guard(code: Code, flow: Flow) -> Making:
     """Chooses the sharing strategy under the main guard, where spawned workers never see it."""
 
-    def make(loader: ast.Call, guard: ast.If) -> Mutant:
+    def make(loader: ast.Call, guard: ast.If) -> Fault:
         chosen = before(code, guard.body[0], 'torch.multiprocessing.set_sharing_strategy("file_system")')
         spawned = change(code, loader, {"num_workers": WORKERS, "multiprocessing_context": '"spawn"'})
-        return Mutant([chosen, spawned], [guard.body[0], loader])
+        return Fault([chosen, spawned], [guard.body[0], loader])
 
     for loader in flow.loaders:
         file = code.file(loader)
         guard = next((it for it in file.tree.body if isinstance(it, ast.If) and "__name__" in code.text(it.test)), None)
-        if guard is not None and is_plain(loader) and flow.loops_of(loader) and file.names.get("torch") == "torch":
-            if b"sharing_strategy" not in file.source:
-                yield partial(make, loader, guard)
+        if (
+            guard is not None
+            and is_plain(loader)
+            and flow.loops_of(loader)
+            and file.names.get("torch") == "torch"
+            and b"sharing_strategy" not in file.source
+        ):
+            yield partial(make, loader, guard)
 
 
 @operator("DL209")
@@ -290,19 +344,21 @@ def name_the_pin_device(code: Code, flow: Flow) -> Making:
     """Adds ``pin_memory_device="cuda"`` beside ``pin_memory``."""
     for loader in flow.loaders:
         if has(flow, loader, "pin_memory") and not is_open(loader):
-            yield lambda loader=loader: Mutant([change(code, loader, {"pin_memory_device": '"cuda"'})], [loader])
+            yield Fault([change(code, loader, {"pin_memory_device": '"cuda"'})], [loader])
 
 
 @operator("DL210")
 def pin_without_workers(code: Code, flow: Flow) -> Making:
     """Takes the workers of a loader that pins; its batches are copied to the device while it trains."""
     for loop, loaders in flow.training_loops():
-        moved = [it for it in copies(code, loop)]
+        moved = list(copies(code, loop))
         for loader in loaders if moved else ():
             if is_constant(flow.argument(loader, "pin_memory"), True) and len(loader.args) < 6 and not is_open(loader):
-                plain = not any(flow.argument(loader, it) for it in ("persistent_workers", "prefetch_factor", "timeout"))
+                plain = not any(
+                    flow.argument(loader, it) for it in ("persistent_workers", "prefetch_factor", "timeout")
+                )
                 if flow.workers(loader) != 0 and plain:
-                    yield lambda loader=loader: Mutant([change(code, loader, {"num_workers": "0"})], [loader])
+                    yield Fault([change(code, loader, {"num_workers": "0"})], [loader])
 
 
 @operator("DL211")
@@ -312,7 +368,7 @@ def set_later(code: Code, flow: Flow) -> Making:
         for call in [loader, *flow.reach[loader].built]:
             made = code.up[call]
             if isinstance(made, ast.Assign) and (name := dotted(made.targets[0])):
-                yield lambda made=made, name=name: Mutant([after(code, made, f"{name}.batch_size = 1")], [made])
+                yield Fault([after(code, made, f"{name}.batch_size = 1")], [made])
 
 
 @operator("DL410")
@@ -321,10 +377,16 @@ def drop_the_last_batch(code: Code, flow: Flow) -> Making:
     for loader in flow.loaders:
         loops = flow.loops_of(loader)
         named = EVALUATION.search(code.text(code.statement(loader)).split("=")[0])
-        if loops and named and is_plain(loader) and not has(flow, loader, "drop_last"):
-            if not any(flow.trains(loop.node) for loop in loops) and not has(flow, loader, "batch_sampler"):
-                if all(_evaluates(code, loop.node) for loop in loops):
-                    yield lambda loader=loader: Mutant([change(code, loader, {"drop_last": "True"})], [loader])
+        if (
+            loops
+            and named
+            and is_plain(loader)
+            and not has(flow, loader, "drop_last")
+            and not any(flow.trains(loop.node) for loop in loops)
+            and not has(flow, loader, "batch_sampler")
+            and all(_evaluates(code, loop.node) for loop in loops)
+        ):
+            yield Fault([change(code, loader, {"drop_last": "True"})], [loader])
 
 
 def _evaluates(code: Code, loop: ast.For) -> bool:
@@ -332,14 +394,23 @@ def _evaluates(code: Code, loop: ast.For) -> bool:
     scope = code.scope(loop)
     text = code.text(scope) if not isinstance(scope, ast.Module) else ""
     decorators = getattr(scope, "decorator_list", [])
-    return "no_grad" in text or ".eval()" in text or "inference_mode" in text or any("no_grad" in code.text(it) for it in decorators)
+    return (
+        "no_grad" in text
+        or ".eval()" in text
+        or "inference_mode" in text
+        or any("no_grad" in code.text(it) for it in decorators)
+    )
 
 
 @operator("DL411")
 def forget_to_shuffle(code: Code, flow: Flow) -> Making:
     """Drops ``shuffle=True`` of a map-style loader that is trained on for several epochs."""
     for loader in flow.loaders:
-        if is_constant(flow.argument(loader, "shuffle"), True) and is_plain(loader) and len(loader.args) < 3:
-            if any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader)):
-                if not any(has(flow, loader, it) for it in ("sampler", "batch_sampler")):
-                    yield lambda loader=loader: Mutant([change(code, loader, {"shuffle": REMOVED})], [loader])
+        if (
+            is_constant(flow.argument(loader, "shuffle"), True)
+            and is_plain(loader)
+            and len(loader.args) < 3
+            and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader))
+            and not any(has(flow, loader, it) for it in ("sampler", "batch_sampler"))
+        ):
+            yield Fault([change(code, loader, {"shuffle": REMOVED})], [loader])

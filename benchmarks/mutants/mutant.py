@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import ast
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mutants.code import Code, File
 from mutants.edits import Edit
 from mutants.flow import Flow
+
+if TYPE_CHECKING:
+    import ast
+
+    from mutants.edits import Pending
 
 EVALUATION = re.compile(r"val|test|eval|infer|predict|demo|dev(?!ice)", re.I)
 TOLERANCE = 5
@@ -17,8 +23,22 @@ TOLERANCE = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """The edits that make it, and the nodes at which a finding is due."""
+
+    edits: Sequence[Edit | Pending]
+    places: Sequence[ast.AST]
+    anywhere: bool = False
+
+    def mutant(self) -> Mutant:
+        """Raises ``Unfit`` where the place cannot be changed safely."""
+        made = [edit if isinstance(edit, Edit) else edit() for edit in self.edits]
+        return Mutant(made, self.places, self.anywhere)
+
+
+@dataclass(frozen=True, slots=True)
 class Mutant:
-    """One fault: the edits that make it, and the nodes at which a finding is due."""
+    """One fault, made: which bytes change, and the nodes at which a finding is due."""
 
     edits: Sequence[Edit]
     places: Sequence[ast.AST]
@@ -34,7 +54,7 @@ class Mutant:
 
     def overlaps(self) -> bool:
         spans = sorted((edit.file.path, edit.start, edit.end) for edit in self.edits)
-        return any(a[0] == b[0] and b[1] < a[2] for a, b in zip(spans, spans[1:], strict=False))
+        return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(spans))
 
     def due(self, code: Code, *, edited: bool) -> list[tuple[str, int, int]]:
         """Path, first and last line of each place, in the files as they were or as they are edited."""
@@ -55,7 +75,7 @@ class Mutant:
         return found
 
 
-Make = Callable[[Code, Flow], Iterator[Callable[[], Mutant] | Mutant]]
+Make = Callable[[Code, Flow], Iterator[Fault | Callable[[], Fault]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +91,7 @@ OPERATORS: list[Operator] = []
 
 
 def operator(rule: str) -> Callable[[Make], Make]:
-    """Registers a generator of mutants. It may yield functions that make one, which may find a place unfit."""
+    """Registers a generator of mutants. It may yield functions that make one."""
 
     def register(make: Make) -> Make:
         OPERATORS.append(Operator(rule, make.__name__.replace("_", "-"), make))

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from mutants.code import Code, File, Function, behind_docstring, called, dotted, every, is_constant, method
-from mutants.edits import REMOVED, Edit, Unfit, after, before, change, cut, name_of, replace
+from mutants.code import Code, Function, behind_docstring, called, dotted, every, is_constant, method
+from mutants.edits import REMOVED, Unfit, after, before, change, cut, name_of, replace
 from mutants.flow import Flow, is_open
 from mutants.loaders import WORKERS, has, is_plain, is_repeated
-from mutants.mutant import EVALUATION, Mutant, operator
+from mutants.mutant import EVALUATION, Fault, operator
 
-Making = Iterator[Callable[[], Mutant]]
+Making = Iterator[Fault | Callable[[], Fault]]
 NUMPY_DRAWS = {"rand", "randn", "randint", "uniform", "normal", "choice", "permutation", "shuffle", "random"}
 RANDOM_DRAWS = {"random", "randint", "uniform", "choice", "sample", "shuffle", "randrange", "gauss", "choices"}
 
@@ -59,21 +59,23 @@ def _seeds(function: Function) -> list[ast.Call]:
     return [it for it in every(function, ast.Call) if called(it) in {"seed", "manual_seed"} and it.args]
 
 
-def _with_seeder(code: Code, flow: Flow, loader: ast.Call, body: str, modules: tuple[str, ...]) -> Mutant:
+def _with_seeder(code: Code, flow: Flow, loader: ast.Call, body: str, modules: tuple[str, ...]) -> Fault:
     """A new ``worker_init_fn`` of a loader, in front of the first definition of its file."""
     file = code.file(loader)
-    names = {name: name_of(code, file, name) for name in modules}
+    names = {name: name_of(file, name) for name in modules}
     start = next((it for it in file.tree.body if isinstance(it, ast.FunctionDef | ast.ClassDef)), None)
     if start is None:
         raise Unfit("nothing is defined")
     function = f"def seed_worker(worker_id):\n    {body.format(**names)}\n\n"
     words: dict[str, str | None] = {"worker_init_fn": "seed_worker"}
     given = change(code, loader, words if flow.workers(loader) else {**words, "num_workers": WORKERS})
-    return Mutant([before(code, start, function), given], [loader, start])
+    return Fault([before(code, start, function), given], [loader, start])
 
 
 def _unseeded(flow: Flow, loader: ast.Call) -> bool:
-    return is_plain(loader) and not has(flow, loader, "worker_init_fn") and flow.argument(loader, "worker_init_fn") is None
+    return (
+        is_plain(loader) and not has(flow, loader, "worker_init_fn") and flow.argument(loader, "worker_init_fn") is None
+    )
 
 
 @operator("DL401")
@@ -87,12 +89,16 @@ def forget_the_epoch(code: Code, flow: Flow) -> Making:
         own = [it for it in calls if code.file(it) is home]
         alone = len(own) == mentions
         near = samplers if alone else [it for it in samplers if code.file(it) is home]
-        if not near or len(own) != home.source.count(b"set_epoch") or not all(isinstance(code.up[it], ast.Expr) for it in own):
+        if (
+            not near
+            or len(own) != home.source.count(b"set_epoch")
+            or not all(isinstance(code.up[it], ast.Expr) for it in own)
+        ):
             continue
         loaders = [it for it in flow.loaders if has(flow, it, "sampler") and (alone or code.file(it) is home)]
         trained = [it for it in loaders if any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(it))]
         if trained and not any(map(flow.is_prepared, trained)):
-            yield lambda own=own, near=near, trained=trained: Mutant(
+            yield Fault(
                 [cut(code, code.statement(it)) for it in own],
                 [*near, *own, *trained, *(loop.node.iter for it in trained for loop in flow.loops_of(it))],
             )
@@ -100,29 +106,35 @@ def forget_the_epoch(code: Code, flow: Flow) -> Making:
 
 @operator("DL401")
 def sample_by_rank(code: Code, flow: Flow) -> Making:
-    """Gives a loader that shuffles and is trained on every epoch a ``DistributedSampler``, and nothing sets its epoch."""
+    """Gives a shuffling loader that is trained on every epoch a ``DistributedSampler``; nothing sets its epoch."""
 
-    def make(loader: ast.Call, dataset: ast.expr) -> Mutant:
+    def make(loader: ast.Call, dataset: ast.expr) -> Fault:
         sampler = f"torch.utils.data.distributed.DistributedSampler({code.text(dataset)})"
         places = [loader, *(loop.node.iter for loop in flow.loops_of(loader) if loop.repeated)]
-        return Mutant([change(code, loader, {"shuffle": REMOVED, "sampler": sampler})], places)
+        return Fault([change(code, loader, {"shuffle": REMOVED, "sampler": sampler})], places)
 
     if any(b"set_epoch" in file.source for file in code.files):
         return
     for loader in flow.loaders:
         dataset = flow.argument(loader, "dataset")
         shuffles = is_constant(flow.argument(loader, "shuffle"), True) and len(loader.args) < 3
-        if shuffles and is_plain(loader) and isinstance(dataset, ast.Name) and not flow.is_prepared(loader):
-            if code.file(loader).names.get("torch") == "torch" and not has(flow, loader, "sampler"):
-                if any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader)):
-                    yield partial(make, loader, dataset)
+        if (
+            shuffles
+            and is_plain(loader)
+            and isinstance(dataset, ast.Name)
+            and not flow.is_prepared(loader)
+            and code.file(loader).names.get("torch") == "torch"
+            and not has(flow, loader, "sampler")
+            and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader))
+        ):
+            yield partial(make, loader, dataset)
 
 
 @operator("DL402")
 def freeze_the_generator(code: Code, flow: Flow) -> Making:
     """Draws from a generator made in ``__init__``. Needs draws in the ``__getitem__`` of a training dataset."""
 
-    def make(made: ast.FunctionDef, own: list[ast.Call], maker: str) -> Mutant:
+    def make(made: ast.FunctionDef, own: list[ast.Call], maker: str) -> Fault:
         prefix = code.text(own[0].func).rpartition(".")[0]
         if not prefix:
             raise Unfit("imported by name")
@@ -131,7 +143,7 @@ def freeze_the_generator(code: Code, flow: Flow) -> Making:
             drawn = code.text(call.func).rpartition(".")[2]
             drawn = {"rand": "random_sample"}.get(drawn, drawn) if maker.startswith("RandomState") else drawn
             edits.append(replace(code, call.func, f"self.rng.{drawn}"))
-        return Mutant([after(code, made.body[-1], f"self.rng = {prefix}.{maker}"), *edits], [*own, made])
+        return Fault([after(code, made.body[-1], f"self.rng = {prefix}.{maker}"), *edits], [*own, made])
 
     for cls in flow.datasets():
         made = method(cls, "__init__")
@@ -147,9 +159,7 @@ def constant_seed(code: Code, flow: Flow) -> Making:
     """Gives all seeds of a ``worker_init_fn`` the number 42."""
     for function, loaders in seeders(code, flow).items():
         if _seeds(function):
-            yield lambda function=function, loaders=loaders: Mutant(
-                [replace(code, it.args[0], "42") for it in _seeds(function)], [function, *loaders]
-            )
+            yield Fault([replace(code, it.args[0], "42") for it in _seeds(function)], [function, *loaders])
 
 
 @operator("DL403")
@@ -168,7 +178,7 @@ def repeating_seed(code: Code, flow: Flow) -> Making:
         worker = function.args.args[0].arg if function.args.args else ""
         again = [it for it in loaders if it in drawing and is_repeated(flow, it)]
         if _seeds(function) and worker and again and not any(has(flow, it, "persistent_workers") for it in loaders):
-            yield lambda function=function, loaders=loaders, worker=worker: Mutant(
+            yield Fault(
                 [replace(code, it.args[0], f"{worker} + 1234") for it in _seeds(function)], [function, *loaders]
             )
 
@@ -177,7 +187,11 @@ def repeating_seed(code: Code, flow: Flow) -> Making:
 def new_repeating_seed(code: Code, flow: Flow) -> Making:
     """Adds a ``worker_init_fn`` that seeds numpy by the worker's number, to a training loader of several epochs."""
     for loader in drawing_loaders(code, flow):
-        if _unseeded(flow, loader) and flow.argument(loader, "persistent_workers") is None and is_repeated(flow, loader):
+        if (
+            _unseeded(flow, loader)
+            and flow.argument(loader, "persistent_workers") is None
+            and is_repeated(flow, loader)
+        ):
             yield partial(_with_seeder, code, flow, loader, "{numpy}.random.seed(1234 + worker_id)", ("numpy",))
 
 
@@ -196,12 +210,16 @@ def forget_the_worker(code: Code, flow: Flow) -> Making:
     for cls in flow.iterable_datasets():
         asks = [it for it in every(cls, ast.Call) if called(it) == "get_worker_info"]
         loaders = [it for it in flow.loaders_of(cls) if flow.workers(it) != 0]
-        if len(asks) == 1 and not re.search(r"rand|shuffle|rng", code.text(cls)) and loaders:
-            if not any(has(flow, it, "worker_init_fn") for it in loaders):
-                edits = [change(code, it, {"num_workers": WORKERS}) for it in loaders if not flow.workers(it) and not is_open(it)]
-                yield lambda asks=asks, edits=edits, cls=cls, loaders=loaders: Mutant(
-                    [replace(code, asks[0], "None"), *edits], [cls, *loaders]
-                )
+        if (
+            len(asks) == 1
+            and not re.search(r"rand|shuffle|rng", code.text(cls))
+            and loaders
+            and not any(has(flow, it, "worker_init_fn") for it in loaders)
+        ):
+            edits = [
+                change(code, it, {"num_workers": WORKERS}) for it in loaders if not flow.workers(it) and not is_open(it)
+            ]
+            yield Fault([replace(code, asks[0], "None"), *edits], [cls, *loaders])
 
 
 @operator("DL405")
@@ -213,7 +231,7 @@ def several_workers(code: Code, flow: Flow) -> Making:
             continue
         for loader in flow.loaders_of(cls):
             if flow.workers(loader) == 0 and is_plain(loader) and not has(flow, loader, "worker_init_fn"):
-                yield lambda cls=cls, loader=loader: Mutant([change(code, loader, {"num_workers": WORKERS})], [cls, loader])
+                yield Fault([change(code, loader, {"num_workers": WORKERS})], [cls, loader])
 
 
 @operator("DL406")
@@ -226,41 +244,51 @@ def shuffle_on_every_rank(code: Code, flow: Flow) -> Making:
         values = _all_assigned(code, sampler)
         trained = [loop for loop in flow.loops_of(loader) if flow.trains(loop.node)]
         made = [it for it in values if called(it) == "DistributedSampler"]
-        if made and trained and is_plain(loader) and len(loader.args) < 3 and not flow.is_prepared(loader):
-            if not EVALUATION.search(code.text(code.statement(loader)).split("(")[0]):
-                yield lambda loader=loader, trained=trained: Mutant(
-                    [change(code, loader, {"sampler": REMOVED, "shuffle": "True"})],
-                    [loader, *(loop.node.iter for loop in trained)],
-                )
+        if (
+            made
+            and trained
+            and is_plain(loader)
+            and len(loader.args) < 3
+            and not flow.is_prepared(loader)
+            and not EVALUATION.search(code.text(code.statement(loader)).split("(")[0])
+        ):
+            yield Fault(
+                [change(code, loader, {"sampler": REMOVED, "shuffle": "True"})],
+                [loader, *(loop.node.iter for loop in trained)],
+            )
 
 
 @operator("DL407")
 def reseed_for_every_sample(code: Code, flow: Flow) -> Making:
     """Seeds numpy from torch's seed of the worker at the start of ``__getitem__``, which draws from numpy itself."""
 
-    def make(read: ast.FunctionDef, call: ast.Call) -> Mutant:
+    def make(read: ast.FunctionDef, call: ast.Call) -> Fault:
         prefix = code.text(call.func).rpartition(".")[0]
         if code.file(read).names.get("torch") != "torch" or not prefix:
             raise Unfit("torch is not imported")
         first = behind_docstring(read)
-        return Mutant([before(code, first, f"{prefix}.seed(torch.initial_seed() % 2**32)")], [first])
+        return Fault([before(code, first, f"{prefix}.seed(torch.initial_seed() % 2**32)")], [first])
 
     for cls in flow.datasets():
         read = method(cls, "__getitem__")
         own = [it for it in draws_of_numpy(code, cls) if code.scope(it) is read]
-        if own and read is not None and not (flow.loaders_of(cls) and all(flow.workers(it) == 0 for it in flow.loaders_of(cls))):
+        if (
+            own
+            and read is not None
+            and not (flow.loaders_of(cls) and all(flow.workers(it) == 0 for it in flow.loaders_of(cls)))
+        ):
             yield partial(make, read, own[0])
 
 
 @operator("DL408")
-def oversize(code: Code, flow: Flow) -> Making:
+def oversize(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
     """Drops ``% 2**32`` of torch's seed, in a function that seeds numpy with it."""
     for file in code.files:
         for function in every(file.tree, ast.FunctionDef):
             seeds = [it for it in every(function, ast.Call) if code.resolved(it.func) == "numpy.random.seed"]
             for node in every(function, ast.BinOp) if seeds else ():
                 if isinstance(node.op, ast.Mod) and "torch.initial_seed()" in code.text(node.left):
-                    yield lambda node=node, seeds=seeds: Mutant([replace(code, node, code.text(node.left))], [node, *seeds])
+                    yield Fault([replace(code, node, code.text(node.left))], [node, *seeds])
 
 
 @operator("DL408")
@@ -276,9 +304,9 @@ def new_oversized_seed(code: Code, flow: Flow) -> Making:
 def pad_the_evaluation(code: Code, flow: Flow) -> Making:
     """Samples what is evaluated by rank. Needs a ``SequentialSampler`` or none, and DistributedDataParallel."""
 
-    def make(loader: ast.Call, dataset: ast.expr) -> Mutant:
+    def make(loader: ast.Call, dataset: ast.expr) -> Fault:
         sampler = f"torch.utils.data.distributed.DistributedSampler({code.text(dataset)}, shuffle=False)"
-        return Mutant([change(code, loader, {"sampler": sampler, "shuffle": REMOVED})], [loader])
+        return Fault([change(code, loader, {"sampler": sampler, "shuffle": REMOVED})], [loader])
 
     if not any(it in code.calls for it in ("DistributedDataParallel", "DDP")):
         return
@@ -287,10 +315,19 @@ def pad_the_evaluation(code: Code, flow: Flow) -> Making:
         named = EVALUATION.search(code.text(code.statement(loader)).split("=")[0])
         loops = flow.loops_of(loader)
         if named and loops and isinstance(dataset, ast.Name) and is_plain(loader) and len(loader.args) < 3:
-            free = not has(flow, loader, "sampler") and not has(flow, loader, "batch_sampler") and not has(flow, loader, "shuffle")
-            if free and not has(flow, loader, "drop_last") and not any(flow.trains(loop.node) for loop in loops):
-                if code.file(loader).names.get("torch") == "torch" and not flow.is_prepared(loader):
-                    yield partial(make, loader, dataset)
+            free = (
+                not has(flow, loader, "sampler")
+                and not has(flow, loader, "batch_sampler")
+                and not has(flow, loader, "shuffle")
+            )
+            if (
+                free
+                and not has(flow, loader, "drop_last")
+                and not any(flow.trains(loop.node) for loop in loops)
+                and code.file(loader).names.get("torch") == "torch"
+                and not flow.is_prepared(loader)
+            ):
+                yield partial(make, loader, dataset)
 
 
 def _word(call: ast.Call, name: str) -> ast.expr | None:

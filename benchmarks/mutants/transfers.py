@@ -11,12 +11,25 @@ from mutants.code import Code, called, dotted, every, is_constant, loaded, store
 from mutants.edits import REMOVED, after, before, change, cut, lines_of, replace
 from mutants.flow import Flow, is_open
 from mutants.loaders import copies, has
-from mutants.mutant import Mutant, operator
+from mutants.mutant import Fault, operator
 
-Making = Iterator[Callable[[], Mutant]]
+Making = Iterator[Fault | Callable[[], Fault]]
 MODELS = re.compile(r"(^|\.|_)(model|net|network|encoder|decoder|generator|classifier|backbone)$", re.I)
-HOST_TENSORS = {"torch.tensor", "torch.from_numpy", "torch.FloatTensor", "torch.LongTensor", "torch.Tensor", "torch.ones",
-                "torch.zeros", "torch.arange", "torch.eye", "torch.linspace", "torch.as_tensor"}  # fmt: skip
+HOST_TENSORS = {
+    f"torch.{it}"
+    for it in (
+        "tensor",
+        "from_numpy",
+        "FloatTensor",
+        "LongTensor",
+        "Tensor",
+        "ones",
+        "zeros",
+        "arange",
+        "eye",
+        "linspace",
+    )
+}
 
 
 def _is_unpinned(flow: Flow, loader: ast.Call) -> bool:
@@ -39,11 +52,11 @@ def _moves(code: Code, loop: ast.For, *, non_blocking: bool) -> list[ast.Call]:
 def pin_by_hand(code: Code, flow: Flow) -> Making:
     """Pins a batch right before its copy. Needs a training loop whose loaders all do not pin."""
 
-    def make(copy: ast.Call) -> Mutant:
+    def make(copy: ast.Call) -> Fault:
         assert isinstance(copy.func, ast.Attribute)
-        text = change(code, copy, {"non_blocking": "True"}).text
+        text = change(code, copy, {"non_blocking": "True"})().text
         base = code.text(copy.func.value)
-        return Mutant([replace(code, copy, f"{base}.pin_memory(){text.removeprefix(base)}")], [copy])
+        return Fault([replace(code, copy, f"{base}.pin_memory(){text.removeprefix(base)}")], [copy])
 
     for loop, loaders in flow.training_loops():
         if all(_is_unpinned(flow, loader) for loader in loaders):
@@ -57,17 +70,17 @@ def block(code: Code, flow: Flow) -> Making:
     for loop, loaders in flow.training_loops():
         if all(_is_pinned(flow, loader) for loader in loaders):
             for copy in _moves(code, loop, non_blocking=True):
-                yield lambda copy=copy: Mutant([change(code, copy, {"non_blocking": REMOVED})], [copy])
+                yield Fault([change(code, copy, {"non_blocking": REMOVED})], [copy])
 
 
 @operator("DL102")
 def pin_what_is_copied_blocking(code: Code, flow: Flow) -> Making:
     """Has all loaders of a training loop pin, with workers; the loop goes on to copy without ``non_blocking``."""
 
-    def make(loaders: list[ast.Call], moves: list[ast.Call]) -> Mutant:
+    def make(loaders: list[ast.Call], moves: list[ast.Call]) -> Fault:
         words: dict[str, str | None] = {"pin_memory": "True"}
         edits = [change(code, it, words if flow.workers(it) else {**words, "num_workers": "4"}) for it in loaders]
-        return Mutant(edits, moves)
+        return Fault(edits, moves)
 
     for loop, loaders in flow.training_loops():
         moves = _moves(code, loop, non_blocking=False)
@@ -81,9 +94,7 @@ def unpin(code: Code, flow: Flow) -> Making:
     for loop, loaders in flow.training_loops():
         moves = _moves(code, loop, non_blocking=True)
         if moves and all(_is_pinned(flow, it) and not is_open(it) for it in loaders):
-            yield lambda loaders=loaders, moves=moves: Mutant(
-                [change(code, it, {"pin_memory": REMOVED}) for it in loaders], [*moves, *loaders]
-            )
+            yield Fault([change(code, it, {"pin_memory": REMOVED}) for it in loaders], [*moves, *loaders])
 
 
 @operator("DL103")
@@ -92,18 +103,16 @@ def do_not_wait(code: Code, flow: Flow) -> Making:
     for loop, loaders in flow.training_loops():
         if all(_is_unpinned(flow, it) for it in loaders):
             for copy in _moves(code, loop, non_blocking=False):
-                yield lambda copy=copy, loaders=loaders: Mutant(
-                    [change(code, copy, {"non_blocking": "True"})], [copy, *loaders]
-                )
+                yield Fault([change(code, copy, {"non_blocking": "True"})], [copy, *loaders])
 
 
 @operator("DL104")
-def read_early(code: Code, flow: Flow) -> Making:
+def read_early(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
     """Makes ``.cpu()`` in front of ``.numpy()`` asynchronous. Needs what a model returned, in a file that uses CUDA."""
 
-    def make(call: ast.Call) -> Mutant:
+    def make(call: ast.Call) -> Fault:
         assert isinstance(call.func, ast.Attribute)
-        return Mutant([replace(code, call, code.text(call.func.value) + '.to("cpu", non_blocking=True)')], [call])
+        return Fault([replace(code, call, code.text(call.func.value) + '.to("cpu", non_blocking=True)')], [call])
 
     for call in code.calls["cpu"]:
         read = code.up[call]
@@ -125,7 +134,7 @@ def empty_the_cache(code: Code, flow: Flow) -> Making:
     """Empties the cache at the end of each pass of a training loop."""
     for loop, _ in flow.training_loops():
         if code.file(loop).names.get("torch") == "torch":
-            yield lambda loop=loop: Mutant([after(code, loop.body[-1], "torch.cuda.empty_cache()")], [loop.body[-1]])
+            yield Fault([after(code, loop.body[-1], "torch.cuda.empty_cache()")], [loop.body[-1]])
 
 
 @operator("DL106")
@@ -135,8 +144,8 @@ def copy_in_the_loop(code: Code, flow: Flow) -> Making:
     Needs one assignment right before the loop or earlier in its block, of values that the loop leaves alone.
     """
 
-    def make(made: ast.Assign, loop: ast.For) -> Mutant:
-        return Mutant([cut(code, made), before(code, loop.body[0], lines_of(code, made))], [loop.body[0], made])
+    def make(made: ast.Assign, loop: ast.For) -> Fault:
+        return Fault([cut(code, made), before(code, loop.body[0], lines_of(code, made))], [loop.body[0], made])
 
     for loop in flow.loaders_over:
         block = getattr(code.up[loop], "body", [])
@@ -144,7 +153,11 @@ def copy_in_the_loop(code: Code, flow: Flow) -> Making:
             if not isinstance(made, ast.Assign) or not isinstance(made.targets[0], ast.Name):
                 continue
             name, value = made.targets[0].id, made.value
-            if not (isinstance(value, ast.Call) and called(value) in {"to", "cuda"} and isinstance(value.func, ast.Attribute)):
+            if not (
+                isinstance(value, ast.Call)
+                and called(value) in {"to", "cuda"}
+                and isinstance(value.func, ast.Attribute)
+            ):
                 continue
             host = value.func.value
             if isinstance(host, ast.Call) and code.is_called(host, *HOST_TENSORS) and name in loaded(loop):
@@ -155,14 +168,18 @@ def copy_in_the_loop(code: Code, flow: Flow) -> Making:
 
 
 @operator("DL107")
-def do_not_wait_for_the_stream(code: Code, flow: Flow) -> Making:
+def do_not_wait_for_the_stream(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
     """Takes ``wait_stream`` out of a prefetcher that copies on a stream of its own."""
     for call in code.calls["wait_stream"]:
         home = code.owner(call) or code.scope(call)
         statement = code.up[call]
-        if isinstance(statement, ast.Expr) and "cuda.stream(" in code.text(home) and "non_blocking" in code.text(home):
-            if code.text(home).count("wait_stream") == 1:
-                yield lambda statement=statement, home=home: Mutant([cut(code, statement)], [statement, home])
+        if (
+            isinstance(statement, ast.Expr)
+            and "cuda.stream(" in code.text(home)
+            and "non_blocking" in code.text(home)
+            and code.text(home).count("wait_stream") == 1
+        ):
+            yield Fault([cut(code, statement)], [statement, home])
 
 
 @operator("DL108")
@@ -170,13 +187,18 @@ def print_every_step(code: Code, flow: Flow) -> Making:
     """Takes the condition on the step's number away from what reads device tensors in a training loop."""
     for loop, _ in flow.training_loops():
         for node in loop.body:
-            if isinstance(node, ast.If) and not node.orelse and isinstance(node.test, ast.Compare) and "%" in code.text(node.test):
+            if (
+                isinstance(node, ast.If)
+                and not node.orelse
+                and isinstance(node.test, ast.Compare)
+                and "%" in code.text(node.test)
+            ):
                 reads = [it for inner in node.body for it in every(inner, ast.Call) if called(it) == "item"]
                 if reads:
-                    yield lambda node=node, reads=reads: Mutant([replace(code, node.test, "True")], [node, *reads])
+                    yield Fault([replace(code, node.test, "True")], [node, *reads])
 
 
-def is_tensor_of(code: Code, flow: Flow, loop: ast.For) -> list[str]:
+def tensors_of(code: Code, loop: ast.For) -> list[str]:
     """The names of a batch that are tensors on the host at the start of a pass: those that the loop copies itself."""
     found = []
     for copy in copies(code, loop):
@@ -190,15 +212,20 @@ def is_tensor_of(code: Code, flow: Flow, loop: ast.For) -> list[str]:
 def retain(code: Code, flow: Flow) -> Making:
     """Keeps a batch tensor of each pass in a list. All loaders of the loop are given workers, and do not pin."""
 
-    def make(loop: ast.For, loaders: list[ast.Call], name: str) -> Mutant:
+    def make(loop: ast.For, loaders: list[ast.Call], name: str) -> Fault:
         edits = [change(code, it, {"num_workers": "4"}) for it in loaders if not flow.workers(it)]
         kept = [before(code, loop, "kept = []"), before(code, loop.body[0], f"kept.append({name})")]
-        return Mutant([*kept, *edits], [loop.iter, loop.body[0]])
+        return Fault([*kept, *edits], [loop.iter, loop.body[0]])
 
     for loop, loaders in flow.loaders_over.items():
         plain = all(_is_unpinned(flow, it) and len(it.args) < 6 for it in loaders)
-        if plain and flow.sources_are_known(loop) and not any(map(flow.is_prepared, loaders)) and loop.body[0].lineno > loop.lineno:
-            for name in is_tensor_of(code, flow, loop)[:1]:
+        if (
+            plain
+            and flow.sources_are_known(loop)
+            and not any(map(flow.is_prepared, loaders))
+            and loop.body[0].lineno > loop.lineno
+        ):
+            for name in tensors_of(code, loop)[:1]:
                 yield partial(make, loop, loaders, name)
 
 
@@ -206,14 +233,19 @@ def retain(code: Code, flow: Flow) -> Making:
 def retain_unpinned(code: Code, flow: Flow) -> Making:
     """Keeps a batch tensor of each pass, in a loop whose loaders have workers and no longer pin."""
 
-    def make(loop: ast.For, loaders: list[ast.Call], name: str) -> Mutant:
+    def make(loop: ast.For, loaders: list[ast.Call], name: str) -> Fault:
         edits = [change(code, it, {"pin_memory": REMOVED}) for it in loaders if has(flow, it, "pin_memory")]
         kept = [before(code, loop, "kept = []"), before(code, loop.body[0], f"kept.append({name}.detach())")]
-        return Mutant([*kept, *edits], [loop.iter, loop.body[0]])
+        return Fault([*kept, *edits], [loop.iter, loop.body[0]])
 
     for loop, loaders in flow.loaders_over.items():
         pinned = all(not is_open(it) and len(it.args) < 6 and (flow.workers(it) or 0) > 0 for it in loaders)
-        if pinned and any(has(flow, it, "pin_memory") for it in loaders) and flow.sources_are_known(loop):
-            if not any(map(flow.is_prepared, loaders)) and loop.body[0].lineno > loop.lineno:
-                for name in is_tensor_of(code, flow, loop)[:1]:
-                    yield partial(make, loop, loaders, name)
+        if (
+            pinned
+            and any(has(flow, it, "pin_memory") for it in loaders)
+            and flow.sources_are_known(loop)
+            and not any(map(flow.is_prepared, loaders))
+            and loop.body[0].lineno > loop.lineno
+        ):
+            for name in tensors_of(code, loop)[:1]:
+                yield partial(make, loop, loaders, name)
