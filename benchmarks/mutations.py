@@ -133,8 +133,8 @@ def hits(said: Said, rule: str, due: Due) -> list[Said]:
 
 def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said) -> Outcome | None:
     """Lints one mutant; None where it is none: it does not parse, or the rule spoke there before."""
-    sources = mutant.sources()
-    if mutant.overlaps() or hits(base, operator.rule, mutant.due(code, edited=False)):
+    sources, rule = mutant.sources(), operator.rule
+    if mutant.overlaps() or hits(base, rule, mutant.lines(code)[:1]):
         return None
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -142,22 +142,28 @@ def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said
                 ast.parse(source)
     except SyntaxError:
         return None
-    known_rule = operator.rule in base["rules"]
-    said = lint(root, {file.path: source for file, source in sources.items()}, operator.rule) if known_rule else base
-    found = hits(said, operator.rule, mutant.due(code, edited=True))
+    is_known = rule in base["rules"]
+    said = lint(root, {file.path: source for file, source in sources.items()}, rule) if is_known else base
+    old = {
+        (path, mutant.moved(path, row))
+        for it in base["findings"]
+        if it["code"] == rule
+        for path, row in it["places"][:1]
+    }
+    new = {"findings": [it for it in said["findings"] if tuple(it["places"][0]) not in old]}
+    found = hits(new, rule, mutant.due(code))
     loud = [it for it in found if not it["advice"]]
     shown = (loud or found or [{"message": ""}])[0]
-    before = {(reason, count) for rule, reason, count in base["quiet"] if rule == operator.rule}
-    counts = Counter(dict(before))
-    quiet = tuple(reason for rule, reason, count in said["quiet"] if rule == operator.rule and count > counts[reason])
-    known = {(it["message"], it["places"][0][0]) for it in base["findings"]}
-    elsewhere = tuple(f"{it['places'][0][0]}:{it['places'][0][1]}: {it['message']}" for it in said["findings"]
-                      if it["code"] == operator.rule and (it["message"], it["places"][0][0]) not in known)  # fmt: skip
+    counts = Counter({reason: count for of, reason, count in base["quiet"] if of == rule})
+    quiet = tuple(reason for of, reason, count in said["quiet"] if of == rule and count > counts[reason])
+    elsewhere = tuple(
+        f"{it['places'][0][0]}:{it['places'][0][1]}: {it['message']}" for it in new["findings"] if it["code"] == rule
+    )
     place = mutant.places[0]
     file = code.file(place)
-    result = "unknown" if not known_rule else "found" if loud else "silenced" if found else "missed"
+    result = "unknown" if not is_known else "found" if loud else "silenced" if found else "missed"
     return Outcome(
-        operator.rule, operator.name, root.name, file.path, file.line(file.span(place)[0]),
+        rule, operator.name, root.name, file.path, file.line(file.span(place)[0]),
         result, shown["message"], quiet, () if found else elsewhere, difference(mutant),
     )  # fmt: skip
 

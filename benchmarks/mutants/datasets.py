@@ -55,10 +55,14 @@ def _is_only_indexed(code: Code, cls: ast.ClassDef, name: str) -> bool:
     return True
 
 
-def _is_idle(flow: Flow, cls: ast.ClassDef) -> bool:
-    """Whether all loaders of a class are known to have no workers."""
-    loaders = flow.loaders_of(cls)
-    return bool(loaders) and all(flow.workers(it) == 0 for it in loaders)
+def read_by_workers(flow: Flow) -> Iterator[ast.ClassDef]:
+    """Map-style datasets that workers read, or are made to read by ``_waken``: one of their loaders can be given some,
+    or nobody knows their loaders and some loader has workers."""
+    some = any(flow.workers(it) != 0 for it in flow.loaders)
+    for cls in flow.datasets():
+        loaders = flow.loaders_of(cls)
+        if any(flow.workers(it) or (len(it.args) < 6 and not is_open(it)) for it in loaders) or (some and not loaders):
+            yield cls
 
 
 def _waken(code: Code, flow: Flow, cls: ast.ClassDef) -> list[Pending]:
@@ -72,7 +76,7 @@ def _waken(code: Code, flow: Flow, cls: ast.ClassDef) -> list[Pending]:
 @operator("DL301")
 def keep_the_list(code: Code, flow: Flow) -> Making:
     """Drops ``np.array(…)`` or ``torch.tensor(…)`` around a list that ``__init__`` grows or comprehends."""
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         made = method(cls, "__init__")
         for node, name in fields(cls):
             call = node.value
@@ -93,7 +97,7 @@ def keep_the_list(code: Code, flow: Flow) -> Making:
 @operator("DL301")
 def make_a_list_of_an_array(code: Code, flow: Flow) -> Making:
     """Adds ``.tolist()`` to an array that a field holds and ``__getitem__`` indexes."""
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         for node, name in fields(cls):
             call = node.value
             column = isinstance(call, ast.Attribute) and call.attr == "values" and b"pandas" in code.file(call).source
@@ -114,7 +118,7 @@ def memoise(code: Code, flow: Flow) -> Making:
         kept = before(code, final, f"self.cache[{index}] = {code.text(final.value)}")
         return Fault([after(code, made.body[-1], "self.cache = {}"), known, kept, *_waken(code, flow, cls)], [final])
 
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         made, read = method(cls, "__init__"), method(cls, "__getitem__")
         if made is None or read is None or not index_of(cls) or not READERS.search(code.text(read)):
             continue
@@ -142,7 +146,7 @@ def memoise_the_reader(code: Code, flow: Flow) -> Making:
         decorated = before(code, helper, "@functools.lru_cache(maxsize=None)")
         return Fault([*edits, decorated, *_waken(code, flow, cls)], [helper, call])
 
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         read, index = method(cls, "__getitem__"), index_of(cls)
         for call in every(read, ast.Call) if read and index else ():
             helper = method(cls, dotted(call.func).removeprefix("self."))
@@ -186,7 +190,7 @@ def open_early(code: Code, flow: Flow) -> Making:
                       f"{code.text(bound)} = self.handle\n{indentation(code, node)}if True")  # fmt: skip
         return Fault([opened, header, *_waken(code, flow, cls)], [final, node])
 
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         made = method(cls, "__init__")
         for node, call in _opened(code, cls):
             field = isinstance(node, ast.Assign) and dotted(node.targets[0]).startswith("self.")
@@ -205,7 +209,7 @@ def open_the_archive_once(code: Code, flow: Flow) -> Making:
         opened = after(code, made.body[-1], f"self.handle = {code.text(call)}")
         return Fault([opened, replace(code, call, "self.handle"), *_waken(code, flow, cls)], [made.body[-1], node])
 
-    for cls in flow.datasets():
+    for cls in read_by_workers(flow):
         made = method(cls, "__init__")
         for node, call in _opened(code, cls):
             scope = code.scope(node)

@@ -70,8 +70,8 @@ def _has_cuda(code: Code) -> bool:
 
 
 def is_repeated(flow: Flow, loader: ast.Call) -> bool:
-    loops = flow.loops_of(loader)
-    return any(loop.repeated and flow.sources_are_known(loop.node) for loop in loops)
+    """Whether a loader built once is iterated epoch after epoch."""
+    return any(loop.repeated for loop in flow.loops_of(loader))
 
 
 @operator("DL201")
@@ -204,6 +204,25 @@ def give_workers_by_an_option(code: Code, flow: Flow) -> Making:
         default = flow.default(value) if value is not None else None
         if default is not None and is_constant(default, 0):
             yield Fault([replace(code, default, "8")], [loader])
+
+
+@operator("DL204")
+def workers_for_lightning(code: Code, flow: Flow) -> Making:
+    """Gives workers that do not persist to the loader that a hook of Lightning returns; its trainer counts epochs."""
+    for loader in flow.loaders:
+        hook, cls = code.scope(loader), code.owner(loader)
+        returned = isinstance(code.up[loader], ast.Return) and isinstance(hook, ast.FunctionDef)
+        if (
+            returned
+            and cls is not None
+            and getattr(hook, "name", "") in {"train_dataloader", "val_dataloader"}
+            and any(
+                base.rpartition(".")[2] in {"LightningModule", "LightningDataModule"} for base in code.ancestors(cls)
+            )
+            and is_plain(loader)
+        ):
+            words: dict[str, str | None] = {"num_workers": WORKERS, "persistent_workers": REMOVED}
+            yield Fault([change(code, loader, words)], [loader])
 
 
 def _idle_and_repeated(flow: Flow) -> Iterator[ast.Call]:

@@ -56,23 +56,24 @@ class Mutant:
         spans = sorted((edit.file.path, edit.start, edit.end) for edit in self.edits)
         return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(spans))
 
-    def due(self, code: Code, *, edited: bool) -> list[tuple[str, int, int]]:
-        """Path, first and last line of each place, in the files as they were or as they are edited."""
-        found = []
-        for place in self.places:
-            file = code.file(place)
-            if self.anywhere:
-                found.append((file.path, 0, 10**9))
-                continue
-            start, end = file.span(place)
-            first, last = file.line(start), file.line(end)
-            if edited:
-                mine = [edit for edit in self.edits if edit.file is file]
-                grown = {edit: edit.text.count("\n") - file.source[edit.start : edit.end].count(b"\n") for edit in mine}
-                first += sum(more for edit, more in grown.items() if edit.end <= start)
-                last += sum(more for edit, more in grown.items() if edit.start <= end)
-            found.append((file.path, first - TOLERANCE, last + TOLERANCE))
-        return found
+    def moved(self, path: str, row: int) -> int:
+        """Where the edits have put a line."""
+        mine = [edit for edit in self.edits if edit.file.path == path and edit.file.starts[row - 1] >= edit.end]
+        return row + sum(edit.text.count("\n") - edit.file.source[edit.start : edit.end].count(b"\n") for edit in mine)
+
+    def lines(self, code: Code) -> list[tuple[str, int, int]]:
+        """Path, first and last line of each place, in the files as they were."""
+        spans = [(code.file(place), *code.file(place).span(place)) for place in self.places]
+        if self.anywhere:
+            return [(file.path, 1, len(file.starts) - 1) for file, _, _ in spans]
+        return [(file.path, file.line(start), file.line(end)) for file, start, end in spans]
+
+    def due(self, code: Code) -> list[tuple[str, int, int]]:
+        """The lines at or near each place, in the files as they are edited."""
+        return [
+            (path, self.moved(path, first) - TOLERANCE, self.moved(path, last) + TOLERANCE)
+            for path, first, last in self.lines(code)
+        ]
 
 
 Make = Callable[[Code, Flow], Iterator[Fault | Callable[[], Fault]]]
