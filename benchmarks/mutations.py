@@ -18,6 +18,7 @@ import gc
 import json
 import os
 import random
+import re
 import sys
 import time
 import traceback
@@ -131,6 +132,11 @@ def hits(said: Said, rule: str, due: Due) -> list[Said]:
     return [it for it in said["findings"] if it["code"] == rule and any(is_due(*place) for place in it["places"])]
 
 
+def _without_numbers(message: str) -> str:
+    """Of lines, which move."""
+    return re.sub(r"\d+", "", message)
+
+
 def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said) -> Outcome | None:
     """Lints one mutant; None where it is none: it does not parse, or the rule spoke there before."""
     sources, rule = mutant.sources(), operator.rule
@@ -145,12 +151,14 @@ def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said
     is_known = rule in base["rules"]
     said = lint(root, {file.path: source for file, source in sources.items()}, rule) if is_known else base
     old = {
-        (path, mutant.moved(path, row))
+        (path, mutant.moved(path, row), _without_numbers(it["message"]))
         for it in base["findings"]
         if it["code"] == rule
         for path, row in it["places"][:1]
     }
-    new = {"findings": [it for it in said["findings"] if tuple(it["places"][0]) not in old]}
+    new = {
+        "findings": [it for it in said["findings"] if (*it["places"][0], _without_numbers(it["message"])) not in old]
+    }
     found = hits(new, rule, mutant.due(code))
     loud = [it for it in found if not it["advice"]]
     shown = (loud or found or [{"message": ""}])[0]
@@ -193,7 +201,6 @@ def mutants_of(code: Code, flow: Flow, operator: Operator, draw: random.Random) 
 
 def benchmark(root: Path, rules: Sequence[str], most: int, lines: int, seed: int) -> list[Outcome]:
     """The mutants of one checkout, at most so many of each operator."""
-    gc.disable()
     code = Code(root)
     flow = Flow(code)
     base = lint(root, {})
@@ -240,6 +247,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _task(task: tuple[Path, Sequence[str], int, int, int]) -> tuple[Path, list[Outcome], float]:
+    gc.disable()  # trees of many files: nothing to collect, and much to look at
     begun = time.perf_counter()
     return task[0], benchmark(*task), time.perf_counter() - begun
 

@@ -51,8 +51,14 @@ def names_of(loop: ast.For) -> set[str]:
 
 
 def copies(code: Code, loop: ast.For) -> Iterator[ast.Call]:
-    """Copies of a batch, or an item of one, to the device: ``x.cuda(…)``, ``x.to(…)`` with a device."""
+    """Copies of a batch, or an item of one, to the device: ``x.cuda(…)``, ``x.to(…)`` with a device.
+
+    Not of what a call made of it, which is no tensor that the loader pinned.
+    """
     names = names_of(loop)
+    for node in every(loop, ast.Assign):
+        if isinstance(node.value, ast.Call) and called(node.value) not in {"to", "cuda"}:
+            names -= stored(node)
     for call in every(loop, ast.Call):
         if called(call) not in {"to", "cuda"} or not isinstance(call.func, ast.Attribute) or is_open(call):
             continue

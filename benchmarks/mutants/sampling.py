@@ -281,14 +281,13 @@ def reseed_for_every_sample(code: Code, flow: Flow) -> Making:
 
 
 @operator("DL408")
-def oversize(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
-    """Drops ``% 2**32`` of torch's seed, in a function that seeds numpy with it."""
-    for file in code.files:
-        for function in every(file.tree, ast.FunctionDef):
-            seeds = [it for it in every(function, ast.Call) if code.resolved(it.func) == "numpy.random.seed"]
-            for node in every(function, ast.BinOp) if seeds else ():
-                if isinstance(node.op, ast.Mod) and "torch.initial_seed()" in code.text(node.left):
-                    yield Fault([replace(code, node, code.text(node.left))], [node, *seeds])
+def oversize(code: Code, flow: Flow) -> Making:
+    """Drops ``% 2**32`` of torch's seed, in a ``worker_init_fn`` that seeds numpy with it."""
+    for function, loaders in seeders(code, flow).items():
+        seeds = [it for it in _seeds(function) if code.resolved(it.func) == "numpy.random.seed"]
+        for node in every(function, ast.BinOp) if seeds else ():
+            if isinstance(node.op, ast.Mod) and "torch.initial_seed()" in code.text(node.left):
+                yield Fault([replace(code, node, code.text(node.left))], [node, *seeds, *loaders])
 
 
 @operator("DL408")
