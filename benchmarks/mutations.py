@@ -46,6 +46,9 @@ ROOMS = (transfers, loaders, datasets, sampling)
 MOST_LINES = 6_000_000
 """Of Python that are linted for the mutants of one checkout: 15 us a line, so that a large one takes 90 s."""
 
+TEST = re.compile(r"(^|/)tests?/|(^|/)test_\w*\.py$")
+"""Files in which a batch or two are taken, where most faults cost nothing."""
+
 Due = list[tuple[str, int, int]]
 Said = dict[str, Any]
 
@@ -196,7 +199,8 @@ def mutants_of(code: Code, flow: Flow, operator: Operator, draw: random.Random) 
             mutant.sources()
         except (Unfit, UnicodeDecodeError):
             continue
-        yield mutant
+        if not TEST.search(code.file(mutant.places[0]).path):
+            yield mutant
 
 
 def benchmark(root: Path, rules: Sequence[str], most: int, lines: int, seed: int) -> list[Outcome]:

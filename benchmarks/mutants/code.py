@@ -98,6 +98,10 @@ class Named(dict[str, list[Node]]):
         self.setdefault(name, []).append(node)
 
 
+OLD_TORCH = re.compile(r"^\W*(?:py)?torch\W{1,4}[01]\.", re.M)
+"""As requirements and environments declare a torch before 2, for which some faults are none."""
+
+
 class Code:
     """All files, what stands around each node, and which definition a name means."""
 
@@ -116,6 +120,10 @@ class Code:
         for path in sorted(root.rglob("*.py")):
             if path.is_file() and not path.is_symlink() and path.stat().st_size < LARGEST_BYTES:
                 self._read(path.relative_to(root).as_posix(), path.read_bytes())
+        declared = [
+            it for it in root.glob("*") if it.suffix in {".txt", ".yml", ".yaml", ".toml", ".cfg"} and it.is_file()
+        ]
+        self.is_for_old_torch = any(OLD_TORCH.search(it.read_text(errors="replace")) for it in declared)
         self._modules: dict[str, list[File]] = {}
         for file in self.files:
             self._modules.setdefault(_stem(file.path), []).append(file)
@@ -221,8 +229,18 @@ class Code:
 
     def _counts_epochs(self, loop: ast.For) -> bool:
         over = self.text(loop.iter)
+        if self._is_one(loop.iter):
+            return False
         named = "epoch" in self.text(loop.target).lower() or "epoch" in over.lower() or dotted(loop.target) == "ep"
         return named and "range(" in over and "batch" not in over.lower()
+
+    def _is_one(self, over: ast.expr) -> bool:
+        """Whether a range is known to be passed once."""
+        end = over.args[-1] if isinstance(over, ast.Call) and over.args else None
+        if isinstance(end, ast.Name):
+            assigns = [self.up[it] for it in self.stores[end.id] if self.file(it) is self.file(over)]
+            end = assigns[0].value if len(assigns) == 1 and isinstance(assigns[0], ast.Assign) else None
+        return is_constant(end, 1)
 
     def definitions(self, node: ast.AST) -> list[Definition]:
         """The functions or classes of the checkout that a called name means; none where that is not clear."""

@@ -203,15 +203,17 @@ class Flow:
             loop = code.up.get(use)
             if isinstance(loop, ast.For) and loop.iter is use:
                 again = code.epoch_loop(loop) is not None or any(
-                    code.epoch_loop(call) is not None for call in self._calls_to(code.scope(loop), depth=2)
+                    code.epoch_loop(call) is not None for call in self._calls_to(code.scope(loop), reach, depth=2)
                 )
                 yield Loop(loop, loader, again and not renewed)
 
-    def _calls_to(self, scope: ast.AST, depth: int) -> Iterator[ast.Call]:
-        for call in self._callers[scope]:
+    def _calls_to(self, scope: ast.AST, reach: Reach, depth: int) -> Iterator[ast.Call]:
+        """Calls of a function that take the value, where some do; and those of what calls it so."""
+        calls = self._callers[scope]
+        for call in [it for it in calls if it in reach.through] or calls:
             yield call
             if depth:
-                yield from self._calls_to(self.code.scope(call), depth - 1)
+                yield from self._calls_to(self.code.scope(call), reach, depth - 1)
 
     def callers(self, function: ast.AST) -> list[ast.Call]:
         return self._callers[function]

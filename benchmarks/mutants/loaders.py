@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from mutants.code import Code, called, dotted, every, is_constant, loaded, stored
+from mutants.code import Code, called, dotted, every, is_constant, loaded, method, stored
 from mutants.edits import REMOVED, Edit, Unfit, after, before, change, cut, importing, indentation, lines_of, replace
 from mutants.flow import ITERATE, Flow, is_open
 from mutants.mutant import EVALUATION, Fault, operator
@@ -232,7 +233,7 @@ def workers_for_lightning(code: Code, flow: Flow) -> Making:
 
 
 def _idle_and_repeated(flow: Flow) -> Iterator[ast.Call]:
-    for loader in flow.loaders:
+    for loader in flow.loaders if not flow.code.is_for_old_torch else ():
         if (
             not flow.workers(loader)
             and not is_open(loader)
@@ -258,7 +259,8 @@ def build_in_loop(code: Code, flow: Flow) -> Making:
             source = source.replace(code.text(loader), edits.pop()().text)
             if "num_workers" not in source:
                 raise Unfit("broken over lines")
-        return Fault([cut(code, made), before(code, loop.body[0], source), *edits], [loop.body[0], loader])
+        header = loop.iter if isinstance(loop, ast.For) else loop.test
+        return Fault([cut(code, made), before(code, loop.body[0], source), *edits], [header, loop.body[0], loader])
 
     for loader in flow.loaders:
         if not is_repeated(flow, loader) or (flow.workers(loader) is None and not is_plain(loader)):
@@ -334,12 +336,23 @@ def count_cpus_for_an_option(code: Code, flow: Flow) -> Making:
 
 @operator("DL207")
 def take_workers(code: Code, flow: Flow) -> Making:
-    """Takes the workers of a loader that is trained on every epoch."""
+    """Takes the workers of a loader that is trained on every epoch, over a dataset that reads files for a sample."""
     for loader in flow.loaders:
         if (flow.workers(loader) or 0) > 0 and len(loader.args) < 6 and not is_open(loader):
             plain = not any(flow.argument(loader, it) for it in ("persistent_workers", "prefetch_factor", "timeout"))
-            if plain and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader)):
+            if (
+                plain
+                and _reads_files(code, flow, loader)
+                and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader))
+            ):
                 yield Fault([change(code, loader, {"num_workers": "0"})], [loader])
+
+
+def _reads_files(code: Code, flow: Flow, loader: ast.Call) -> bool:
+    readers = [method(cls, "__getitem__") for cls in flow.classes_of(loader)]
+    return any(
+        re.search(r"\b(open|imread|read_image|decode|read)\(", code.text(it)) for it in readers if it is not None
+    )
 
 
 @operator("DL208")
@@ -366,8 +379,8 @@ def share_under_the_guard(code: Code, flow: Flow) -> Making:
 
 @operator("DL209")
 def name_the_pin_device(code: Code, flow: Flow) -> Making:
-    """Adds ``pin_memory_device="cuda"`` beside ``pin_memory``."""
-    for loader in flow.loaders:
+    """Adds ``pin_memory_device="cuda"`` beside ``pin_memory``, where no old torch is declared, which heeds it."""
+    for loader in flow.loaders if not code.is_for_old_torch else ():
         if has(flow, loader, "pin_memory") and not is_open(loader):
             yield Fault([change(code, loader, {"pin_memory_device": '"cuda"'})], [loader])
 

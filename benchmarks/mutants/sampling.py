@@ -38,10 +38,10 @@ def draws_of_numpy(code: Code, cls: ast.ClassDef) -> list[ast.Call]:
 
 
 def drawing_loaders(code: Code, flow: Flow) -> list[ast.Call]:
-    """Loaders with training data sets that draw from numpy's global generator."""
+    """Loaders that are trained on, with data sets that draw from numpy's global generator."""
     found = [loader for cls in flow.datasets() if not EVALUATION.search(cls.name) and draws_of_numpy(code, cls)
              for loader in flow.loaders_of(cls)]  # fmt: skip
-    return list(dict.fromkeys(found))
+    return [it for it in dict.fromkeys(found) if any(flow.trains(loop.node) for loop in flow.loops_of(it))]
 
 
 def seeders(code: Code, flow: Flow) -> dict[Function, list[ast.Call]]:
@@ -64,8 +64,8 @@ def _with_seeder(code: Code, flow: Flow, loader: ast.Call, body: str, modules: t
     file = code.file(loader)
     names = {name: name_of(file, name) for name in modules}
     start = next((it for it in file.tree.body if isinstance(it, ast.FunctionDef | ast.ClassDef)), None)
-    if start is None:
-        raise Unfit("nothing is defined")
+    if start is None or start.lineno > loader.lineno:
+        raise Unfit("nothing is defined before")
     function = f"def seed_worker(worker_id):\n    {body.format(**names)}\n\n"
     words: dict[str, str | None] = {"worker_init_fn": "seed_worker"}
     given = change(code, loader, words if flow.workers(loader) else {**words, "num_workers": WORKERS})
@@ -199,7 +199,7 @@ def new_repeating_seed(code: Code, flow: Flow) -> Making:
 def state_of_numpy(code: Code, flow: Flow) -> Making:
     """Adds a ``worker_init_fn`` that seeds numpy from the first word of its own state, which torch made constant."""
     for loader in drawing_loaders(code, flow):
-        if _unseeded(flow, loader) and is_repeated(flow, loader):
+        if _unseeded(flow, loader) and is_repeated(flow, loader) and not code.is_for_old_torch:
             body = "{numpy}.random.seed({numpy}.random.get_state()[1][0] + worker_id)"
             yield partial(_with_seeder, code, flow, loader, body, ("numpy",))
 
@@ -285,8 +285,12 @@ def oversize(code: Code, flow: Flow) -> Making:
     """Drops ``% 2**32`` of torch's seed, in a ``worker_init_fn`` that seeds numpy with it."""
     for function, loaders in seeders(code, flow).items():
         seeds = [it for it in _seeds(function) if code.resolved(it.func) == "numpy.random.seed"]
-        for node in every(function, ast.BinOp) if seeds else ():
-            if isinstance(node.op, ast.Mod) and "torch.initial_seed()" in code.text(node.left):
+        given = [it.args[0] for it in seeds]
+        for node in every(function, ast.BinOp):
+            assign = code.up[node]
+            name = dotted(assign.targets[0]) if isinstance(assign, ast.Assign) else ""
+            is_given = node in given or (name != "" and name in map(dotted, given))
+            if is_given and isinstance(node.op, ast.Mod) and "torch.initial_seed()" in code.text(node.left):
                 yield Fault([replace(code, node, code.text(node.left))], [node, *seeds, *loaders])
 
 

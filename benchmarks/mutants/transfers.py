@@ -108,7 +108,7 @@ def do_not_wait(code: Code, flow: Flow) -> Making:
 
 @operator("DL104")
 def read_early(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
-    """Makes ``.cpu()`` in front of ``.numpy()`` asynchronous. Needs what a model returned, in a file that uses CUDA."""
+    """Makes ``.cpu()`` in front of ``.numpy()`` asynchronous. Needs what a model returned, and CUDA."""
 
     def make(call: ast.Call) -> Fault:
         assert isinstance(call.func, ast.Attribute)
@@ -125,7 +125,15 @@ def read_early(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operator
             continue
         assigns = [it for it in every(code.scope(call), ast.Assign) if root.id in stored(it)]
         made = assigns[0].value if len(assigns) == 1 else None
-        if isinstance(made, ast.Call) and MODELS.search(dotted(made.func)) and b"cuda" in code.file(call).source:
+        one = (
+            len(re.findall(r"\.(cpu|item|tolist|numpy)\(", code.text(code.statement(call)))) == 2
+        )  # no other copy waits
+        if (
+            one
+            and isinstance(made, ast.Call)
+            and MODELS.search(dotted(made.func))
+            and b"cuda" in code.file(call).source
+        ):
             yield partial(make, call)
 
 
