@@ -240,8 +240,18 @@ def _idle_and_repeated(flow: Flow) -> Iterator[ast.Call]:
             and flow.argument(loader, "persistent_workers") is None
             and is_repeated(flow, loader)
             and not flow.is_prepared(loader)
+            and not _is_renewed(flow, loader)
         ):
             yield loader
+
+
+def _is_renewed(flow: Flow, loader: ast.Call) -> bool:
+    """Whether an epoch loop may change the dataset, of which workers that persist would keep a copy."""
+    code, name = flow.code, dotted(flow.argument(loader, "dataset")) or "dataset"
+    places = [*flow.reach[loader].through, *(loop.node for loop in flow.loops_of(loader))]
+    epochs = {outer for it in places if (outer := code.epoch_loop(it)) is not None}
+    changed = re.compile(rf"\b(?:{re.escape(name)}|\w*dataset)\.\w+(?:\(|\.| *=[^=])")
+    return any(changed.search(code.text(outer)) for outer in epochs)
 
 
 @operator("DL205")
