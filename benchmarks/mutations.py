@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dl_lint import catalogue
 from mutants import datasets, loaders, sampling, transfers
 from mutants.code import Code
 from mutants.edits import Unfit
@@ -74,14 +75,14 @@ class Outcome:
 
 def load() -> None:
     """Imports all that a run of dl-lint needs, which the processes that lint are then born with."""
-    from dl_lint import analysis, catalogue, session
+    from dl_lint import analysis, session
 
     assert analysis
     assert session
     assert list(catalogue.load(catalogue.entries().values()))
 
 
-def lint(root: Path, given: dict[str, bytes], rule: str | None = None) -> Said:
+def lint(root: Path, given: dict[str, bytes], rules: Sequence[str]) -> Said:
     """What dl-lint says of a checkout, some files of which are given, in a process of its own."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -91,7 +92,7 @@ def lint(root: Path, given: dict[str, bytes], rule: str | None = None) -> Said:
             os.close(reader)
             os.chdir(root)
             with os.fdopen(writer, "w", encoding="utf-8") as pipe:
-                json.dump(_said(given, rule), pipe)
+                json.dump(_said(given, rules), pipe)
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -106,11 +107,10 @@ def lint(root: Path, given: dict[str, bytes], rule: str | None = None) -> Said:
     return said
 
 
-def _said(given: dict[str, bytes], rule: str | None) -> Said:
-    from dl_lint import catalogue
+def _said(given: dict[str, bytes], rules: Sequence[str]) -> Said:
     from dl_lint.session import Session, Wishes
 
-    wishes = Wishes(paths=(".",), given=given, pedantic=True, cache=False, select=None if rule is None else (rule,))
+    wishes = Wishes(paths=(".",), given=given, pedantic=True, cache=False, select=tuple(rules))
     report = Session(wishes, catalogue.entries()).lint().report
     findings = [
         {
@@ -123,7 +123,7 @@ def _said(given: dict[str, bytes], rule: str | None) -> Said:
         }
         for it in report.findings
     ]
-    return {"findings": findings, "quiet": [list(one) for one in report.quiet], "rules": [*catalogue.entries()]}
+    return {"findings": findings, "quiet": [list(one) for one in report.quiet]}
 
 
 def hits(said: Said, rule: str, due: Due) -> list[Said]:
@@ -151,8 +151,8 @@ def judge(root: Path, code: Code, operator: Operator, mutant: Mutant, base: Said
                 ast.parse(source)
     except SyntaxError:
         return None
-    is_known = rule in base["rules"]
-    said = lint(root, {file.path: source for file, source in sources.items()}, rule) if is_known else base
+    is_known = rule in catalogue.entries()
+    said = lint(root, {file.path: source for file, source in sources.items()}, [rule]) if is_known else base
     old = {
         (path, mutant.moved(path, row), _without_numbers(it["message"]))
         for it in base["findings"]
@@ -207,9 +207,10 @@ def benchmark(root: Path, rules: Sequence[str], most: int, lines: int, seed: int
     """The mutants of one checkout, at most so many of each operator."""
     code = Code(root)
     flow = Flow(code)
-    base = lint(root, {})
     left = lines // max(1, sum(file.source.count(b"\n") for file in code.files))
     chosen = [it for it in OPERATORS if not rules or it.rule in rules]
+    known = sorted({it.rule for it in chosen} & set(catalogue.entries()))
+    base = lint(root, {}, known) if known else {"findings": [], "quiet": []}
     random.Random(f"{seed} {root.name}").shuffle(chosen)
     making = {it: mutants_of(code, flow, it, random.Random(f"{seed} {root.name} {it.name}")) for it in chosen}
     outcomes: list[Outcome] = []
@@ -277,7 +278,9 @@ def main() -> int:
             print(f"{root.name}: {len(found)} mutants, {seconds:.0f} s", file=sys.stderr, flush=True)
             if options.json:
                 ordered = sorted(outcomes, key=lambda it: (it.rule, it.operator, it.checkout, it.path, it.line))
-                options.json.write_text(json.dumps([asdict(it) for it in ordered], indent=1))
+                half = options.json.with_suffix(".half")
+                half.write_text(json.dumps([asdict(it) for it in ordered], indent=1))
+                half.replace(options.json)
     outcomes.sort(key=lambda it: (it.rule, it.operator, it.checkout, it.path, it.line))
     shown: Counter[str] = Counter()
     for it in outcomes:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from mutants.code import Code, behind_docstring, called, dotted, every, method
+from mutants.code import Code, behind_docstring, called, dotted, every, loaded, method, stored
 from mutants.edits import REMOVED, Edit, Pending, after, before, change, cut, importing, indentation, lines_of, replace
 from mutants.flow import Flow, is_open
 from mutants.loaders import WORKERS, is_plain, is_repeated
@@ -38,21 +38,31 @@ def index_of(cls: ast.ClassDef) -> str:
 
 
 def indexed(cls: ast.ClassDef, name: str) -> list[ast.Subscript]:
-    """Where ``__getitem__`` reads a field at its index."""
+    """Where ``__getitem__`` reads a field at its index or at what it makes of that."""
     read, index = method(cls, "__getitem__"), index_of(cls)
-    return [it for it in every(read, ast.Subscript) if dotted(it.value) == name and dotted(it.slice) == index
-            and isinstance(it.ctx, ast.Load)] if read and index else []  # fmt: skip
+    if read is None or not index:
+        return []
+    derived = [node for node in every(read, ast.Assign) if index in loaded(node.value)]
+    made = {index} | {target for node in derived for target in stored(node)}
+    reads = [it for it in every(read, ast.Subscript) if dotted(it.value) == name and isinstance(it.ctx, ast.Load)]
+    return [it for it in reads if _is_one(it.slice) and loaded(it.slice) & made]
 
 
 def _is_only_indexed(code: Code, cls: ast.ClassDef, name: str) -> bool:
-    """Whether all uses of a field in its class do with a list as well: subscripts by a name, ``len``, assignments."""
+    """Whether all uses of a field in its class do with a list as well: subscripts by one index, ``len``, iteration."""
     for use in every(cls, ast.Attribute):
-        if dotted(use) == name and isinstance(use.ctx, ast.Load):
-            outer = code.up[use]
-            at = isinstance(outer, ast.Subscript) and outer.value is use and isinstance(outer.slice, ast.Name)
-            if not at and not (isinstance(outer, ast.Call) and called(outer) == "len"):
-                return False
+        outer = code.up[use]
+        if dotted(use) != name or not isinstance(use.ctx, ast.Load):
+            continue
+        at = isinstance(outer, ast.Subscript) and outer.value is use and _is_one(outer.slice)
+        over = isinstance(outer, ast.For | ast.comprehension) and outer.iter is use
+        if not at and not over and called(outer) not in {"len", "enumerate", "zip", "set", "Counter", "max", "min"}:
+            return False
     return True
+
+
+def _is_one(index: ast.expr) -> bool:
+    return isinstance(index, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute)
 
 
 def read_by_workers(flow: Flow) -> Iterator[ast.ClassDef]:
@@ -101,8 +111,9 @@ def make_a_list_of_an_array(code: Code, flow: Flow) -> Making:
         for node, name in fields(cls):
             call = node.value
             column = isinstance(call, ast.Attribute) and call.attr == "values" and b"pandas" in code.file(call).source
-            array = isinstance(call, ast.Call) and (
-                code.is_called(call, *ARRAYS, *LOADED) or called(call) in {"to_numpy", "astype"}
+            made = call.value if isinstance(call, ast.Subscript) else call  # of an archive, np.load(path)["rows"]
+            array = isinstance(made, ast.Call) and (
+                code.is_called(made, *ARRAYS, *LOADED) or called(made) in {"to_numpy", "astype"}
             )
             if (column or array) and indexed(cls, name) and _is_only_indexed(code, cls, name):
                 yield Fault([replace(code, call, f"{code.text(call)}.tolist()"), *_waken(code, flow, cls)], [node])
@@ -157,21 +168,19 @@ def memoise_the_reader(code: Code, flow: Flow) -> Making:
 
 
 def _opened(code: Code, cls: ast.ClassDef) -> Iterator[tuple[ast.Assign | ast.With, ast.Call]]:
-    """Where the methods of a class, but for ``__init__``, open a handle of one of the field's paths alone."""
+    """Where the methods of a class, but for ``__init__``, open a handle of what its fields alone tell."""
     made = method(cls, "__init__")
     for node in ast.walk(cls):
         if not isinstance(node, ast.Assign | ast.With) or code.scope(node) is made:
             continue
         if isinstance(node, ast.With) and len(node.items) > 1:
             continue
+        scope = code.scope(node)
         call = node.value if isinstance(node, ast.Assign) else node.items[0].context_expr
-        if (
-            isinstance(call, ast.Call)
-            and code.is_called(call, *HANDLES, "open")
-            and call.args
-            and dotted(call.args[0]).startswith("self.")
-        ):
-            yield node, call
+        if isinstance(call, ast.Call) and code.is_called(call, *HANDLES, "open") and isinstance(scope, ast.FunctionDef):
+            own = stored(scope) | {it.arg for it in every(scope, ast.arg)} - {"self"}
+            if "self" in loaded(call) and not loaded(call) & own:
+                yield node, call
 
 
 @operator("DL303")

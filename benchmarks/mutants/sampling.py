@@ -19,7 +19,7 @@ RANDOM_DRAWS = {"random", "randint", "uniform", "choice", "sample", "shuffle", "
 
 
 def draws(code: Code, cls: ast.ClassDef) -> Iterator[ast.Call]:
-    """Draws from the global generators in ``__getitem__`` and the methods that it calls."""
+    """Draws from the global generators in ``__getitem__`` and the methods that it calls, but not where they failed."""
     read = method(cls, "__getitem__")
     functions: list[ast.AST] = [read] if read is not None else []
     for call in every(read, ast.Call) if read is not None else ():
@@ -29,6 +29,8 @@ def draws(code: Code, cls: ast.ClassDef) -> Iterator[ast.Call]:
     for function in functions:
         for call in every(function, ast.Call):
             home, _, name = code.resolved(call.func).rpartition(".")
+            if code.enclosing(call, ast.ExceptHandler) is not None:
+                continue
             if (home == "numpy.random" and name in NUMPY_DRAWS) or (home == "random" and name in RANDOM_DRAWS):
                 yield call
 

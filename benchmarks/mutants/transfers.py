@@ -125,16 +125,21 @@ def read_early(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operator
             continue
         assigns = [it for it in every(code.scope(call), ast.Assign) if root.id in stored(it)]
         made = assigns[0].value if len(assigns) == 1 else None
-        one = (
-            len(re.findall(r"\.(cpu|item|tolist|numpy)\(", code.text(code.statement(call)))) == 2
-        )  # no other copy waits
         if (
-            one
-            and isinstance(made, ast.Call)
+            isinstance(made, ast.Call)
             and MODELS.search(dotted(made.func))
             and b"cuda" in code.file(call).source
+            and not _waits(code, call)
         ):
             yield partial(make, call)
+
+
+def _waits(code: Code, call: ast.Call) -> bool:
+    """Whether another copy to the host stands in the statement or behind it in its block: that one would wait."""
+    here = code.statement(call)
+    blocks = [value for _, value in ast.iter_fields(code.up[here]) if isinstance(value, list) and here in value]
+    behind = " ".join(code.text(it) for block in blocks for it in block[block.index(here) :])
+    return len(re.findall(r"\.(?:cpu|item|tolist)\(", behind)) > 1
 
 
 @operator("DL105")
