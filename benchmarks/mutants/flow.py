@@ -199,21 +199,25 @@ class Flow:
     def _loops(self, loader: ast.Call) -> Iterator[Loop]:
         reach, code = self.reach[loader], self.code
         renewed = any(code.epoch_loop(call) is not None for call in [loader, *reach.built])
+        makers = {code.scope(call) for call in [loader, *reach.built]}  # each call of these makes another
         for use in reach.expressions:
             loop = code.up.get(use)
             if isinstance(loop, ast.For) and loop.iter is use:
                 again = code.epoch_loop(loop) is not None or any(
-                    code.epoch_loop(call) is not None for call in self._calls_to(code.scope(loop), reach, depth=2)
+                    code.epoch_loop(call) is not None
+                    for call in self._calls_to(code.scope(loop), reach, makers, depth=2)
                 )
                 yield Loop(loop, loader, again and not renewed)
 
-    def _calls_to(self, scope: ast.AST, reach: Reach, depth: int) -> Iterator[ast.Call]:
-        """Calls of a function that take the value, where some do; and those of what calls it so."""
+    def _calls_to(self, scope: ast.AST, reach: Reach, makers: set[ast.AST], depth: int) -> Iterator[ast.Call]:
+        """Calls of a function that take the value, where some do; and those of what calls it so, up to its makers."""
+        if scope in makers:
+            return
         calls = self._callers[scope]
         for call in [it for it in calls if it in reach.through] or calls:
             yield call
             if depth:
-                yield from self._calls_to(self.code.scope(call), reach, depth - 1)
+                yield from self._calls_to(self.code.scope(call), reach, makers, depth - 1)
 
     def callers(self, function: ast.AST) -> list[ast.Call]:
         return self._callers[function]
