@@ -136,7 +136,7 @@ class CheckItem(pytest.Item):
         fault = node.build()
         node.failed_by = None if fault is None else self.name
         if fault is not None:
-            outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault), raised=True)
+            outcome.note(self, self._subject(), self.name, {}, None, Verdict("failed", fault))
             pytest.fail(fault, pytrace=False)
 
     def runtest(self) -> None:
@@ -152,7 +152,7 @@ class CheckItem(pytest.Item):
         except DataLoaderCheckError as error:
             return f"{target.where}: {self.name}: {error}"
         except (Exception, SystemExit) as error:
-            return f"{self.name}: measuring {target.name} raised {loaders.explain(error)}"
+            return f"{self.name}: the loader raised {loaders.explain(error)}"
         return None
 
     def _subject(self) -> Subject:

@@ -172,7 +172,9 @@ def _measures(config: pytest.Config) -> bool:
 
 
 def _tells_something(record: Record) -> bool:
-    return record.verdict != "not_measured" or (record.check == "tune" and bool(record.evidence))
+    return (record.verdict != "not_measured" and record.description != "") or (
+        record.check == "tune" and bool(record.evidence)
+    )
 
 
 class Reports:

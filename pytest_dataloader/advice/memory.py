@@ -21,10 +21,10 @@ SOURCES = {
 
 def sentence(seen: Memory) -> str:
     """What was seen, how sure that is, and what of it was seen only in part."""
-    if seen.curve and (seen.reading_error or not seen.samples_read or seen.source == "none"):
+    if seen.batches_watched and (seen.reading_error or not seen.samples_read or seen.source == "none"):
         text = _watched(seen)
     elif seen.reading_error:
-        text = f"reading samples raised {seen.reading_error}, so little was seen"
+        text = f"reading samples raised {seen.reading_error}"
     elif seen.samples_read == 0:
         text = "no sample could be read"
     else:
@@ -67,7 +67,8 @@ def _watched(seen: Memory) -> str:
 def _notes(seen: Memory) -> list[str]:
     notes = [note for note in (*seen.partly, seen.unclear) if note]
     if seen.source != "pagemap" and seen.start_method == "fork":
-        notes.append(f"judged {SOURCES[seen.source]} ({'; '.join(seen.withheld)})")
+        why = f" ({'; '.join(seen.withheld)})" if seen.withheld else ""
+        notes.append(f"judged {SOURCES[seen.source]}{why}")
     if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
         notes.append(f"only {size(seen.available_bytes)} of memory is left here")
     return notes

@@ -70,6 +70,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,
         epochs=seen.rounds,
+        batches=seen.batches,
     )
 
 

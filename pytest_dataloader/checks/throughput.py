@@ -117,7 +117,8 @@ def judge(
         after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
         return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
     if not evidence.batches:
-        return Verdict("failed" if claims else "not_measured", "the loader gave no batch: its epoch is empty")
+        reason = "the loader gave no batch: its epoch is empty"
+        return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
     if not claims:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"

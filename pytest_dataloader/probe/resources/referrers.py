@@ -26,6 +26,8 @@ _FOLLOWED = 64
 _ELEMENTS = 100_000
 _KEEPING = frozenset({"append", "extend", "add", "insert", "appendleft", "extendleft", "setdefault", "update", "put"})
 _OURS = str(Path(__file__).parents[2])
+_RUNNERS = ("_pytest", "pluggy")
+"""What runs a test holds the loader under test, as nothing of the user's does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +232,12 @@ def _place_of(code: types.CodeType) -> _Place:
 
 def _running() -> Iterator[types.FrameType]:
     """Frames of the user's: their variables are no references that the collector knows."""
+    runners = [getattr(sys.modules.get(name), "__file__", None) for name in _RUNNERS]
+    others = (_OURS, *(str(Path(file).parent) for file in runners if file))
     for frame in list(sys._current_frames().values()):
         here: types.FrameType | None = frame
         while here is not None:
-            if not here.f_code.co_filename.startswith(_OURS):
+            if not here.f_code.co_filename.startswith(others):
                 yield here
             here = here.f_back
     del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold

@@ -119,8 +119,8 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
     if is_distributed(loader):
         return Simulation(loader, None, "sampler")
     raise NotMeasured(
-        "nothing shards this loader by rank: it has no distributed sampler, and reads the same samples under "
-        "RANK and WORLD_SIZE; pass a callable that takes rank and world_size, or set world_size to insist"
+        "nothing shards this loader by rank; one made by a callable that takes rank and world_size is held to it, "
+        "any other with world_size = N"
     )
 
 
