@@ -152,18 +152,16 @@ def _limits(
         if key not in known:
             faults.append(f"{where} {key} = {_toml(value)}: unknown key{_did_you_mean(key, (*_OWN_KEYS, *known))}")
             continue
-        for check, limits in readers.items():
-            if key in limits:
-                try:
-                    read[check][key] = limits[key](value)
-                except BadLimit as error:
-                    faults.append(f"{where} {key} = {_toml(value)}: {error}")
-                    break
         holders = [check for check, limits in readers.items() if key in limits]
+        try:
+            for check in holders:
+                read[check][key] = readers[check][key](value)
+        except BadLimit as error:
+            faults.append(f"{where} {key} = {_toml(value)}: {error}")
+            continue
         # Tuning is no check that could be left out, and what it is told may be meant for it alone.
         if chosen and not set(holders) & set(chosen) and key not in checks.limits_of("tune"):
-            held = f"the check that holds it, {holders[0]}, is not selected"
-            faults.append(f"{where} {key} = {_toml(value)}: {held}")
+            faults.append(f"{where} {key} = {_toml(value)}: no check holds it, as {holders[0]} is not selected")
     faults += [f"{where}: {wrong}" for check in chosen if (wrong := checks.contradiction(check, read[check]))]
     return read
 

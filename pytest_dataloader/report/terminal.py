@@ -51,7 +51,8 @@ def lines(
         for reason, names in unmeasured.items():
             first, *more = _wrapped(f"{', '.join(names)}: {reason}", width, len("  not measured  "))
             yield [("  ", {}), ("not measured", MARKUP["not_measured"]), (f"  {first}", {})]
-            yield from ([(f"{'':16}{text}", {})] for text in more)
+            for text in more:
+                yield [(f"{'':16}{text}", {})]
 
 
 def _unmeasured(block: Iterable[Record]) -> dict[str, list[str]]:

@@ -58,7 +58,7 @@ def test_every_target_gets_its_verdict_and_a_mistake_hurts_no_other(project: Pro
     done.stdout.fnmatch_lines([f'{at}faults] max_worker_growth = "32XB": expected a size*'])
     done.stdout.fnmatch_lines(["_* empty::throughput _*", "throughput: the loader gave no batch*"])
     done.stdout.fnmatch_lines(
-        ["throughput: measuring broken raised KeyError: 'sample 0 is broken'", '  File "*data.py", line *__getitem__']
+        ["throughput: the loader raised KeyError: 'sample 0 is broken'", '  File "*data.py", line *__getitem__']
     )
     assert "pytest_dataloader/" not in output.replace(str(project.path), "")  # no frame of ours
 
@@ -78,7 +78,7 @@ def check_reports(project: Project) -> None:
     assert train["checks"]["memory"]["limits"] == {"max_worker_growth": 32_000_000}
     assert loaders["empty"]["checks"]["throughput"]["verdict"] == "failed"
     for name in ("broken", "faults", *MISTAKES):
-        assert loaders[name]["checks"]["throughput"]["verdict"] == "not_measured"
+        assert loaders[name]["checks"]["throughput"]["verdict"] == "failed"
 
     failure = cases["pyproject.toml.empty::throughput"].find("failure")
     assert failure is not None
