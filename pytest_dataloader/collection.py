@@ -165,6 +165,14 @@ def prepare(config: pytest.Config) -> None:
     config.stash[DECLARED] = Declared(targets.find_file(config.invocation_params.dir, config.rootpath))
 
 
+def refuse_unasked(config: pytest.Config) -> None:
+    """Say what is missing where targets are named in a run that measures nothing; pytest would say "not found"."""
+    file = targets.find_file(config.invocation_params.dir, config.rootpath)
+    for argument in config.args:
+        if file is not None and config.invocation_params.dir / argument.partition("::")[0] == file:
+            raise pytest.UsageError(f"{argument}: the loaders declared there are measured with --dataloader-bench")
+
+
 def selects_targets(config: pytest.Config) -> bool:
     """True where the arguments of the run do not leave the declared targets out.
 
@@ -200,7 +208,9 @@ def announce(config: pytest.Config) -> str:
     options, file = config.stash[BENCH].options, config.stash[DECLARED].file
     names = [target.name for target in options.targets]
     if file is None:
-        note = f"no targets declared in {config.rootpath / 'pyproject.toml'}" if not names else ""
+        declared = config.rootpath / "pyproject.toml"
+        none = f"no targets declared in {declared}" if declared.exists() else f"no pyproject.toml in {config.rootpath}"
+        note = "" if names else none
     elif selects_targets(config):
         names = [target.name for target in targets.read_file(file, file.name)] + names
         note = "" if names else f"no targets declared in {file}"

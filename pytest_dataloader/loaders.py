@@ -53,7 +53,9 @@ def describe(loader: Any) -> str:
 
 def _settings(loader: Any) -> Iterator[str]:
     yield type(loader.dataset).__name__
-    yield f"batch_size={loader.batch_size}"
+    batches = getattr(loader, "batch_sampler", None)
+    own = loader.batch_size is None and batches is not None
+    yield f"batch_sampler={type(batches).__name__}" if own else f"batch_size={loader.batch_size}"
     yield f"num_workers={loader.num_workers}"
     for name in ("persistent_workers", "pin_memory"):
         if getattr(loader, name, False):

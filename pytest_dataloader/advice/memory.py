@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
-from pytest_dataloader.quantities import size
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def _cost(seen: Memory) -> str:
     per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
     if not seen.workers:
         return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
-    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
 
 
 def _clean(seen: Memory) -> str:
-    text = f"workers do not grow: reading {seen.samples_read:,} samples"
+    text = f"workers do not grow: reading {counted(seen.samples_read, 'sample')}"
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
@@ -136,7 +136,7 @@ def _duplicated(seen: Memory) -> str:
     copy = f"an unpickled copy of the dataset from the start: {size(seen.growth_bytes_per_worker)} per worker{largest}"
     if seen.workers == 0:
         return f"with num_workers=0 nothing is copied; under {seen.start_method} every worker would hold {copy}"
-    total = f"{size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    total = f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
     return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 

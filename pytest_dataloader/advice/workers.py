@@ -136,6 +136,10 @@ def advice(seen: Workers) -> tuple[Advice, ...]:
 
 def _advice(seen: Workers) -> Iterator[Advice]:
     text = seen.exception
+    if text.partition(":")[0].endswith("Warning"):
+        yield Advice(
+            "", "warnings are errors in this run (-W error, filterwarnings): mend what it warns of, or let it pass"
+        )
     yield from _about_resources(text, seen)
     if _CUDA in text:
         yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")

@@ -116,7 +116,7 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         advice=advice,
     )
     return Verdict(verdict.outcome, f"{verdict.reason}; {evidence.why}", verdict.advice)

@@ -30,6 +30,8 @@ _RANK = ("rank", "global_rank", "process_index", "node_rank")
 _WORLD = ("world_size", "num_replicas", "num_processes", "world")
 VIEW_SECONDS = 2.0
 """Budget of one rank's view; two epochs of 50,000 indices take 0.05 s."""
+_GLANCE_SECONDS = 0.5
+"""Whether two ranks read the same shows at the beginning of their shares."""
 _TIMEOUT_SECONDS = 20.0
 _MOST = 2_000_000
 
@@ -125,7 +127,7 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
 
 
 def _reads_alike(told: Simulation) -> bool:
-    views = [told.view(rank, 2, seconds=VIEW_SECONDS, same_seeds=True) for rank in range(2)]
+    views = [told.view(rank, 2, seconds=_GLANCE_SECONDS, same_seeds=True) for rank in range(2)]
     if views[0].error:
         raise NotMeasured(f"as rank 0 of 2 it raised {views[0].error}")
     return partition(views, (), slack=0, drops=False).unsharded

@@ -298,6 +298,8 @@ class _Observation:
     def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
         """Say what went wrong, then end the workers the hard way."""
         self.watchdog.stop()
+        if error is not None:
+            torch_private.discard_half_made(error)
         try:
             self.lives.fault = self._diagnose(error)
         finally:
