@@ -196,6 +196,14 @@ def test_our_frames_are_cut_from_the_traceback_of_a_users_error() -> None:
     assert frames == ["test_our_frames_are_cut_from_the_traceback_of_a_users_error", "dataset"]
 
 
+def test_a_batch_sampler_is_described_by_its_name() -> None:
+    data = TensorDataset(torch.zeros(8))
+    batches = torch.utils.data.BatchSampler(range(8), 4, drop_last=False)
+    told = loaders.describe(DataLoader(data, batch_sampler=batches))
+    assert told == "DataLoader(TensorDataset, batch_sampler=BatchSampler, num_workers=0)"
+    assert "batch_size=None" in loaders.describe(DataLoader(data, batch_size=None))
+
+
 def test_sys_path_is_as_it_was_afterwards(tmp_path: Path) -> None:
     before = list(sys.path)
     with loaders.importable([tmp_path, Path(before[-1])]):
