@@ -194,7 +194,7 @@ OPTIONS = (
     Option(
         "strict",
         "bool",
-        "an inconclusive check (the machine was too busy to say) fails instead of warning",
+        "an inconclusive check (the machine was too busy to say), and one that saw nothing of the loader, fails",
         _bool,
         default=False,
     ),
