@@ -26,6 +26,8 @@ REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[
 """``MODULE:ATTR``, both dotted."""
 
 _OURS = Path(__file__).parent
+_STANDING_IN = ("probe/internals/envelopes.py", "probe/samples/tracing.py")
+"""What calls the user's dataset and collate_fn: where these are written in C, what they raise comes out there."""
 _REMOTE = re.compile(r'\n  File "([^"]+)", line (\d+)')
 _OWN_FRAME = re.compile(rf'  File "{re.escape(str(_OURS))}[^"]*", line \d+, in .*\n(?:    .*\n)*')
 """In the traceback of a worker, which torch hands over as text."""
@@ -204,7 +206,9 @@ def _place_of(error: BaseException) -> str:
     remote = [place for text in map(str, error.args) if fault.caught(error) for place in _REMOTE.findall(text)]
     frames = traceback.extract_tb(error.__traceback__)
     file, line = remote[-1] if remote else (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
-    return f"{Path(file).relative_to(_OURS)}, line {line}" if file.startswith(f"{_OURS}{os.sep}") else ""
+    if not file.startswith(f"{_OURS}{os.sep}") or file.endswith(_STANDING_IN):
+        return ""
+    return f"{Path(file).relative_to(_OURS)}, line {line}"
 
 
 def _in_a_line(error: BaseException) -> str:

@@ -170,6 +170,14 @@ def test_an_error_that_is_passed_on_holds_no_frame_of_ours(workers: int) -> None
     assert "collate_tensor_fn" in told
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_a_function_in_c_raises_is_not_ours(workers: int) -> None:
+    with pytest.raises(RuntimeError, match="stack expects each tensor") as caught:
+        loader: Any = DataLoader(Ragged(), batch_size=8, num_workers=workers, collate_fn=torch.stack)
+        order.measure(loader, setting=checks.Setting())
+    assert not loaders.is_ours(caught.value)
+
+
 def test_an_error_out_of_this_package_in_a_worker_is_known_as_such() -> None:
     assert loaders.is_ours(error_of_order(Ours(), 1))
 
