@@ -172,8 +172,8 @@ def test_an_error_that_is_passed_on_holds_no_frame_of_ours(workers: int) -> None
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_what_a_function_in_c_raises_is_not_ours(workers: int) -> None:
+    loader: Any = DataLoader(Ragged(), batch_size=8, num_workers=workers, collate_fn=torch.stack)
     with pytest.raises(RuntimeError, match="stack expects each tensor") as caught:
-        loader: Any = DataLoader(Ragged(), batch_size=8, num_workers=workers, collate_fn=torch.stack)
         order.measure(loader, setting=checks.Setting())
     assert not loaders.is_ours(caught.value)
 
