@@ -282,7 +282,8 @@ def user_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, types.ModuleType):
             yield f"{function.__module__}.{name}", value
         elif not is_foreign(value.__name__):
-            yield from ((f"{value.__name__}.{each}", vars(value)[each]) for each in sorted(names & vars(value).keys()))
+            held = [(f"{value.__name__}.{each}", vars(value)[each]) for each in sorted(names & vars(value).keys())]
+            yield from (pair for pair in held if not isinstance(pair[1], types.ModuleType))
 
 
 def class_members(kind: type) -> Iterator[tuple[str, Any]]:
