@@ -18,7 +18,7 @@ def faults(evidence: Randomness) -> str:
 
 def passed(evidence: Randomness) -> str:
     """What was seen of draws that all differ."""
-    seen = f"{evidence.samples_read} samples in {evidence.epochs} epochs"
+    seen = f"{evidence.samples_read} samples in {evidence.epochs} epoch{'s' * (evidence.epochs != 1)}"
     where = f"of {evidence.workers} workers" if evidence.workers else "without workers"
     part = "".join(f"; {each}" for each in evidence.partly)
     if evidence.drawn:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import workers as sentences
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.verdict import Verdict
@@ -54,7 +54,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         zombies=seen.zombies,
         lingering=seen.lingering,
         forked_threads=seen.forked_threads,
-        workers=loader.num_workers,
+        workers=worker_processes_of(loader),
+        threads=loader.num_workers if not worker_processes_of(loader) else 0,
         start_method=method,
         persistent=bool(loader.persistent_workers),
         seconds=round(time.monotonic() - begun, 3),

@@ -22,10 +22,15 @@ iterator and position made by state_dict and load_state_dict (StatefulDataLoader
 
 
 def is_iterator(value: object) -> bool:
-    """Whether a value is an iterator of torch's: loaders that keep one for ever hold it in an attribute."""
+    """Whether a value is an iterator of torch's."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     return isinstance(value, _BaseDataLoaderIter)
+
+
+def kept_iterators(loader: Any) -> list[str]:
+    """The attributes in which a loader of the user's keeps an iterator of torch's for all epochs."""
+    return [name for name, value in vars(loader).items() if name not in _FORGOTTEN and is_iterator(value)]
 
 
 def forget_iterations(copy: Any) -> None:
@@ -168,13 +173,15 @@ def new_iterator(copy: Any) -> Any:
 
 
 def worker_processes(iterator: Any) -> list[BaseProcess]:
-    """The worker processes of an iterator: none with num_workers=0."""
-    return list(getattr(iterator, "_workers", ()))
+    """The worker processes of an iterator: none with num_workers=0, and none where its workers are threads."""
+    from multiprocessing.process import BaseProcess
+
+    return [worker for worker in getattr(iterator, "_workers", ()) if isinstance(worker, BaseProcess)]
 
 
 def prefetch_depth(iterator: Any) -> int:
     """Batches that an iterator keeps in flight: num_workers x prefetch_factor, 0 without workers."""
-    if not worker_processes(iterator):
+    if not getattr(iterator, "_workers", ()):
         return 0
     return int(getattr(iterator, "_num_workers", 0)) * int(getattr(iterator, "_prefetch_factor", 2))
 
@@ -189,7 +196,7 @@ def ready_batches(iterator: Any) -> int | None:
 
     None where the queue cannot be counted (macOS has no sem_getvalue).
     """
-    if not worker_processes(iterator):
+    if not getattr(iterator, "_workers", ()):
         return 0
     try:
         queues = {id(queue): queue for queue in (iterator._worker_result_queue, iterator._data_queue)}
@@ -273,8 +280,13 @@ def shut_down(iterator: Any, *, kill: bool = False) -> None:
         return
     disown_workers(iterator)
     iterator._shutdown = True
-    for worker in worker_processes(iterator):
+    processes = worker_processes(iterator)
+    for worker in processes:
         worker.kill()
+    if not processes and hasattr(iterator, "_workers_done_event"):  # threads, which can only be asked
+        iterator._workers_done_event.set()
+        for queue in iterator._index_queues:
+            queue.put(None)
     done = getattr(iterator, "_pin_memory_thread_done_event", None)
     if done is not None:
         done.set()
@@ -302,6 +314,11 @@ def iterates_its_own_way(loader: Any) -> bool:
 def reads_batches(loader: Any) -> bool:
     """Whether a worker is sent lists of indices (the default) or single ones (``batch_size=None``)."""
     return getattr(loader, "batch_sampler", None) is not None
+
+
+def iterates_batches(loader: Any) -> bool:
+    """Whether what a dataset yields is handed out as it is (``batch_size=None``): mostly batches that it makes."""
+    return reads_by_iteration(loader) and getattr(loader, "batch_size", None) is None
 
 
 def index_sampler(loader: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import multiprocessing.process
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,14 @@ def start_method_of(loader: Any) -> str:
     if context is not None:
         return str(context.get_start_method())
     return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+
+
+def worker_processes_of(loader: Any) -> int:
+    """How many processes a loader starts: none where its context makes threads of its workers."""
+    context = getattr(loader, "multiprocessing_context", None)
+    process = getattr(context, "Process", None)
+    threads = isinstance(process, type) and not issubclass(process, multiprocessing.process.BaseProcess)
+    return 0 if threads else int(loader.num_workers)
 
 
 def settings_of(loader: Any) -> Settings:

@@ -16,7 +16,7 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.replay import Replay, replay
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.garbage_collection import all_objects, small_collections
@@ -59,7 +59,7 @@ def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) 
 
     Exceptions of the loader come out as they are, but for those that say that descriptors or shared memory ran out.
     """
-    if loader.num_workers == 0 and hasattr(os, "fork"):
+    if not worker_processes_of(loader) and hasattr(os, "fork"):
         seen = child_process.ask(lambda: _in_child(loader, seconds), seconds + _TIMEOUT_SECONDS)
         if isinstance(seen, Usage):
             return seen
@@ -131,7 +131,7 @@ class _Run:
         self.seen.batches_in_round = self.length
         self.replay = replay(borrowed.loader, self.length)
         self.seen.replayed = self.replay is not None
-        if self.loader.num_workers and start_method_of(self.loader) != "fork":
+        if worker_processes_of(self.loader) and start_method_of(self.loader) != "fork":
             first = vars(borrowed.loader)["worker_init_fn"]
             vars(borrowed.loader)["worker_init_fn"] = self.registry.told_to_workers(first)
 

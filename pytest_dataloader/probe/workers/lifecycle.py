@@ -19,6 +19,7 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
+from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
@@ -98,7 +99,7 @@ class _Observation:
         self.loader = loader
         self.slots = slots
         self.folder = folder
-        self.in_process = loader.num_workers == 0 and not one_worker
+        self.in_process = not worker_processes_of(loader) and not one_worker
         self.forks = method == "fork"
         self.watchdog = Watchdog(slots)
         self.task_log = TaskLog()
@@ -138,7 +139,7 @@ class _Observation:
             vars(copy).update(num_workers=1, prefetch_factor=copy.prefetch_factor or 2)
             copy.multiprocessing_context = self.method
         self.task_log = log_tasks(copy)
-        if copy.num_workers:
+        if worker_processes_of(copy):
             vars(copy)["worker_init_fn"] = status_slots.WorkerInit(
                 copy.worker_init_fn, str(self.slots.path), str(self.folder)
             )
@@ -186,7 +187,7 @@ class _Observation:
         known, delay = set(self.pids), clocks.thread_delay_ns() or 0
         self.task_log.enough, self.watchdog.delivered = False, 0
         self.slots.forget_positions()
-        begun = time.monotonic()
+        begun = time.monotonic() - (0.0 if self.lives.epochs else borrowed.started_seconds)
         if not self.forks:
             self.watchdog.start()
         with self.watchdog.waiting():
