@@ -122,7 +122,8 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
 
 def _remember_hang(item: pytest.Item, subject: Subject, check: str, evidence: Any) -> None:
     if getattr(evidence, "hung_seconds", 0) or getattr(evidence, "fault", "") == "hang":
-        item.config.stash[BENCH].hanging.append((ref(subject.loader), f"the loader hangs: see {check}"))
+        seen = "no batch came in time" if getattr(evidence, "at_work", False) else "the loader hangs"
+        item.config.stash[BENCH].hanging.append((ref(subject.loader), f"{seen}: see {check}"))
 
 
 def _hangs(item: pytest.Item, subject: Subject) -> str:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import portability as sentences
-from pytest_dataloader.probe.loader.settings import worker_processes_of
+from pytest_dataloader.probe.loader.settings import has_thread_workers, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Portability
 from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
 from pytest_dataloader.probe.workers.startup import try_methods
@@ -26,7 +26,7 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
     A loader without workers starts none unless the limit asks for it; what would not pickle is told.
     """
     begun, context = time.monotonic(), getattr(loader, "multiprocessing_context", None)
-    pinned = "" if context is None else str(context.get_start_method())
+    pinned = "" if context is None or has_thread_workers(loader) else str(context.get_start_method())
     methods = start_methods or ((pinned,) if pinned else tuple(sorted(multiprocessing.get_all_start_methods())))
     setting.progress(f"starting workers by {', '.join(methods)}", 0.2)
     workers = worker_processes_of(loader)

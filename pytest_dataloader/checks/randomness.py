@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import randomness as sentences
+from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of
 from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
 from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
@@ -39,6 +40,8 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
     """
     started = time.monotonic()
+    if has_thread_workers(loader):
+        raise NotMeasured("its workers are threads of one process: what each of them draws cannot be told apart")
     iterable = torch_private.reads_by_iteration(loader)
     workers = min(_WORKERS, loader.num_workers)
     natural = repeated_reads.natural(loader)

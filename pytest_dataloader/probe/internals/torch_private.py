@@ -326,8 +326,8 @@ def index_sampler(loader: Any) -> Any:
     return loader.batch_sampler if reads_batches(loader) else loader.sampler
 
 
-def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int) -> None:
-    """Be worker 0 of a loader in this very process, reading from and writing to stand-ins for its queues.
+def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int) -> None:
+    """Be worker 0 of so many of a loader in this very process, with stand-ins for its queues.
 
     It is torch's own worker loop, so worker info, seeds, ``worker_init_fn``, fetching and collating are as in
     a real worker. It returns only if the index queue says so. For forked children alone: it sets signal
@@ -339,10 +339,9 @@ def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int) -> None:
     from torch.utils.data import _DatasetKind
     from torch.utils.data._utils.worker import _worker_loop
 
-    # Workers are daemonic, which forbids them children of their own.
-    multiprocessing.current_process()._config["daemon"] = True  # type: ignore[attr-defined]  # no public setter once started
+    # Workers are daemonic, which forbids them children of their own; a dataset that has some is read without workers.
+    multiprocessing.current_process()._config["daemon"] = loader.num_workers > 0  # type: ignore[attr-defined]  # no public setter once started
     kind = _DatasetKind.Iterable if reads_by_iteration(loader) else _DatasetKind.Map
-    workers = max(1, loader.num_workers)
     _worker_loop(
         kind, loader.dataset, index_queue, data_queue, threading.Event(), reads_batches(loader), loader.collate_fn,
         loader.drop_last, seed, loader.worker_init_fn, 0, workers, loader.persistent_workers, seed,

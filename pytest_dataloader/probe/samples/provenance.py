@@ -142,7 +142,7 @@ class Run:
                 self._end_what_is_under_way(number, alive)
         except Hang:
             self.borrowed.close(kill=True)
-            raise NotMeasured(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
+            raise NotMeasured(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
         given = self._given_in(number, batches + (not ended), ended=ended)
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
         self.epochs.append(Epoch(given, entries, batches + (not ended), time.monotonic() - started))

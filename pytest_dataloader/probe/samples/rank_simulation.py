@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
+from pytest_dataloader.probe.loader.coordination import workers_meet
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.loader.recognition import loader_inside
@@ -107,6 +108,10 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
 
     Raises NotMeasured where none does, unless asked to ``insist``.
     """
+    if workers_meet(loader):
+        raise NotMeasured(
+            "the processes of its dataset wait for each other in shared memory: ranks cannot be simulated one by one"
+        )
     if build is not None and rank_arguments(build, 0, 1) is not None:
         return Simulation(loader, build, "arguments")
     if build is None and is_distributed(loader):

@@ -49,6 +49,8 @@ class Workers:
     start_method: str
     persistent: bool
     seconds: float
+    threads: int = 0
+    """Workers that are threads of this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,12 +109,14 @@ class _Observation:
         self.children: set[int] = set()
         self.terminated: set[int] = set()
         self.gone: frozenset[int] = frozenset()
+        self.of_threads: list[BaseException] = []
 
     def run(self, seconds: float, epochs: int) -> Lifecycle:
         killed = _oom_kills()
         borrowed: Borrowed | None = None
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.watchdog.interrupting())
+            stack.enter_context(self._hearing_threads())
             if self.in_process:
                 stack.enter_context(status_slots.main_process_slot(self.slots))
             try:
@@ -132,6 +134,22 @@ class _Observation:
                 raise
         self.lives.oom_kills = _oom_kills() - killed
         return self.lives
+
+    @contextlib.contextmanager
+    def _hearing_threads(self) -> Iterator[None]:
+        """Note what threads raise: one that takes batches ahead ends with it, and its loop goes on as if all was read."""
+        tell = threading.excepthook
+
+        def noting(raised: Any) -> None:
+            if raised.exc_value is not None:
+                self.of_threads.append(raised.exc_value)
+            tell(raised)
+
+        threading.excepthook = noting
+        try:
+            yield
+        finally:
+            threading.excepthook = tell
 
     def prepare(self, copy: Any) -> None:
         """What a copied loader gets before it is iterated."""
@@ -212,6 +230,8 @@ class _Observation:
                 self.task_log.enough = True
                 if not self.task_log.may_stop:
                     break
+        if self.of_threads and all(epoch.whole for epoch in self.lives.epochs):  # not for one that we left early
+            raise self.of_threads[0]
         self._look_for_silent_end(came)
         return Epoch(
             pids=tuple(process.pid or 0 for process in self.processes.values()),
