@@ -13,6 +13,7 @@ from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
 from pytest_dataloader.probe.loader.state_restoration import preserve_state
+from pytest_dataloader.probe.loader.thread_errors import expect_shutdown_errors
 from pytest_dataloader.probe.loader.timeout import Hang
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class Borrowed:
         """
         self._release()
         if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
+            self._expect_shutdown_errors()
             while self._made:
                 shut_down(self._made.pop(), receiving=receiving)
 
@@ -154,6 +156,7 @@ class Borrowed:
 
     def _stop(self, *, kill: bool) -> None:
         self._release()
+        self._expect_shutdown_errors()
         workers = [worker for iterator in self._made for worker in torch_private.worker_processes(iterator)]
         for iterator in self._made:
             shut_down(iterator, kill=kill)
@@ -164,6 +167,11 @@ class Borrowed:
                 worker.kill()
                 worker.join(_WORKER_GRACE_SECONDS)
         self._made.clear()
+
+    def _expect_shutdown_errors(self) -> None:
+        """A thread of the loader's own may still take batches from an iterator that is shut down."""
+        if any(torch_private.iterates_its_own_way(copy) for copy in self._copies):
+            expect_shutdown_errors()
 
     def _release(self) -> None:
         """Let go of the epoch under way; a generator's own clean-up runs now."""

@@ -20,6 +20,7 @@ from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
 from pytest_dataloader.probe.loader.settings import worker_processes_of
+from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
@@ -141,7 +142,7 @@ class _Observation:
         tell = threading.excepthook
 
         def noting(raised: Any) -> None:
-            if raised.exc_value is not None:
+            if raised.exc_value is not None and not is_of_shutdown(raised.exc_traceback):
                 self.of_threads.append(raised.exc_value)
             tell(raised)
 
@@ -262,7 +263,7 @@ class _Observation:
 
     def _look_for_silent_end(self, came: int) -> None:
         """A map-style dataset that raises StopIteration ends the epoch early, and nobody is told."""
-        if came or self.watchdog.delivered >= self.task_log.count or not self.task_log.may_stop:
+        if came or self.watchdog.delivered >= self.task_log.count or not self.task_log.plain:
             return
         if not torch_private.reads_by_iteration(self.loader):
             raise _SilentEnd
