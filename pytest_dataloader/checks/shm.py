@@ -58,7 +58,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         leaked=max(len(remaining), sum(leak.count for leak in stays)),
         leaked_bytes=segments.total_bytes(remaining),
         names=tuple(segment.name for segment in remaining),
-        left_early=bool(left_early) or bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays,
+        left_early=bool(left_early)
+        or (bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays),
         peak_segments=seen.peak_segments,
         predicted_peak_bytes=asked.need.segment_bytes,
         predicted_segments=asked.need.segments,

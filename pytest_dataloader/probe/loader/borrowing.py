@@ -65,7 +65,7 @@ class Borrowed:
 
     @property
     def keeps_iterator(self) -> bool:
-        """Whether the loader keeps one iterator for all epochs: made with it, or known once its first batch has come."""
+        """Whether the loader keeps one iterator for all epochs; of one made late, known once a batch has come."""
         return any(torch_private.kept_iterators(copy) for copy in self._copies)
 
     @property

@@ -93,7 +93,11 @@ def samples_in(batch: Any) -> list[Any]:
     >>> samples_in({"name": ["a", "b"], "size": (3, 4)})
     [{'name': 'a', 'size': 3}, {'name': 'b', 'size': 4}]
     """
-    if isinstance(batch, list) and batch and not any(isinstance(each, list) or hasattr(each, "shape") for each in batch):
+    if (
+        isinstance(batch, list)
+        and batch
+        and not any(isinstance(each, list) or hasattr(each, "shape") for each in batch)
+    ):
         return batch
     size = first_dimension(batch)
     return [batch] if size is None else [_sample_at(batch, position) for position in range(size)]

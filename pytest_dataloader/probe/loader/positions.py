@@ -29,10 +29,10 @@ class Plan:
 
 
 def length_of(thing: Any) -> int:
-    """``len(thing)``, 0 where it has none."""
+    """``len(thing)``, 0 where it has none: a length of the user's may raise whatever it likes."""
     try:
         return len(thing)
-    except (TypeError, NotImplementedError, AttributeError):
+    except Exception:
         return 0
 
 

@@ -80,9 +80,7 @@ def after_leaving(seen: Usage) -> Found:
     levels = [seen.main[-1], *seen.main_left_early]
     found = [leak for sort in (TORCH, SEGMENT) if (leak := _leak("the main process", sort, levels)) is not None]
     epochs = len(seen.main_left_early)
-    return Found(
-        tuple(replace(leak, per="epoch that is left early", rate=leak.count / epochs) for leak in found)
-    )
+    return Found(tuple(replace(leak, per="epoch that is left early", rate=leak.count / epochs) for leak in found))
 
 
 def segments_in(targets: Sequence[str]) -> int:

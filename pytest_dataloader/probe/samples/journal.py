@@ -129,7 +129,7 @@ def plain_index(index: Any) -> Any:
 
     An object (a set of cuts, a node of a graph) counts by what it holds: how it prints may leave out what matters.
     """
-    if index is None or isinstance(index, str | bool):
+    if type(index) is int or index is None or isinstance(index, str | bool):
         return index
     try:
         return operator.index(index)

@@ -27,7 +27,11 @@ _LEAST_BATCHES = 3
 
 
 def aggregate(
-    instrumented: InstrumentedLoader, meter: RateMeter, *, tolerated: float | None = None, hung_seconds: float = 0.0,
+    instrumented: InstrumentedLoader,
+    meter: RateMeter,
+    *,
+    tolerated: float | None = None,
+    hung_seconds: float = 0.0,
     at_work: bool = False,
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""

@@ -138,7 +138,7 @@ class _Observation:
 
     @contextlib.contextmanager
     def _hearing_threads(self) -> Iterator[None]:
-        """Note what threads raise: one that takes batches ahead ends with it, and its loop goes on as if all was read."""
+        """Note what threads raise: one that takes batches ahead ends with it, and the loop as if all had been read."""
         tell = threading.excepthook
 
         def noting(raised: Any) -> None:
