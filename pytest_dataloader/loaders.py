@@ -42,6 +42,9 @@ def what_instead(value: object) -> str:
         return f"{name}, which is a Dataset: wrap it in a DataLoader"
     if callable(getattr(value, "train_dataloader", None)):
         return f"{name}: name the DataLoader that its train_dataloader() returns"
+    inside = next((key for key, held in getattr(value, "__dict__", {}).items() if is_dataloader(held)), None)
+    if inside is not None:
+        return f"{name}, which holds a DataLoader: name that one, its attribute {inside}"
     return name
 
 

@@ -137,7 +137,7 @@ def _breakage(evidence: Any) -> str:
     """What is wrong with a loader that no other check could say more of; empty for others."""
     fault = "hang" if getattr(evidence, "hung_seconds", 0) else getattr(evidence, "fault", "none")
     if fault == "hang":
-        return "the loader hangs"
+        return "no batch came in time" if getattr(evidence, "at_work", False) else "the loader hangs"
     if fault != "none" and evidence.phase != "exiting":
         return "the loader raises" if fault == "exception" else "a worker of the loader dies"
     return "the loader gives nothing" if getattr(evidence, "empty", False) else ""

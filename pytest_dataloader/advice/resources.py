@@ -25,6 +25,9 @@ _UNLINK = "close() and unlink() what multiprocessing.shared_memory makes"
 
 def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     """What to change where things stay open, by what they are."""
+    if any(leak.per == "epoch that is left early" for leak in leaks):
+        yield Advice("", "end what takes batches ahead when its loop ends early: a generator's finally, or close()")
+        return
     torch = [leak for leak in leaks if leak.sort == TORCH or (leak.sort == NAMES and leak.example.startswith("torch_"))]
     if any(leak.where != "a worker" for leak in torch):
         yield Advice("DL305", "keep a copy (.clone()) or numbers (.tolist()) of a batch that outlives its step")

@@ -92,7 +92,8 @@ def passed(seen: Workers) -> str:
     if seen.seconds_to_first_batch is not None:
         delivered += f", the first after {seen.seconds_to_first_batch:.2g} s"
     if not seen.workers:
-        return f"{delivered}, loaded in this process: the loader has no workers"
+        who = f"its {counted(seen.threads, 'worker')} are threads" if seen.threads else "the loader has no workers"
+        return f"{delivered}, loaded in this process: {who}"
     again = f"; {seen.restarts_per_epoch} started anew for the second epoch" if seen.restarts_per_epoch else ""
     return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import memory as sentences
 from pytest_dataloader.probe.host.capacity import available_bytes
+from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
@@ -44,6 +45,7 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
 
 def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched: Watched, seconds: float) -> Memory:
     kinds, growth = watched.confirm(found)
+    workers = worker_processes_of(loader)
     culprit = found.culprit if {"copy_on_access", "duplicated"} & set(kinds) else None
     return Memory(
         kind=kinds[0],
@@ -56,7 +58,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         growth_bytes_per_worker=growth,
         growth_low_bytes=min(growth, found.growth_low_bytes),
         growth_high_bytes=max(growth, found.growth_high_bytes),
-        predicted_total_bytes=loader.num_workers * growth,
+        predicted_total_bytes=workers * growth,
         available_bytes=available_bytes(),
         accumulating_attribute=found.accumulation.attribute,
         accumulated_bytes_per_sample=round(found.accumulation.bytes_per_sample, 1),
@@ -64,7 +66,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         warm_up_bytes=found.warm_up_bytes,
         attributes=found.attributes,
         replacement=tried,
-        workers=loader.num_workers,
+        workers=workers,
         start_method=found.start_method,
         source=watched.source or found.source,
         unclear="" if watched.source else found.unclear,

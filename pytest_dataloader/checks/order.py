@@ -55,7 +55,9 @@ def measure(loader: Any, *, setting: Setting) -> Order:
             given, given_all = run.given_in_full(seconds)
         setting.progress("reading in one process", 0.8)
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
-        alone = read_alone(loader, indices, most=_MOST, seconds=seconds) if loader.num_workers else None
+        singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
+        compares = loader.num_workers and singly
+        alone = read_alone(loader, indices, most=_MOST, seconds=seconds) if compares else None
     about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
@@ -79,8 +81,8 @@ def _evidence(
         iterable=iterable,
         sampler=about.sampler,
         size=about.size,
-        samples=tuple(sum(len(entry.digests) for entry in epoch.samples) for epoch in epochs),
-        repeated=0 if iterable else len(about.given) - seen,
+        samples=tuple(_samples_in(epoch, about) for epoch in epochs),
+        repeated=0 if iterable or not about.given_all else len(about.given) - seen,
         left_out=about.size - seen if about.given_all and not iterable and about.size else 0,
         dropped_last=sampling.dropped_last(loader),
         reshuffled=orders[0] != orders[1] if told_apart and not iterable else None,
@@ -91,6 +93,11 @@ def _evidence(
         partly=tuple(part),
         seconds=round(seconds, 3),
     )
+
+
+def _samples_in(epoch: Epoch, about: Subject) -> int:
+    """Samples that were made for an epoch; workers of a kept iterator make those of the next one meanwhile."""
+    return len(flat(epoch.given.indices)) if about.keeps_iterator else sum(len(each.digests) for each in epoch.samples)
 
 
 def judge(evidence: Order) -> Verdict:

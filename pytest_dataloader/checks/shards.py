@@ -113,7 +113,9 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     # Streams are padded to whole batches of all ranks, by each worker, as accelerate's IterableDatasetShard does.
     pads = size * (loader.batch_size or 1) * max(1, loader.num_workers) - 1
     streams = torch_private.reads_by_iteration(loader)
-    return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops, pads=pads if streams else 0)
+    whole_batches = (loader.batch_size or 0) if streams else 0
+    slack, pads = size * each - 1, pads if streams else 0
+    return partition(views, whole.epochs[0], slack=slack, drops=drops, pads=pads, whole_batches=whole_batches)
 
 
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:

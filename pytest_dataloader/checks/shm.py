@@ -48,7 +48,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
     persistent = bool(getattr(loader, "persistent_workers", False))
     main = leaks.in_main(seen).only(TORCH, SEGMENT)
     workers = leaks.in_workers(seen, persistent=persistent).only(TORCH, SEGMENT)
-    stays = main.leaks + workers.leaks or leaks.by_name(seen, persistent=persistent).leaks
+    left_early = () if main.leaks else leaks.after_leaving(seen).leaks
+    stays = main.leaks + workers.leaks + left_early or leaks.by_name(seen, persistent=persistent).leaks
     # What lies in the queue of workers that persist goes with them, and their next epoch would have taken it out.
     left = seen.left[-1] - seen.left[0] if persistent and not seen.drained and seen.left else len(seen.remaining)
     remaining = seen.remaining if left > 0 else ()
@@ -58,7 +59,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         leaked=max(len(remaining), sum(leak.count for leak in stays)),
         leaked_bytes=segments.total_bytes(remaining),
         names=tuple(segment.name for segment in remaining),
-        left_early=bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays,
+        left_early=bool(left_early)
+        or (bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays),
         peak_segments=seen.peak_segments,
         predicted_peak_bytes=asked.need.segment_bytes,
         predicted_segments=asked.need.segments,

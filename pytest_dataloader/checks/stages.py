@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
+from pytest_dataloader.advice.hang import hung
 from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
@@ -53,7 +54,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
         def seen() -> Stages:
             return aggregate(instrumented, meter, tolerated=max_stall)
 
-        through = measure_until_decided(
+        way = measure_until_decided(
             meter,
             seconds=setting.seconds,
             wait=wait,
@@ -61,7 +62,10 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
             clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
-        return seen() if through else aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait)
+        if way == "measured":
+            return seen()
+        at_work = way == "unclear"
+        return aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=at_work)
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:
@@ -92,8 +96,7 @@ def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
 def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: Share | None = None) -> Verdict:
     """Name the bottleneck, and hold the waiting of a step to its limit: one-sided, never failed on a busy machine."""
     if evidence.hung_seconds:
-        after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
-        return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
+        return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
         return Verdict("failed", reason) if max_stall is not None else Verdict("not_measured", reason, vacuous=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import throughput as sentences
+from pytest_dataloader.advice.hang import hung
 from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -58,7 +59,7 @@ def measure(
     with borrow(loader) as borrowed:
         meter = RateMeter(borrowed, setting.seconds)
         wait = max(_WAIT_SECONDS, 12 * setting.seconds)
-        through = measure_until_decided(
+        way = measure_until_decided(
             meter,
             seconds=setting.seconds,
             wait=wait,
@@ -66,8 +67,8 @@ def measure(
             clear=lambda spent: _clear(throughput(meter), spent, limits),
             narrow=lambda: _fails_narrowly(throughput(meter), limits),
         )
-        if not through:
-            return throughput(meter, hung_seconds=wait)
+        if way != "measured":
+            return throughput(meter, hung_seconds=wait, at_work=way == "unclear")
         return step_of(throughput(meter), step_ms, min_samples_per_second, min_batches_per_second)
 
 
@@ -116,8 +117,7 @@ def judge(
     """Hold the figures to their limits: one-sided, and never failed on a machine that was busy."""
     claims = _claims(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
     if evidence.hung_seconds:
-        after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
-        return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
+        return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
         return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)

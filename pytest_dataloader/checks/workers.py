@@ -9,7 +9,7 @@ from pytest_dataloader.advice import workers as sentences
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.sampling import why_empty
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
 from pytest_dataloader.probe.workers.startup import obstacle
@@ -58,7 +58,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         zombies=seen.zombies,
         lingering=seen.lingering,
         forked_threads=seen.forked_threads,
-        workers=loader.num_workers,
+        workers=worker_processes_of(loader),
+        threads=loader.num_workers if not worker_processes_of(loader) else 0,
         start_method=method,
         persistent=bool(loader.persistent_workers),
         seconds=round(time.monotonic() - begun, 3),

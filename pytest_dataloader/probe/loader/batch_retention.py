@@ -45,6 +45,8 @@ def _levels(loader: Any) -> list[tuple[Allocated, int]]:
     gc.freeze()
     object.__setattr__(loader, "num_workers", 0)
     torch_private.forget_iterations(loader)
+    for name in torch_private.kept_iterators(loader):  # the parent's, whose workers' batches are not ours to take
+        vars(loader)[name] = torch_private.new_iterator(loader)
     batches = _endless(loader)
     levels = []
     for _ in range(_WINDOWS + 1):

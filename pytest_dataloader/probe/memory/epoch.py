@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, Kind
 
@@ -108,7 +109,7 @@ def is_blind(found: Diagnosis) -> bool:
 
 def watch(loader: Any, found: Diagnosis, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
     """Pull batches from a copy of the loader for ``seconds`` or an epoch, and look at every worker now and then."""
-    if loader.num_workers == 0:
+    if not worker_processes_of(loader):
         return NOT_WATCHED
     with borrow(loader) as borrowed:
         came = 0

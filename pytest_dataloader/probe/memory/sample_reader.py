@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], Non
         # A collection would write to the header of every container inherited from the parent.
         gc.freeze()
         reader = Reader(child, loader, plan, seen)
-        torch_private.work(loader, reader, reader, seed=_SEED)
+        torch_private.work(loader, reader, reader, seed=_SEED, workers=workers_told(loader))
 
     return run
 

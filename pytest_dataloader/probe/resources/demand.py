@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_dataloader.probe.host import descriptors, segments
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.resources import payload
 from pytest_dataloader.probe.resources.forecast import HANDED_OVER, Need, Shape, handed_over
 from pytest_dataloader.probe.resources.payload import UNKNOWN, Payload
@@ -60,7 +60,7 @@ class Demand:
 
 def demand_of(loader: Any) -> Demand:
     """Weigh the first batches of a loader, made in a forked child, and work out what all its workers will need."""
-    workers = int(loader.num_workers)
+    workers = worker_processes_of(loader)
     method = start_method_of(loader) if workers else "fork"
     weighed = payload.first_batches(loader) if workers else UNKNOWN
     shape = Shape(

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
+from pytest_dataloader.probe.loader.coordination import workers_meet
+from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
@@ -107,6 +110,10 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
 
     Raises NotMeasured where none does, unless asked to ``insist``.
     """
+    if workers_meet(loader):
+        raise NotMeasured(
+            "the processes of its dataset wait for each other in shared memory: ranks cannot be simulated one by one"
+        )
     if build is not None and rank_arguments(build, 0, 1) is not None:
         return Simulation(loader, build, "arguments")
     if build is None and is_distributed(loader):
@@ -194,7 +201,7 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
         found: list[Any] = []
         for each in torch_private.index_sampler(loader):
             batches += epoch == 0
-            indices = each if isinstance(each, list | tuple) else [each]
+            indices = indices_in(each, many=torch_private.reads_batches(loader))
             found += [digest(loader.dataset[index]) if by_content else plain_index(index) for index in indices]
             if time.monotonic() > deadline or len(found) >= _MOST:
                 complete = False
@@ -210,20 +217,22 @@ def _iterated(loader: Any, worker: int, seconds: float, seed: int) -> View:
         torch_pretence.pretend_worker(worker, loader.num_workers, seed + worker, dataset)
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
-    epochs, complete = [], True
+    epochs, complete, given = [], True, 0
+    whole = torch_private.iterates_batches(loader)
     for epoch in range(2):
         for part in what_takes_epochs(loader).values():
             part.set_epoch(epoch)
         deadline = time.monotonic() + seconds / 2
         found: list[str] = []
         for sample in itertools.islice(iter(dataset), _MOST):
-            found.append(digest(sample))
+            given += not epochs
+            found += map(digest, samples_in(sample) if whole else (sample,))
             if time.monotonic() > deadline:
                 complete = False
                 break
         epochs.append(tuple(found))
     size = loader.batch_size or 1
-    batches = len(epochs[0]) // size if loader.drop_last else -(-len(epochs[0]) // size)
+    batches = given // size if loader.drop_last else -(-given // size)
     return View(tuple(epochs), batches, (), complete, seed)
 
 

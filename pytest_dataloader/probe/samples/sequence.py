@@ -78,7 +78,7 @@ def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterato
         expected=sampling.expected_indices(loader),
         given=given,
         given_all=given_all,
-        drops_last=bool(getattr(getattr(loader, "batch_sampler", None), "drop_last", False)),
+        drops_last=bool(getattr(sampling.batching(loader), "drop_last", False)),
         keeps_iterator=keeps_iterator,
         files=open_files([("dataset", loader.dataset)]),
         written_down=hasattr(sampling.named_sampler(loader), "__getitem__"),

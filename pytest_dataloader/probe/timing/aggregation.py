@@ -27,7 +27,12 @@ _LEAST_BATCHES = 3
 
 
 def aggregate(
-    instrumented: InstrumentedLoader, meter: RateMeter, *, tolerated: float | None = None, hung_seconds: float = 0.0
+    instrumented: InstrumentedLoader,
+    meter: RateMeter,
+    *,
+    tolerated: float | None = None,
+    hung_seconds: float = 0.0,
+    at_work: bool = False,
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
     seen = Seen(
@@ -52,6 +57,7 @@ def aggregate(
         pinned=instrumented.pins,
         measured_seconds=join(meter.windows).wall_ns / 1e9,
         hung_seconds=hung_seconds,
+        at_work=at_work,
         quietness=quietness(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),

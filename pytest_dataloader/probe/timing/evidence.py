@@ -63,6 +63,8 @@ class Throughput:
     counted_by: CountedBy = "indices"
     """Which rule counted the samples: probe/loader/counting.py."""
     hung_seconds: float = 0.0
+    at_work: bool = False
+    """Whether something moved yet when no batch had come for so long."""
     """How long a batch was waited for before the loader was given up; 0 where all came."""
     quietness: Quietness = QUIET
 
@@ -148,6 +150,8 @@ class Stages:
     pinned: bool = False
     measured_seconds: float = 0.0
     hung_seconds: float = 0.0
+    at_work: bool = False
+    """Whether something moved yet when no batch had come for so long."""
     """How long a batch was waited for before the loader was given up; 0 where all came."""
     simulated: Stall | None = None
     """The consumer of ``step_ms``; None where no step was given."""

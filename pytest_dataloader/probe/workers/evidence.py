@@ -51,6 +51,8 @@ class Workers:
     seconds: float
     batches_in_epoch: int = 0
     hollow: int = 0
+    threads: int = 0
+    """Workers that are threads of this process."""
 
     @property
     def empty(self) -> bool:

@@ -70,6 +70,7 @@ SHORT = replace(
         (Throughput(), {}, "not_measured", "its epoch is empty"),
         (Throughput(), {"min_samples_per_second": 1}, "failed", "its epoch is empty"),
         (Throughput(hung_seconds=60), {}, "failed", "hangs from the start: no batch came for 60 s"),
+        (Throughput(hung_seconds=60, at_work=True), {}, "inconclusive", "slow or hung cannot be told"),
         (replace(SEEN, hung_seconds=60), {"min_samples_per_second": 1}, "failed", "hangs after 600 batches"),
         (Throughput(batches=3, epochs=1), {"min_samples_per_second": 1}, "inconclusive", "0 samples/s"),
     ],
