@@ -6,7 +6,7 @@ import math
 import os
 import pickle
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.child_process import Child
@@ -36,6 +36,8 @@ touch 0.4 % of the pages, which is 125 of these."""
 PLAIN = 0.5
 """Certain share from which a larger sample would add nothing."""
 MOST_TOUCHED = 8
+LEAST_AT_READ = 16
+"""Pages of arrays at the positions read from which these speak for the others."""
 MIB = 1 << 20
 
 
@@ -55,6 +57,7 @@ class Share:
     control: float
     count: int
     low: float
+    hits: int = 0
 
 
 NOTHING = Share(0.0, 0.0, 0, 0.0)
@@ -88,6 +91,8 @@ class DirectTest:
     shares: dict[int, Share] = field(default_factory=dict)
     scattered: dict[str, Scattered] = field(default_factory=dict)
     touched: dict[str, Touched] = field(default_factory=dict)
+    buffers: frozenset[int] = frozenset()
+    """Pages of arrays that warming up wrote to, with few samples: buffers that every sample is made in."""
     reader: dict[str, Reading] = field(default_factory=dict)
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
@@ -125,13 +130,28 @@ def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> S
     return max(shares, key=lambda share: share.low)
 
 
+def share_written(exposure: Exposure, found: DirectTest, reader: Pages, control: Pages) -> Share:
+    """What of the elements of arrays is written to, buffers left out: at the positions read, where these are known;
+    else what reading all samples would come to at this pace.
+    """
+    strata: dict[bool, list[int]] = {True: [], False: []}
+    for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
+        if page not in found.buffers:
+            strata[0 <= rank < found.ranks or SCALED <= rank < SCALED + found.ranks].append(page)
+    at_read, elsewhere = (_share(pages, reader, control) for pages in (strata[True], strata[False]))
+    if at_read.count >= LEAST_AT_READ:
+        return at_read
+    pace = max(1.0, found.plan.universe / max(1, found.ranks))
+    return replace(elsewhere, reader=min(1.0, elsewhere.reader * pace))
+
+
 def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
     seen = [page for page in pages if reader.get(page) is not None and control.get(page) is not None]
     if not seen:
         return NOTHING
     hits = sum(bool(reader[page]) for page in seen)
     idle = sum(bool(control[page]) for page in seen) / len(seen)
-    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle)
+    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
 
 
 def compare(loader: Any, *, sources: Sources) -> DirectTest:
@@ -193,7 +213,11 @@ class _Watch:
         if self.pages is not None or self.rollup is None:
             return
         slots = sorted(self.found.walk.exposures, key=lambda slot: -slot.exposed)
-        paths = [slot.path for slot in slots if slot.exposed >= MIB and slot.path in self.found.walk.samples]
+        paths = [
+            slot.path
+            for slot in slots
+            if not slot.content and slot.exposed >= MIB and slot.path in self.found.walk.samples
+        ]
         level = None
         for path in ("", *dict.fromkeys(paths[:MOST_TOUCHED])):
             reader.tell(path.encode())
@@ -221,6 +245,11 @@ class _Watch:
             ):
                 found.reader[name] = self.rollup(reader.pid)
                 found.control[name] = self.rollup(self.control.pid)
+            if self.pages is not None and name == sample_reader.WARM:
+                written = self.pages(
+                    reader.pid, {page for slot in self._worth() if slot.content for page in slot.pages}
+                )
+                found.buffers = frozenset(page for page, own in written.items() if own)
             if self.pages is not None and name == sample_reader.SECOND:
                 self._look_at_pages(reader)
         except OSError as error:
@@ -230,17 +259,22 @@ class _Watch:
         self.pages, self.found.pages = None, False
         self.found.withheld += (f"pagemap: {why}",)
 
+    def _worth(self) -> list[Exposure]:
+        return [slot for slot in self.found.walk.exposures if slot.exposed >= WORTH_LOOKING]
+
     def _look_at_pages(self, reader: Child) -> None:
         assert self.pages is not None
         found = self.found
-        slots = [slot for slot in found.walk.exposures if slot.exposed >= WORTH_LOOKING]
+        slots = self._worth()
         wanted = {page for slot in slots for page in slot.pages}
         mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
         for slot in slots:
-            found.shares[id(slot)] = share_of(slot, found.ranks, mine, idle)
+            found.shares[id(slot)] = (
+                share_written(slot, found, mine, idle) if slot.content else share_of(slot, found.ranks, mine, idle)
+            )
         samples = sum(found.windows[name].samples for name in (sample_reader.FIRST, sample_reader.SECOND))
         for path, pages in self.large.items():
-            if any(found.shares[id(slot)].low >= PLAIN for slot in slots if slot.path == f"{path}[*]"):
+            if any(found.shares[id(slot)].low >= PLAIN for slot in _headers(slots, path)):
                 continue
             hits = _hits(self.pages(reader.pid, pages), pages)
             control = _hits(self.pages(self.control.pid, pages), pages)
@@ -254,9 +288,13 @@ WORTH_LOOKING = MIB // 10
 
 def _per_page(slots: Iterable[Exposure], path: str) -> float:
     """Elements of a container on one page, were nothing else on it."""
-    elements = [slot for slot in slots if slot.path == f"{path}[*]"]
+    elements = _headers(slots, path)
     count, size = sum(slot.count for slot in elements), sum(slot.exposed for slot in elements)
     return PAGE * count / size if size else 0.0
+
+
+def _headers(slots: Iterable[Exposure], path: str) -> list[Exposure]:
+    return [slot for slot in slots if slot.path == f"{path}[*]" and not slot.content]
 
 
 def _hits(pages: Pages, sample: array[int]) -> int:

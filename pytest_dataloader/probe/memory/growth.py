@@ -25,6 +25,9 @@ CERTAIN = 0.10
 guilty ones were at 0.15 (a permuted list of 20 MiB) and above."""
 CERTAIN_SMALL = 0.30
 """The same below 1 MiB, where a lazy import on a shared page counts for more: up to 0.10 in clean loaders."""
+WRITTEN_HITS = 20
+"""Pages of arrays' elements that were written to from which arrays are changed in place, however few positions are
+known: 10 clean kinds of ``benchmarks/memory_writing.py``, buffers among them, have none at all."""
 SCATTERED_HITS = 20
 SCATTERED_SHARE = 0.2
 """Where reading jumps about in a large container, hits must reach this share of what its reads could touch: guilty
@@ -48,7 +51,8 @@ class Attribute:
     """One attribute (``path``) and what reading does to it. ``finest`` is the deepest path that most of it lies under.
 
     ``exposed_bytes`` is what a worker copies if it reads all of it, ``growth_bytes`` what it will have copied after
-    an epoch; ``held_bytes`` is the size of a pickled copy, ``share_unshared`` what was seen of the sampled objects.
+    an epoch; ``written``: these are elements of arrays, which samples change in place, and no reference counts.
+    ``held_bytes`` is the size of a pickled copy, ``share_unshared`` what was seen of the sampled objects.
     """
 
     path: str
@@ -60,6 +64,7 @@ class Attribute:
     share_unshared: float
     share_at_least: float
     sampled: int
+    written: bool
     copied: bool
     copied_bytes: int
     growth_bytes: int
@@ -68,12 +73,14 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What shapes an epoch: samples, workers, samples per batch, whether the order is random."""
+    """What shapes an epoch: samples, workers, samples per batch, whether the order is random, and whether workers go on
+    to the next one, where each comes to read what others have read."""
 
     samples: int
     workers: int
     batch: int
     shuffled: bool
+    persistent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def epoch_share(bytes_per_sample: float, epoch: Epoch) -> float:
     1 - (1 - 1/N)^samples. In order, a page belongs to the few batches that it overlaps.
     """
     on_page = max(1.0, PAGE / max(bytes_per_sample, 1e-9))
-    if epoch.workers <= 1:
+    if epoch.workers <= 1 or (epoch.persistent and epoch.shuffled):
         return 1.0
     if epoch.shuffled:
         return float(1 - (1 - 1 / epoch.workers) ** on_page)
@@ -107,6 +114,8 @@ def is_copied(exposure: Exposure, share: Share, scattered: Scattered | None) -> 
         return False
     if share.low >= (CERTAIN if exposure.exposed >= MIB else CERTAIN_SMALL):
         return True
+    if exposure.content:
+        return share.low > 0 and share.hits >= WRITTEN_HITS
     if scattered is None or not exposure.path.endswith("[*]"):
         return False
     return scattered.reader >= max(SCATTERED_HITS, 10 * scattered.control, SCATTERED_SHARE * scattered.expected)
@@ -128,12 +137,13 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
     elsewhere: list[Exposure] = []
     for exposure in exposures:
         guilty = is_copied(exposure, found.shares.get(id(exposure), NOTHING), scattered)
-        (copied if guilty else elsewhere).append(exposure)
-    paying = copied or exposures
+        if guilty or not exposure.content:  # what is not written to of an array's elements costs nothing
+            (copied if guilty else elsewhere).append(exposure)
+    paying = copied or elsewhere
     most = max(paying, key=lambda exposure: exposure.exposed)
     share = found.shares.get(id(most), NOTHING)
     # A direct look at the positions read says what a whole pass does; a scattered one says only that it happens.
-    whole = {id(slot): slot.exposed * _seen_share(found.shares.get(id(slot), NOTHING)) for slot in copied}
+    whole = {id(slot): slot.exposed * _seen_share(slot, found.shares.get(id(slot), NOTHING)) for slot in copied}
     order = replace(epoch, shuffled=epoch.shuffled or path in found.walk.scattered)
     # Objects of a type lie together, so each type has its own number of samples to a page.
     part = {id(slot): epoch_share(slot.exposed / max(1, epoch.samples), order) for slot in paying}
@@ -144,11 +154,12 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
         finest=finest_path(path, paying),
         type=most.type,
         count=round(most.count),
-        exposed_bytes=round(sum(exposure.exposed for exposure in exposures)),
+        exposed_bytes=round(sum(exposure.exposed for exposure in copied + elsewhere)),
         held_bytes=round(sum(exposure.held for exposure in exposures)),
         share_unshared=round(share.reader, 4),
         share_at_least=round(max(0.0, share.low), 4),
         sampled=share.count,
+        written=most.content,
         copied=bool(copied),
         copied_bytes=round(sum(whole.values())),
         growth_bytes=round(sum(size * part[slot] for slot, size in whole.items())),
@@ -156,8 +167,8 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
     )
 
 
-def _seen_share(share: Share) -> float:
-    return share.reader if share.reader >= 0.5 else 1.0
+def _seen_share(exposure: Exposure, share: Share) -> float:
+    return share.reader if exposure.content or share.reader >= 0.5 else 1.0
 
 
 def finest_path(path: str, exposures: Iterable[Exposure], most: float = 0.5) -> str:

@@ -193,6 +193,76 @@ def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[An
     assert memory.judge(seen, max_total_memory=MB).outcome == "failed"
 
 
+def centred(points: Any) -> Any:
+    points -= points.mean()
+    return points
+
+
+WRITES: dict[str, Callable[[], DataLoader[Any]]] = {
+    "list": lambda: load(
+        Rows(lambda self, at: centred(self.rows[at]), 1000, rows=[np.full((40, 64), at + 0.5) for at in range(1000)])
+    ),
+    "one array": lambda: load(Rows(lambda self, at: centred(self.rows[at]), 4000, rows=np.ones((4000, 256)))),
+    "one tensor": lambda: load(Rows(lambda self, at: self.rows[at].div_(2), 4000, rows=torch.ones(4000, 256))),
+    "filled by workers": lambda: load(Rows(lambda self, at: fill(self.rows, at), 2000, rows=np.zeros((2000, 512)))),
+}
+
+
+def fill(rows: Any, at: int) -> Any:
+    rows[at] = at
+    return rows[at, :4]
+
+
+@pytest.mark.parametrize("build", variants(WRITES, {"list", "one array"}))
+def test_arrays_that_samples_write_to_are_copied_whole(build: Callable[[], DataLoader[Any]]) -> None:
+    loader = build()
+    rows: Any = loader.dataset.rows  # type: ignore[attr-defined]
+    taken = sum(row.nbytes for row in rows)
+    seen = measured(loader)
+    assert (seen.kinds, seen.attribute, seen.written_in_place) == (("copy_on_access",), "dataset.rows", True)
+    assert seen.exposed_bytes == pytest.approx(taken, rel=0.05)
+    verdict = memory.judge(seen)
+    assert verdict.outcome == "failed"
+    assert "writes to them" in verdict.reason
+    assert [advice.code for advice in verdict.advice] == [""]
+    assert "change a copy" in verdict.advice[0].text
+
+
+def test_workers_that_persist_come_to_write_to_every_array() -> None:
+    def taken(**settings: Any) -> int:
+        rows = [np.full((40, 64), at + 0.5) for at in range(1000)]
+        loader = load(Rows(lambda self, at: centred(self.rows[at]), 1000, rows=rows), shuffle=True, **settings)
+        return measured(loader).growth_bytes_per_worker
+
+    assert taken(persistent_workers=True) == pytest.approx(2 * taken(), rel=0.05)
+
+
+def shared() -> Any:
+    rows: Any = torch.ones(4000, 256)
+    return rows.share_memory_()
+
+
+BUFFERS: dict[str, Callable[[], DataLoader[Any]]] = {
+    "buffer": lambda: load(
+        Rows(lambda self, at: fill(self.buffer, at % 4), buffer=np.zeros((4, 100_000)), rows=np.ones((SIZE, 16)))
+    ),
+    "copy": lambda: load(Rows(lambda self, at: centred(self.rows[at].copy()), 4000, rows=np.ones((4000, 256)))),
+    "shared tensor": lambda: load(Rows(lambda self, at: self.rows[at].div_(2), 4000, rows=shared())),
+}
+
+
+@pytest.mark.parametrize("build", variants(BUFFERS, {"buffer"}))
+def test_buffers_and_copies_are_no_growth(build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build())
+    assert set(seen.kinds) <= {"clean", "warm_up"}, seen.attributes
+    assert memory.judge(seen).outcome == "passed"
+
+
+def test_where_pagemap_is_withheld_what_was_written_to_is_not_passed() -> None:
+    seen = measured(WRITES["list"](), sources=Sources(pages=None))
+    assert memory.judge(seen).outcome == "inconclusive"
+
+
 def test_the_growth_of_a_list_is_its_strings() -> None:
     seen = measured(load(Rows(length, rows=names()), shuffle=True))
     assert seen.growth_bytes_per_worker == pytest.approx(SIZE * NAME_BYTES, rel=0.05)
