@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory import pagemap, sample_reader, smaps
+from pytest_dataloader.probe.memory import holders, pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.objects import Walk, pages_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, pages_of, roots_of, walk
 
 if TYPE_CHECKING:
     from array import array
@@ -93,6 +93,8 @@ class DirectTest:
     touched: dict[str, Touched] = field(default_factory=dict)
     buffers: frozenset[int] = frozenset()
     """Pages of arrays that warming up wrote to, with few samples: buffers that every sample is made in."""
+    holder: str = ""
+    """What holds what the reader has kept, where no container that was walked has grown."""
     reader: dict[str, Reading] = field(default_factory=dict)
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
@@ -154,15 +156,16 @@ def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
     return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
 
 
-def compare(loader: Any, *, sources: Sources) -> DirectTest:
-    """Walk what workers would read, fork a control and a reader, and look at both after each window."""
+def compare(
+    loader: Any, *, sources: Sources, unnamed: Callable[[DirectTest], bool] = lambda _found: False
+) -> DirectTest:
+    """Walk what workers would read, fork a control and a reader, and look at both after each window.
+
+    Where the windows leave something ``unnamed`` that the reader keeps, it is asked what holds it.
+    """
     started = time.monotonic()
     plan = plan_reading(loader)
-    roots = [("dataset", loader.dataset), ("collate_fn", loader.collate_fn), ("worker_init_fn", loader.worker_init_fn)]
-    seen = walk(
-        [(path, thing) for path, thing in roots if thing is not None],
-        positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS,
-    )  # fmt: skip
+    seen = walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
     found = DirectTest(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
     if seen.refused:
@@ -177,7 +180,7 @@ def compare(loader: Any, *, sources: Sources) -> DirectTest:
         found.withheld += ("this system cannot fork, so nothing is copied on access",)
         return found
     with Child.fork(lambda child: child.sleep()) as control:
-        _Watch(found, sources, control, large).read(loader)
+        _Watch(found, sources, control, large).read(loader, unnamed)
     found.seconds = time.monotonic() - started
     return found
 
@@ -192,7 +195,7 @@ class _Watch:
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
-    def read(self, loader: Any) -> None:
+    def read(self, loader: Any, unnamed: Callable[[DirectTest], bool]) -> None:
         with Child.fork(sample_reader.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
             timeout = FIRST_ANSWER_SECONDS
             for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):
@@ -207,6 +210,13 @@ class _Watch:
                 timeout = ANSWER_SECONDS
                 reader.tell(b"go on")
             self._touch(reader)
+            if unnamed(self.found):
+                reader.tell(sample_reader.HOLDERS)
+                answer = reader.hear(ANSWER_SECONDS)
+                if answer is not None:
+                    held, results = pickle.loads(answer)
+                    before = holders.bytes_held(self.found.walk)
+                    self.found.holder = holders.holder(held, before, results, holders.results_kept())
 
     def _touch(self, reader: Child) -> None:
         """Without pagemap: have the reader write to what it read, path by path, and see what that still un-shares."""

@@ -213,6 +213,12 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     return Accumulation("none")
 
 
+def keeps_unnamed(found: DirectTest) -> bool:
+    """Whether something is kept and no container that was walked has grown."""
+    heap = accumulation_of(found)
+    return heap.kind != "none" and not heap.attribute
+
+
 def _cost(blocks: float, malloc_bytes: float) -> float:
     return max(0.0, blocks) * BLOCK + max(0.0, malloc_bytes)
 
@@ -250,11 +256,11 @@ def _is_buffer(found: DirectTest) -> bool:
 
 
 def _grown(found: DirectTest, since: str, until: str) -> str:
-    """The container that gained most elements between two windows."""
+    """The container that gained most elements between two windows, else what holds most that was not there before."""
     before = dict(found.windows[since].growth)
     gains = {path: size - before.get(path, 0) for path, size in found.windows[until].growth}
     best = max(gains, key=lambda path: gains[path], default="")
-    return best if gains.get(best, 0) > 0 else ""
+    return best if gains.get(best, 0) > 0 else found.holder
 
 
 def shared_lost(found: DirectTest) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
+from pytest_dataloader.probe.memory import holders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.objects import Walk
 
 WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
+HOLDERS = b"\0holders"
+"""Asks the reader what holds what it has kept, where it is given paths to write to otherwise."""
 SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45}
 """Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
 MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000}
@@ -60,6 +63,7 @@ class Reader:
 
     def __init__(self, child: Child, loader: Any, plan: Plan, seen: Walk) -> None:
         self.child = child
+        self.loader = loader
         self.plan = plan
         self.batched = torch_private.reads_batches(loader)
         self.largest = min(getattr(loader, "batch_size", None) or _LARGEST, _LARGEST)
@@ -118,7 +122,10 @@ class Reader:
                     break
             self._report(name, read, time.monotonic() - started)
         while (path := self.child.hear(60.0)) is not None:
-            self._touch(path)
+            if path == HOLDERS:
+                self.child.tell(pickle.dumps((holders.bytes_held_now(self.loader, self.plan), holders.results_kept())))
+            else:
+                self._touch(path)
         self.child.sleep()
 
     def _doubtful(self, window: str, read: int, seconds: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import multiprocessing
 import os
 import random
@@ -261,6 +262,72 @@ def test_buffers_and_copies_are_no_growth(build: Callable[[], DataLoader[Any]]) 
 def test_where_pagemap_is_withheld_what_was_written_to_is_not_passed() -> None:
     seen = measured(WRITES["list"](), sources=Sources(pages=None))
     assert memory.judge(seen).outcome == "inconclusive"
+
+
+def picture(at: int) -> Any:
+    return np.full(500, at)
+
+
+def fills_a_dict_made_in_the_worker(self: Any, at: int) -> Any:
+    if not hasattr(self, "kept"):
+        self.kept = {}
+    return self.kept.setdefault(at, picture(at))
+
+
+def fills_a_list_made_in_the_worker(self: Any, at: int) -> Any:
+    if not hasattr(self, "kept"):
+        self.kept = [None] * SIZE
+    if self.kept[at] is None:
+        self.kept[at] = picture(at)
+    return self.kept[at]
+
+
+def fills_records(self: Any, at: int) -> Any:
+    record = self.rows[at]
+    if not hasattr(record, "picture"):
+        record.picture = picture(at)
+    return record.picture
+
+
+class Transform:
+    @functools.lru_cache(None)  # noqa: B019  # that it keeps what it is called with is the fault
+    def __call__(self, at: int) -> Any:
+        return picture(at)
+
+
+class Methods(Rows):
+    @functools.cache  # noqa: B019  # as above
+    def picture(self, at: int) -> Any:
+        return picture(at)
+
+
+HOLDERS: dict[str, tuple[str, Callable[[], DataLoader[Any]]]] = {
+    "dict of the worker's": ("dataset.kept", lambda: load(Rows(fills_a_dict_made_in_the_worker))),
+    "list of the worker's": ("dataset.kept", lambda: load(Rows(fills_a_list_made_in_the_worker))),
+    "records": (
+        "dataset.rows[*].picture", lambda: load(Rows(fills_records, 4000, rows=[Holder() for _ in range(4000)]))
+    ),
+    "cached method": ("dataset.picture", lambda: load(Methods(lambda self, at: self.picture(at)))),
+    "cached transform": ("dataset.t.__call__", lambda: load(Rows(lambda self, at: self.t(at), t=Transform()))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "build"), variants(HOLDERS, {"list of the worker's", "records", "cached transform"}))
+def test_what_holds_a_cache_is_named(path: str, build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build(), sources=Sources(rollup=None))
+    assert ("cache" in seen.kinds, seen.accumulating_attribute) == (True, path), seen
+
+
+def test_a_cache_in_another_module_of_the_project_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "decoding_of_pictures.py").write_text(
+        "import numpy\nknown = {}\n\ndef decode(at):\n    return known.setdefault(at, numpy.full(500, at))\n"
+    )
+    (tmp_path / "pictures_of_a_project.py").write_text(
+        "import decoding_of_pictures\n\ndef get(self, at):\n    return decoding_of_pictures.decode(at)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = measured(load(Rows(importlib.import_module("pictures_of_a_project").get)))
+    assert (seen.kinds, seen.accumulating_attribute) == (("cache",), "decoding_of_pictures.known")
 
 
 def test_the_growth_of_a_list_is_its_strings() -> None:
