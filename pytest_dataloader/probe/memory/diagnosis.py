@@ -21,6 +21,7 @@ from pytest_dataloader.probe.memory.growth import (
     accumulation_of,
     attributes_of,
     keeps_unnamed,
+    leaks,
     warm_up_bytes,
 )
 from pytest_dataloader.probe.memory.sample_reader import SECOND
@@ -65,7 +66,7 @@ def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
 
 def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
     """Run the direct test on a loader, and conclude."""
-    found = compare(loader, sources=sources, unnamed=keeps_unnamed)
+    found = compare(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
     kept = kept_bytes_per_batch(loader)
     return conclude(
         found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),

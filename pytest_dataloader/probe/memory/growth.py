@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -202,6 +203,8 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     first, second, again = (max(blocks[at] / GROWTH_BLOCKS, sizes[at] / least_bytes) for at in range(3))
     lasting = grown[0] >= NOISE_BLOCKS or grown[1] >= LEAK_LEAST_BYTES
     if second >= 1 and again >= 1 and again >= second / 2 and lasting:
+        if _at_last(found, least_bytes) < again / 2:
+            return Accumulation("none")
         return Accumulation("leak", _cost(blocks[2], sizes[2]), blocks[2], _grown(found, SECOND, AGAIN))
     lasting = (
         _gained(found, FIRST, SECOND, "blocks") >= NOISE_BLOCKS
@@ -211,6 +214,23 @@ def accumulation_of(found: DirectTest) -> Accumulation:
         path = _grown(found, FIRST, SECOND)
         return Accumulation("cache", _cost(blocks[1], sizes[1]), blocks[1], path, found.walk.bounds.get(path))
     return Accumulation("none")
+
+
+def _at_last(found: DirectTest, least_bytes: float) -> float:
+    """What a sample adds in the later half of the windows that look whether growth goes on, by what counts as growth."""
+    half = len(found.later) // 2
+    if not half:
+        return math.inf
+    before, after = found.later[half - 1].allocated, found.later[-1].allocated
+    samples = max(1, sum(window.samples for window in found.later[half:]))
+    blocks = (after.blocks - before.blocks) / samples if after.blocks >= 0 else 0.0
+    sizes = (after.malloc_bytes - before.malloc_bytes) / samples if after.malloc_bytes >= 0 else 0.0
+    return max(blocks / GROWTH_BLOCKS, sizes / least_bytes)
+
+
+def leaks(found: DirectTest) -> bool:
+    """Whether something is kept of samples that were read before, as far as was seen."""
+    return accumulation_of(found).kind == "leak"
 
 
 def keeps_unnamed(found: DirectTest) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -55,5 +56,11 @@ def holder(
             return name
     grown = Counter({path: size - held_before.get(path, 0) for path, size in held.items()})
     for path, more in grown.most_common(1):
-        return path.removesuffix("[*]") if more > 0 else ""
+        return _first_new(path, held_before) if more > 0 else ""
     return ""
+
+
+def _first_new(path: str, before: Mapping[str, float]) -> str:
+    """The part of a path that was not there before: ``dataset.kept`` of ``dataset.kept[*].image``."""
+    ends = [place.start() for place in re.finditer(r"\.|\[", path)] + [len(path)]
+    return next((path[:end] for end in ends[1:] if path[:end] not in before), path).removesuffix("[*]")
