@@ -205,9 +205,7 @@ class _Watch:
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
-    def read(
-        self, loader: Any, leaks: Callable[[DirectTest], bool], unnamed: Callable[[DirectTest], bool]
-    ) -> None:
+    def read(self, loader: Any, leaks: Callable[[DirectTest], bool], unnamed: Callable[[DirectTest], bool]) -> None:
         with Child.fork(sample_reader.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
             timeout = FIRST_ANSWER_SECONDS
             for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):

@@ -217,7 +217,7 @@ def accumulation_of(found: DirectTest) -> Accumulation:
 
 
 def _at_last(found: DirectTest, least_bytes: float) -> float:
-    """What a sample adds in the later half of the windows that look whether growth goes on, by what counts as growth."""
+    """What a sample adds in the later half of the windows that look whether growth goes on; 1 and more is growth."""
     half = len(found.later) // 2
     if not half:
         return math.inf
@@ -276,7 +276,7 @@ def _is_buffer(found: DirectTest) -> bool:
 
 
 def _grown(found: DirectTest, since: str, until: str) -> str:
-    """The container that gained most elements between two windows, else what holds most that was not there before."""
+    """The container that gained most elements between two windows, else what holds most of what is new."""
     before = dict(found.windows[since].growth)
     gains = {path: size - before.get(path, 0) for path, size in found.windows[until].growth}
     best = max(gains, key=lambda path: gains[path], default="")
