@@ -10,6 +10,7 @@ from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
+from pytest_dataloader.probe.timing.closer_look import look_closer, suspects
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 NEEDS_BENCH = True
 
+_CLOSER = 0.2
+"""Share of the budget that goes into single samples, and as much into a run without workers where these cost much."""
+
 
 def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_stall: float | None = None) -> Stages:
     """Pull from a copy of the loader with clocks on its batches for ``setting.seconds``, or until ``max_stall`` is
@@ -41,6 +45,15 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
     """
     if max_stall is not None and step_ms is None:
         raise BadLimit("max_stall needs step_ms, the time of one training step in milliseconds")
+    seen, doubtful = _run(loader, setting, step_ms, max_stall)
+    if seen.hung_seconds or not seen.bottleneck:
+        return seen
+    setting.progress("reading single samples", 1.0)
+    return look_closer(loader, seen, doubtful, seconds=min(1.0, _CLOSER * setting.seconds))
+
+
+def _run(loader: Any, setting: Setting, step_ms: float | None, max_stall: float | None) -> tuple[Stages, list[Any]]:
+    """The evidence of a run, and the indices of batches that were waited for longer than for others, longest first."""
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
     limits = {"step_ms": step_ms, "max_stall": max_stall}
     with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
@@ -57,7 +70,8 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
             clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
-        return seen() if through else aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait)
+        found = seen() if through else aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait)
+        return found, suspects(instrumented)
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:

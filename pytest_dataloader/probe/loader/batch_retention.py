@@ -51,7 +51,7 @@ def _kept(loader: Any) -> float:
     if kept < KEPT_BYTES:
         return max(0.0, kept)
     deadline, most = time.monotonic() + _LATER_SECONDS, allocated().malloc_bytes + _LATER_BYTES
-    later = []
+    later: list[float] = []
     while len(later) < _LATER_WINDOWS and time.monotonic() < deadline and allocated().malloc_bytes < most:
         later.append(next(windows))
     return max(0.0, statistics.median(later[len(later) // 2 :] or [kept]))
