@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MOST, STRAGGLES, cost_more
+from pytest_dataloader.probe.timing.bottleneck import MOST, STRAGGLES, cost_more, rates
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
 
@@ -96,9 +96,9 @@ def _collating(seen: Stages) -> str:
 
 
 def _without_workers(seen: Stages) -> str:
-    alone, now = figure(seen.alone_samples_per_second), figure(seen.samples_per_second)
+    alone, now = rates(seen)
     return (
-        f"num_workers=0 is faster: {alone} samples/s against {now} with {seen.workers}; a batch costs less "
+        f"num_workers=0 is faster: {alone} samples/s against at most {now} with {seen.workers}; a batch costs less "
         "to make than to hand over. Where workers are needed, let them make larger batches, of fewer tensors"
     )
 

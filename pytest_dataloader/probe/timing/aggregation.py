@@ -196,9 +196,9 @@ def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float
 
 
 def _delay(seen: Seen, start: Start) -> int:
-    """How long the worker of the first batch had waited for a CPU since it was started."""
+    """How long the main process, and the worker of the first batch since it was started, had waited for a CPU."""
     first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
-    return next(first, 0) if start.fresh and seen.workers else 0
+    return start.delay_ns + (next(first, 0) if start.fresh and seen.workers else 0)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -82,20 +82,35 @@ def _of_workers(seen: Stages) -> str:
     return f"{own}, {seen.workers} side by side" if seen.workers > 1 else own
 
 
+def best_ms_with_workers(seen: Stages) -> float:
+    """Time per sample with workers, by the better of what was measured and what the costs of the stages allow: on a
+    busy machine the first is far off.
+    """
+    allowed = seen.limit_ms_per_sample - seen.pace_ms_per_sample["startup"]
+    return min(1e3 / seen.samples_per_second, allowed) if seen.samples_per_second else allowed
+
+
 def cost_more(seen: Stages) -> bool:
     """Whether the loader was measured to be clearly faster without workers, the step included where one was given."""
-    if not seen.alone_samples_per_second or not seen.samples_per_second:
+    if not seen.alone_samples_per_second or not seen.workers:
         return False
     alone = 1e3 / seen.alone_samples_per_second + seen.ms_per_sample["consumer"]
-    return alone * DEARER < 1e3 / seen.samples_per_second
+    return alone * DEARER < best_ms_with_workers(seen)
+
+
+def rates(seen: Stages) -> tuple[str, str]:
+    """Samples per second without workers, and with them at most."""
+    return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
 
 
 def closer(seen: Stages) -> str:
     """What single samples, and a run without workers, add to the sentence."""
     found = ""
     if cost_more(seen):
-        alone, now = figure(seen.alone_samples_per_second), figure(seen.samples_per_second)
-        found += f"; workers cost more than they bring: {alone} samples/s with num_workers=0, {now} with {seen.workers}"
+        alone, now = rates(seen)
+        found += (
+            f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
+        )
     times = seen.sample_times
     if times is not None and times.slowest:
         named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)

@@ -40,26 +40,24 @@ def look_closer(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: floa
     )
     seen = replace(seen, sample_times=times)
     if seen.workers and _may_cost_more(seen):
-        alone = child_process.ask(lambda: _rate_alone(loader, seconds), seconds + _TIMEOUT_SECONDS)
-        seen = replace(seen, alone_samples_per_second=alone or 0.0)
+        cpu_ms = child_process.ask(lambda: _cpu_ms_alone(loader, seconds), seconds + _TIMEOUT_SECONDS)
+        waiting_ms = seen.ms_per_sample["read"] + seen.collate_waiting_ms_per_sample
+        seen = replace(seen, alone_samples_per_second=1e3 / (cpu_ms + waiting_ms) if cpu_ms else 0.0)
     return replace(seen, why=f"{seen.why}{bottleneck.closer(seen)}")
 
 
 def _may_cost_more(seen: Stages) -> bool:
     """Whether what workers and their batches' way here take is more than making them here would."""
     here = sum(seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate", "pin", "consumer"))
-    return (
-        seen.samples_per_second > 0
-        and (here + seen.sampler_ms_per_sample) * bottleneck.DEARER < 1e3 / seen.samples_per_second
-    )
+    return here + seen.sampler_ms_per_sample < bottleneck.best_ms_with_workers(seen)
 
 
-def _rate_alone(loader: Any, seconds: float) -> float:
-    """Samples per second without workers, in this process, a child."""
+def _cpu_ms_alone(loader: Any, seconds: float) -> float:
+    """CPU time per sample without workers, in this process, a child: a rate would be the neighbours' as well."""
     import torch
 
     torch.set_num_threads(1)  # the threads of the parent were not forked
     with borrow(loader, in_process=True) as borrowed:
         meter = RateMeter(borrowed, seconds)
         meter.run(lambda _seen: False)
-        return throughput(meter).samples_per_second
+        return throughput(meter).cpu_ms_per_sample

@@ -121,7 +121,8 @@ class Stages:
     samples_per_second: float = 0.0
     """As measured, without the neighbours; starts of epochs left out unless these are too short to get warm."""
     alone_samples_per_second: float = 0.0
-    """With num_workers=0; 0 where that was not measured, because workers clearly bring more than they cost."""
+    """With num_workers=0, by the CPU time that was measured and the waiting that was seen; 0 where it was not measured,
+    because workers bring more than they cost."""
     sample_times: SampleTimes | None = None
     """Single samples, read one by one after the run; None where that was not tried, or could not be."""
     sampler_ms_per_sample: float = 0.0

@@ -14,6 +14,7 @@ from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import (
     CPU,
     DELAY,
+    NEVER,
     WALL,
     Journal,
     Moment,
@@ -75,6 +76,8 @@ class Start:
     first_ns: int
     fresh: bool
     """Whether its workers were started for it; without workers, whether it is the first."""
+    delay_ns: int = 0
+    """Of this time, what the main process waited for a CPU."""
 
 
 class InstrumentedLoader(Borrowed):
@@ -107,7 +110,7 @@ class InstrumentedLoader(Borrowed):
         self._sized = [0, 0]
         self._samples = 0
         self._epoch_samples = 0
-        self._asked_ns = 0
+        self._asked: Moment = NEVER
         self._known: list[int | None] = []
         self._late_ns = 0
         self._least_wait_ns: int | None = None
@@ -139,7 +142,7 @@ class InstrumentedLoader(Borrowed):
         self._due.clear()
         self._arm(True)
         self.journal.open()
-        self._asked_ns = wall_ns()
+        self._asked = starting()
         super().begin_epoch()
 
     def pull(self, most: int) -> tuple[int, int]:
@@ -228,7 +231,7 @@ class InstrumentedLoader(Borrowed):
             self._ended(now[WALL] - asked[WALL], 0)
             return 0, 0
         if self._at == 0:
-            self._began(now[WALL])
+            self._began(now)
         else:
             after, _, held = torch_private.turn(self._iterator)
             seen = number if after == number + 1 else -1
@@ -261,11 +264,12 @@ class InstrumentedLoader(Borrowed):
         self._size = samples / batches
         return round(self._size)
 
-    def _began(self, now_ns: int) -> None:
+    def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]
         fresh = not self.starts or workers != self._known
         self._known = workers
-        self.starts.append(Start(self.journal.epoch, self._asked_ns, now_ns, fresh))
+        delay = between(self._asked, now)[DELAY]
+        self.starts.append(Start(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
 
     def _suspect(self, got: int, wall_ns: float) -> None:
         """Remember which batches made a wait much longer than others: one of their samples may be slow."""
