@@ -48,7 +48,7 @@ def varying(index: int) -> float:
 
 def waits(samples: list[Any]) -> Any:
     time.sleep(0.02)
-    return torch.stack(samples)
+    return torch.stack([sample for (sample,) in samples])
 
 
 def loop() -> None:
@@ -74,7 +74,7 @@ CASES = {
         lambda: DataLoader(Timed(lambda at: 300 if at == 1234 else 1), 16, True, num_workers=2), "1234", more=True
     ),
     "one slow sample, computing": Case(
-        lambda: DataLoader(Timed(lambda at: 300 if at == 700 else 1, computing=True), 16, num_workers=2), "700"
+        lambda: DataLoader(Timed(lambda at: 300 if at == 100 else 1, computing=True), 16, num_workers=2), "100"
     ),
     "samples of many sizes": Case(lambda: DataLoader(Timed(varying), 16, True, num_workers=2), more=True),
     "samples of many sizes, computing": Case(

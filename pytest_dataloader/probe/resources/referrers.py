@@ -65,14 +65,15 @@ class _Kept:
         self.thing, self.path, self.storages = thing, path, storages
 
 
-def referrers(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
-    """Names that lead to batches in torch's shared memory, those that keep most first.
+def referrers(known: Mapping[str, Any], *, things: Iterable[tuple[int, Any]] | None = None) -> tuple[Referrer, ...]:
+    """Names that lead to batches in torch's shared memory, or to other ``things`` (a number and an object each),
+    those that keep most first.
 
     ``known`` are objects by the names that a user gives them, such as the loader. To be called where something was
     found to be kept: it takes 0.1 to 1 s.
     """
     roots = {id(thing): _Name(name, places=_places_of(type(thing))) for name, thing in known.items()}
-    layer = [_Kept(thing, "", {address}) for address, thing in kept_storages()]
+    layer = [_Kept(thing, "", {address}) for address, thing in (kept_storages() if things is None else things)]
     found: Counter[_Name] = Counter()
     for _ in range(_STEPS):
         above = []
