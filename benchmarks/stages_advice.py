@@ -101,18 +101,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("--only", default="", help="only loaders whose name contains this")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     busy = [multiprocessing.Process(target=loop, daemon=True) for _ in range(asked.busy)]
     for process in busy:
         process.start()
     total = wrong = accused = 0
-    for name, case in CASES.items():
+    for name, case in ((name, case) for name, case in CASES.items() if asked.only in name):
         slow, more, dear, longest = [], 0, 0, 0
         for _ in range(asked.repeats):
             seen = stages.measure(case.make(), setting=Setting(seconds=asked.seconds, bench=True))
             said = "; ".join(advice.text for advice in stages.judge(seen).advice)
             slow.append(",".join(one.index for one in seen.sample_times.slowest) if seen.sample_times else "")
+            if case.dear and "is faster" not in said:
+                print(f"  {name}: {seen.why}")
             more += "raise num_workers" in said
             dear += "num_workers=0 is faster" in said
             bars = seen.pace_ms_per_sample
