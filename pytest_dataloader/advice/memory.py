@@ -38,6 +38,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
     for line in seen.attributes[:8]:
         share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
+        verdict += ", written to in place" if line.written else ""
         lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
     if len(seen.attributes) > 8:
         lines.append(f"  and {len(seen.attributes) - 8} more")
@@ -101,6 +102,12 @@ def _warm_up(seen: Memory) -> str:
 
 
 def _copy_on_access(seen: Memory) -> str:
+    if seen.written_in_place:
+        return (
+            f"{seen.attribute} holds {size(seen.exposed_bytes)} in {seen.count:,} {seen.type} objects, and making a "
+            f"sample writes to them, which copies their pages into the worker: {seen.share_unshared:.0%} of what "
+            f"{seen.samples_read:,} samples read was copied (an idle worker copied none); {_cost(seen)}"
+        )
     shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
     measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
     where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
@@ -155,7 +162,7 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     """What to change, for each kind found."""
     found = []
     if "copy_on_access" in seen.kinds:
-        found.append(Advice("DL301", _instead(seen)))
+        found.append(Advice("", _COPY_FIRST) if seen.written_in_place else Advice("DL301", _instead(seen)))
     if "cache" in seen.kinds:
         text = "no worker sees another's cache: share it (a memory-mapped file, a shared tensor), bound it, or drop it"
         found.append(Advice("DL302", text))
@@ -176,6 +183,12 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         )
         found.append(Advice("", text))
     return tuple(found)
+
+
+_COPY_FIRST = (
+    "change a copy (array.copy(), tensor.clone(), x = x - mean in place of x -= mean), or do it once for all samples "
+    "before workers start: what a worker writes to is its own, and each epoch changes what the one before has changed"
+)
 
 
 def _instead(seen: Memory) -> str:

@@ -10,6 +10,7 @@ from pytest_dataloader.advice.hang import hung
 from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
+from pytest_dataloader.probe.timing.closer_look import look_closer, suspects
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 NEEDS_BENCH = True
 
+_CLOSER = 0.2
+"""Share of the budget that goes into single samples, and as much into a run without workers where these cost much."""
+
 
 def contradiction(limits: Mapping[str, Any]) -> str:
     """A limit on waiting says nothing without a step that waits."""
@@ -46,6 +50,15 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
 
     The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
+    seen, doubtful = _run(loader, setting, step_ms, max_stall)
+    if seen.hung_seconds or not seen.bottleneck:
+        return seen
+    setting.progress("reading single samples", 1.0)
+    return look_closer(loader, seen, doubtful, seconds=min(1.0, _CLOSER * setting.seconds))
+
+
+def _run(loader: Any, setting: Setting, step_ms: float | None, max_stall: float | None) -> tuple[Stages, list[Any]]:
+    """The evidence of a run, and the indices of batches that were waited for longer than for others, longest first."""
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
     limits = {"step_ms": step_ms, "max_stall": max_stall}
     with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
@@ -63,9 +76,9 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
         if way == "measured":
-            return seen()
-        at_work = way == "unclear"
-        return aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=at_work)
+            return seen(), suspects(instrumented)
+        found = aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=way == "unclear")
+        return found, suspects(instrumented)
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:

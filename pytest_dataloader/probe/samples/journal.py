@@ -47,6 +47,10 @@ class Entry:
         """Whether the call drew from a generator, or seeded it."""
         return name in self.before and name in self.after and self.before[name].state != self.after[name].state
 
+    def made(self, name: str) -> bool:
+        """Whether the call made a generator and drew from it, or seeded it at least."""
+        return name not in self.before and name in self.after
+
 
 class Journal:
     """A folder with a file of each process. Pickles as its path, for workers that are spawned.

@@ -238,6 +238,16 @@ def test_who_keeps_batches_is_named_with_the_line() -> None:
     assert (fds.judge(seen).outcome, leak.where, leak.per) == ("failed", "the main process", "batch")
 
 
+@pytest.mark.parametrize(("before", "name"), [(opens_a_file, "dataset.kept[*]"), (opens_a_pipe, "")])
+def test_who_keeps_files_open_in_workers_is_named_with_the_line(
+    before: Callable[[Any, int], object], name: str
+) -> None:
+    seen = measured(load(Rows(before)))
+    assert {leak.where for leak in seen.leaks} == {"a worker"}
+    assert [keeper.name for keeper in seen.kept_by] == ([name] if name else [])
+    assert (f"kept by {name}" in fds.judge(seen).reason) == bool(name)
+
+
 @contextlib.contextmanager
 def limited(descriptors_allowed: int) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
