@@ -62,7 +62,9 @@ def takes_whole_dataset(program: Program, loader: Loader, *, shuffled: bool) -> 
 ORDERING = frozenset({"shuffle", "shuffle_", "permutation", "randperm", "sample", "train_test_split", "random_split"})
 """Functions and methods that put records, or the indices of records, in random order."""
 
-DRAWING = frozenset({"choice", "choices", "randrange", "randint", "rand", "randn", "random_sample", "uniform"})
+DRAWING = frozenset(
+    {"choice", "choices", "randrange", "randint", "integers", "rand", "randn", "random_sample", "uniform"}
+)
 """Functions by which ``__getitem__`` may choose a sample, or make one."""
 
 ORDERED = frozenset(
@@ -71,13 +73,13 @@ ORDERED = frozenset(
 )  # fmt: skip
 """Words of records that belong one after the other."""
 
-TRIAL = frozenset({"overfit", "toy", "debug", "tiny", "dummy", "fake", "example", "random", "synthetic", "subset"})
+TRIAL = frozenset({"overfit", "toy", "debug", "tiny", "dummy", "fake", "mock", "random", "synthetic", "subset"})
 """Words of data whose order does not matter."""
 
 
 def is_in_stored_order(program: Program, loader: Loader) -> bool:
     """Whether the records of a map-style dataset come in the order in which they are stored, and not by design: nothing
-    near the loader or the dataset shuffles, draws samples or speaks of series."""
+    near the loader or the dataset shuffles, makes a sampler, draws samples or speaks of series."""
     dataset = loaders.argument(program, loader, "dataset")
     if not datasets.is_map_style(program, dataset.value):
         return False
@@ -94,7 +96,12 @@ def is_in_stored_order(program: Program, loader: Loader) -> bool:
                     return False
     files = {program.site(one).scope.file for one in places}
     spoken |= {word for file in files for word in words(file.path.rpartition("/")[2].removesuffix(".py"))}
-    return spoken.isdisjoint(ORDERED | TRIAL) and not any(file.methods.get(name) for file in files for name in ORDERING)
+    return spoken.isdisjoint(ORDERED | TRIAL) and not any(_orders(name) for file in files for name in file.methods)
+
+
+def _orders(called_name: str) -> bool:
+    """Whether a call of this name shuffles, or makes a sampler of whatever kind."""
+    return called_name in ORDERING or "ampler" in called_name
 
 
 def _draws(program: Program, cls: Class) -> bool:

@@ -7,7 +7,7 @@ import re
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
@@ -245,6 +245,8 @@ def purpose(program: Program, made: Made) -> Purpose:
 def is_only_evaluated(program: Program, loader: Loader) -> bool:
     """Whether a loader is for evaluation by its names, those that a builder's callers give it, or the branch that it is
     made in, while none says training; and whether no loop over it trains."""
+    if guards.is_never_for(program, loader.call, loader.frames):
+        return False
     made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
     said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
     for frame in loader.frames:
@@ -261,14 +263,22 @@ def is_only_evaluated(program: Program, loader: Loader) -> bool:
 
 
 def branch_purpose(program: Program, node: ast.AST) -> Purpose:
-    """What the tests around a node say: ``if split == "test":``."""
+    """What the tests around a node say: ``if split == "test":``, ``if not is_train:``."""
     for test, outcome in enclosing.tests_around(program, node):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
         match test:
+            case ast.Name() | ast.Attribute():
+                said = _of_words({dotted(test) or ""})
+                if said == "training":
+                    return "training" if outcome else "evaluation"
+                if said == "evaluation" and outcome:
+                    return said
             case ast.Compare(ops=(ast.Eq() | ast.In(),), comparators=(asked,)) if outcome:
                 texts = asked.elts if isinstance(asked, Display) else (asked,)
-                said = {_of_words({str(one.value)}) for one in texts if isinstance(one, ast.Constant)}
-                if len(said) == 1 and (one := said.pop()) != "both":
-                    return one
+                asked_for = {_of_words({str(one.value)}) for one in texts if isinstance(one, ast.Constant)}
+                if asked_for in ({"evaluation"}, {"training"}):
+                    return "evaluation" if "evaluation" in asked_for else "training"
             case _:
                 continue
     return "unknown"

@@ -7,8 +7,9 @@ the branch that sets it (`if split == "test":`). Loaders that anything trains on
 
 ## Why is this bad?
 
-Up to `batch_size - 1` samples never count, the last ones of the file, which are of one class where it is sorted:
-{figure}. Two runs with other batch sizes are measured on other data.
+Up to `batch_size - 1` samples never count, the last ones of the file, which are of one class where it is sorted: a
+model that knows nine of ten classes was right for 100 % of 896 samples, and for 90 % of all 1,000 that it was to be
+tested on. Two runs with other batch sizes are measured on other data.
 
 ## Example
 
@@ -62,7 +63,7 @@ def drop_last_on_evaluation(project: Project) -> Iterator[Finding]:
         for node in _dropping(project, loader) if loader.name in TORCH_LOADERS else ():
             if node not in seen:
                 seen.add(node)
-                is_own = node in loader.call.keywords and not loader.frames  # what callers share may train, too
+                is_own = node in [one.value for one in loader.call.keywords] and not loader.frames
                 edit = edits.without_argument(project, loader.call, "drop_last") if is_own else None
                 yield Finding(
                     project.place(node),
@@ -79,7 +80,7 @@ def _dropping(project: Project, loader: Loader) -> Iterator[ast.AST]:
     if all(isinstance(one, Absent) or one == ONE for one in alternatives(size.value)):
         return
     if dropped.value == TRUE and training.is_only_evaluated(project, loader):
-        yield dropped.node
+        yield workers.handed(project, loader, "drop_last")
     elif not any(project.bound_value(one) == ONE for one in in_branch):
         for one in training.evaluation_bindings(project, dropped.expr):
             if project.bound_value(one) == TRUE:

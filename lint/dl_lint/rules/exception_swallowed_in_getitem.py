@@ -8,8 +8,9 @@ exceptions are left alone, and so are handlers that do anything else, such as re
 
 ## Why is this bad?
 
-Nobody learns how much of the data is gone: {figure}. A missing mount, a typo in a path or a change of a library makes
-all samples fillers, and training goes on. A handler that fetches another sample recurses, or loops, for ever then.
+Nobody learns how much of the data is gone: with 50 of 200 files cut off, an epoch ended without an error, and a quarter
+of what was learnt from were zeros. A missing mount, a typo in a path or a change of a library makes all samples
+fillers, and training goes on. A handler that fetches another sample recurses, or loops, for ever then.
 
 ## Example
 

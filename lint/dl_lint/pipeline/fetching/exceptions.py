@@ -85,12 +85,12 @@ def _fetches(program: Program, node: TryStatement, function: Scope) -> bool:
             entered = call_graph.reachable(program, *call_graph.entered(program, expr))
             if any(name in FILE_READERS for _, name in datasets.outside_calls(program, *entered)):
                 return True
-        elif _takes(expr, index):
+        elif isinstance(expr, ast.Assign | ast.Return) and _takes(expr.value, index):
             return True
     return False
 
 
-def _takes(expr: ast.AST, index: str | None) -> bool:
+def _takes(expr: ast.AST | None, index: str | None) -> bool:
     """Whether an expression is ``self.dataset[index]``."""
     match expr:
         case ast.Subscript(value=ast.Attribute(), slice=ast.Name(id=name), ctx=ast.Load()):
