@@ -70,14 +70,7 @@ def _once(step: Step) -> bool:
     return len(step.reads) < 2
 
 
-def _anyway(step: Step) -> bool:
-    return step.anyway
-
-
-QUIET = (
-    Quiet("advice", "a step waits anyway, for a copy that blocks or in `GradScaler.step`", _anyway),
-    Quiet("advice", "a step waits once", _once),
-)
+QUIET = (Quiet("advice", "a step waits once", _once),)
 
 
 @rule("DL108", severity="slow", quiet=QUIET)

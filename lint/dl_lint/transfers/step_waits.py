@@ -1,4 +1,4 @@
-"""Where a training step has the host wait for the device: reads of its tensors, and what waits for it in any case."""
+"""Where a training step has the host wait for the device, to read its tensors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.values import External, Made, alternatives
+from dl_lint.flow.values import External, alternatives
 from dl_lint.pipeline import loaders, loops, training
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, called, children, dotted, targets
+from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 from dl_lint.transfers import copies
-from dl_lint.transfers.synchronisation import READS, SHAPES
+from dl_lint.transfers.synchronisation import SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from dl_lint.flow.program import Program
     from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.source.positions import Span
 
+
+READS = frozenset({"item", "cpu", "tolist"})
+"""Methods that hand the host what a tensor of the device holds; of one of the device, ``numpy()`` raises an error."""
 
 SHOWING = frozenset({"builtins.float", "builtins.int", "builtins.print"})
 """Functions that read a tensor that they are given."""
@@ -28,18 +32,13 @@ SHOWING = frozenset({"builtins.float", "builtins.int", "builtins.print"})
 WORKING = frozenset({"backward", "step"})
 """Methods that give the device something to do, so that what is read behind them is waited for anew."""
 
-SCALERS = frozenset({"torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.cuda.amp.grad_scaler.GradScaler"})
-"""What reads, in each ``step``, whether a gradient was infinite."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A training step on a device, the ``reads`` that each have the host wait for it, and whether something else does
-    so ``anyway``."""
+    """A training step on a device, and the ``reads`` that each have the host wait for it."""
 
     loop: LoaderLoop
     reads: tuple[ast.Call, ...]
-    anyway: bool
 
 
 def waiting_steps(program: Program) -> Iterator[Step]:
@@ -63,36 +62,31 @@ def waiting_steps(program: Program) -> Iterator[Step]:
         if not moves and not any(one.prepared for one in loop.loaders):
             continue  # nothing says that there is a device
         names = _on_device(program, loop, calls)
-        reads = sorted((one for one in calls if _reads(program, one, names)), key=span)
+        reads = sorted((one for one in calls if _reads(program, one, _known(names, one))), key=span)
         if any(called(one) == "synchronize" for one in calls) or _decides(program, loop, reads, names):
             continue
         always = [one for one in reads if not _is_conditional(program, one, loop)]
         if always:
-            blocking = any(one.asynchronous is False for one in moves)
-            anyway = blocking or any(_is_scaler(program, one) for one in calls)
-            yield Step(loop, tuple(_apart(always, calls)), anyway)
+            yield Step(loop, tuple(_apart(always, calls)))
 
 
-def _on_device(program: Program, loop: LoaderLoop, calls: list[ast.Call]) -> set[str]:
-    """The names in a loop that stand for tensors of the device: what is moved there, has a backward pass, or is
-    computed of such."""
-    found = {
+def _on_device(program: Program, loop: LoaderLoop, calls: list[ast.Call]) -> dict[str, Span]:
+    """The names in a loop that stand for tensors of the device, each with where it first does: what is moved there, has
+    a backward pass, or is computed of such."""
+    assignments = [stmt for stmt in _statements(program, loop) if isinstance(stmt, Assignment) and stmt.value]
+    backward = {
         name
         for call in calls
         if called(call) == "backward" and isinstance(call.func, ast.Attribute)
         if (name := dotted(call.func.value)) is not None
     }
-    assignments = [stmt for stmt in _statements(program, loop) if isinstance(stmt, Assignment) and stmt.value]
+    found: dict[str, Span] = {}
     for stmt in assignments:
-        if loaders.placement(program, program.value(stmt.value)) == "device":
-            found |= enclosing.assigned(stmt)
-    for _ in assignments:
-        known = len(found)
-        for stmt in assignments:
-            if stmt.value is not None and _is_computed_of(stmt.value, found):
-                found |= enclosing.assigned(stmt)
-        if len(found) == known:
-            break
+        names, value = enclosing.assigned(stmt), stmt.value
+        parts = value.elts if isinstance(value, Display) else [value]
+        moved = any(loaders.placement(program, program.value(one)) == "device" for one in parts)
+        if moved or not backward.isdisjoint(names) or (value is not None and _is_computed_of(value, found)):
+            found |= {name: span(stmt) for name in names if name not in found}
     return found
 
 
@@ -103,7 +97,7 @@ def _statements(program: Program, loop: LoaderLoop) -> Iterator[ast.stmt]:
             yield node
 
 
-def _is_computed_of(expr: ast.AST, names: set[str]) -> bool:
+def _is_computed_of(expr: ast.AST, names: Collection[str]) -> bool:
     """Whether a value is computed of one of ``names``, and neither of its shape nor of what was read of it."""
     waiting = [expr]
     while waiting:
@@ -112,13 +106,18 @@ def _is_computed_of(expr: ast.AST, names: set[str]) -> bool:
             return True
         if isinstance(node, ast.Attribute) and node.attr in SHAPES:
             continue
-        if isinstance(node, ast.Call) and called(node) in READS | {"len", "float", "int"}:
+        if isinstance(node, ast.Call) and called(node) in READS | {"numpy", "len", "float", "int"}:
             continue
         waiting.extend(children(node))
     return False
 
 
-def _reads(program: Program, call: ast.Call, names: set[str]) -> bool:
+def _known(names: dict[str, Span], at: ast.AST) -> set[str]:
+    """Those that are on the device where a pass comes to a place."""
+    return {name for name, since in names.items() if since < span(at)}
+
+
+def _reads(program: Program, call: ast.Call, names: Collection[str]) -> bool:
     if isinstance(call.func, ast.Attribute) and call.func.attr in READS:
         return _is_computed_of(call.func.value, names)
     if not isinstance(call.func, ast.Name) or not call.args:
@@ -140,7 +139,7 @@ def _is_conditional(program: Program, call: ast.Call, loop: LoaderLoop) -> bool:
     return any(isinstance(one, ast.IfExp) for one in enclosing.ancestors(program, call))
 
 
-def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: set[str]) -> bool:
+def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: Collection[str]) -> bool:
     """Whether what the device has computed decides what runs next, so that it has to be waited for."""
     told = {name for one in reads for name in enclosing.assigned(enclosing.statement_of(program, one))}
     for owner in loop.function.file.arms:
@@ -155,12 +154,6 @@ def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: s
         if _is_computed_of(owner.test, names):
             return True
     return False
-
-
-def _is_scaler(program: Program, call: ast.Call) -> bool:
-    if called(call) != "step" or not isinstance(call.func, ast.Attribute):
-        return False
-    return any(isinstance(one, Made) and one.name in SCALERS for one in alternatives(program.value(call.func.value)))
 
 
 def _apart(reads: list[ast.Call], calls: list[ast.Call]) -> Iterator[ast.Call]:

@@ -45,24 +45,11 @@ def waits_for_copy(generator, critic, dataset):
         images = images.cuda()
         loss = critic(images).mean()
         loss.backward()
-        total += loss.item()  # expect advice
+        total += loss.item()  # expect
         cost = generator(images).mean()
         cost.backward()
         total += cost.item()
     return total
-
-
-def waits_for_scaler(generator, critic, dataset, optimizer):
-    scaler = torch.amp.GradScaler("cuda")
-    for images in DataLoader(dataset, pin_memory=True):
-        images = images.cuda(non_blocking=True)
-        loss = critic(images).mean()
-        scaler.scale(loss).backward()
-        print(loss.item())  # expect advice
-        cost = generator(images).mean()
-        scaler.scale(cost).backward()
-        scaler.step(optimizer)
-        print(cost.item())
 
 
 # --- traps ---------------------------------------------------------------------------------
@@ -144,3 +131,13 @@ def measured(generator, critic, dataset):
         cost.backward()
         torch.cuda.synchronize()
         print(cost.item())
+
+
+def read_before_it_is_moved(model, dataset, optimizer, seen):
+    for images, lengths in DataLoader(dataset, pin_memory=True):
+        longest = lengths.long().cpu().max()
+        seen.append(images.numpy())
+        images, lengths = images.cuda(non_blocking=True), lengths.cuda(non_blocking=True)
+        model(images, lengths, longest).backward()
+        optimizer.step()
+        lengths = None
