@@ -247,6 +247,8 @@ def is_only_evaluated(program: Program, loader: Loader) -> bool:
     made in, while none says training; and whether no loop over it trains."""
     if guards.is_never_for(program, loader.call, loader.frames):
         return False
+    if any(one.call is loader.call for one, _ in loops.drained_again(program)):
+        return False  # evaluation takes a few batches of a stream that never ends
     made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
     said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
     for frame in loader.frames:

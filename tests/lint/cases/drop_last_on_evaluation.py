@@ -105,3 +105,12 @@ def of_other_flag(dataset, train):
     else:
         loader = DataLoader(dataset, batch_size=32, drop_last=True)  # expect
     return loader
+
+
+def endless(dataset):
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, drop_last=True)
+    while True:
+        yield from loader
+
+
+val_batches = endless(make("val"))
