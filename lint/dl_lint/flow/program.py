@@ -187,9 +187,10 @@ class Program:
             self._scopes.update((scope.node, scope) for scope in file.scopes if scope.node is not None)
         return self._scopes[node]
 
-    def mentions(self, near: ast.AST, word: str) -> bool:
-        """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
-        return self._tokens.mentions(self.sites[near].scope.file, word)
+    def mentions(self, near: ast.AST, word: str, *endings: str) -> bool:
+        """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``; or any with one of
+        ``endings``."""
+        return self._tokens.mentions(self.sites[near].scope.file, word, *endings)
 
     def mentions_unlinted(self, near: ast.AST, word: str) -> bool:
         """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""

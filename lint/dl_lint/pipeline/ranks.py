@@ -21,7 +21,6 @@ from dl_lint.flow.values import (
     Partial,
     Table,
     Value,
-    Wrapped,
     alternatives,
 )
 from dl_lint.pipeline import loaders, workers
@@ -178,7 +177,8 @@ def _wraps(program: Program, call: ast.Call) -> bool:
 
 
 def is_prepared(program: Program, loader: Loader) -> bool:
-    """Whether a loader is given to accelerate or Fabric anywhere."""
+    """Whether a loader is given to accelerate or Fabric anywhere. What goes over it, such as ``cycle(loader)``, is left
+    alone by them."""
     if loader.prepared:
         return True
     for call in program.method_calls(*PREPARERS):
@@ -204,9 +204,6 @@ def _holds(value: Value, loader: Loader, depth: int) -> bool:
                     return True
             case Table() if depth:
                 if any(_holds(item, loader, depth - 1) for _, item in one.items):
-                    return True
-            case Wrapped() if depth:
-                if any(_holds(item, loader, depth - 1) for item in one.inner):
                     return True
             case _:
                 continue

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
-from dl_lint.source.syntax import Assignment, children, dotted, targets
+from dl_lint.source.syntax import Assignment, Display, children, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Binding
+    from dl_lint.flow.values import Loader
     from dl_lint.pipeline.loops import LoaderLoop
 
 
@@ -237,6 +240,58 @@ def purpose(program: Program, made: Made) -> Purpose:
     if said == "unknown":
         said = _of_function(enclosing.function_of(program, made.call).name)
     return "unknown" if said == "both" else said
+
+
+def is_only_evaluated(program: Program, loader: Loader) -> bool:
+    """Whether a loader is for evaluation by its names, those that a builder's callers give it, or the branch that it is
+    made in, while none says training; and whether no loop over it trains."""
+    if guards.is_never_for(program, loader.call, loader.frames):
+        return False
+    if any(one.call is loader.call for one, _ in loops.drained_again(program)):
+        return False  # evaluation takes a few batches of a stream that never ends
+    made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
+    said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
+    for frame in loader.frames:
+        names = {*_bound_to(program, frame.call), *(name for arg in frame.call.args for name in _mentioned(arg))}
+        said.add("training" if (of_frame := _of_words(names)) == "both" else of_frame)
+    if "evaluation" not in said or "training" in said:
+        return False
+    return not any(
+        is_trained_on(program, loop)
+        for loop in loops.loader_loops(program)
+        for one in loop.loaders
+        if one.call is loader.call and all(map(is_, one.frames, loader.frames))
+    )
+
+
+def branch_purpose(program: Program, node: ast.AST) -> Purpose:
+    """What the tests around a node say: ``if split == "test":``, ``if not is_train:``."""
+    for test, outcome in enclosing.tests_around(program, node):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
+        match test:
+            case ast.Name() | ast.Attribute():
+                said = _of_words({dotted(test) or ""})
+                if said == "training":
+                    return "training" if outcome else "evaluation"
+                if said == "evaluation" and outcome:
+                    return said
+            case ast.Compare(ops=(ast.Eq() | ast.In(),), comparators=(asked,)) if outcome:
+                texts = asked.elts if isinstance(asked, Display) else (asked,)
+                asked_for = {_of_words({str(one.value)}) for one in texts if isinstance(one, ast.Constant)}
+                if asked_for in ({"evaluation"}, {"training"}):
+                    return "evaluation" if "evaluation" in asked_for else "training"
+            case _:
+                continue
+    return "unknown"
+
+
+def evaluation_bindings(program: Program, expr: ast.AST) -> Iterator[Binding]:
+    """What a name is bound to in branches that are for evaluation."""
+    if isinstance(expr, ast.Name):
+        for one in enclosing.function_of(program, expr).bindings.get(expr.id, ()):
+            if branch_purpose(program, one.node) == "evaluation":
+                yield one
 
 
 def _of_words(names: set[str]) -> Literal["training", "evaluation", "unknown", "both"]:
