@@ -1369,3 +1369,37 @@ def a_copy_that_is_not_pinned(model, dataset):
 def a_copy_that_is(model, dataset):
     for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
         model(copy.copy(batch)["image"].to(device)).backward()  # expect
+
+
+def views_by_functions(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = torch.unsqueeze(images, 1).to(device)  # expect
+        masks = torch.flatten(masks, start_dim=1).to(device)  # expect
+        model(images, masks).backward()
+
+
+def parts_and_new_memory_by_functions(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        column = torch.narrow(images, 1, 0, 1).to(device)
+        reordered = torch.reshape(torch.transpose(images, 1, 2), (-1,)).to(device)
+        halves = torch.chunk(images, 2, dim=1)[0].to(device)
+        model(column, reordered, halves, torch.sum(masks).to(device)).backward()
+
+
+def views_of_a_parameter(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        learn_from_views(model, images, masks).backward()
+
+
+def learn_from_views(model, images, masks):
+    return model(torch.squeeze(images, 1).to(device), torch.select(input=masks, dim=0, index=0).to(device))  # expect
+
+
+def views_of_what_is_moved_by_some_caller(model, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        view_of(images)
+        model(view_of(images.to(device))).backward()  # expect
+
+
+def view_of(images):
+    return torch.squeeze(images, 1).to(device)

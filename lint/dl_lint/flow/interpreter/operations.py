@@ -63,6 +63,8 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
         return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
         return iterate(program, base)
+    if kind == "operand":
+        return program.of_torch(base, key) if isinstance(key, Made) else UNKNOWN
     return program.called(base, key) if isinstance(key, ast.Call) else UNKNOWN
 
 
@@ -72,6 +74,21 @@ def derived(base: Value, kind: str, key: str | Value | ast.Call | None = None) -
     while isinstance(inner, Derived):
         length, inner = length + 1, inner.base
     return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+
+
+def is_open(value: Value) -> bool:
+    """Whether something rests on a parameter that is not bound yet."""
+    match value:
+        case Parameter():
+            return True
+        case Derived():
+            return is_open(value.base)
+        case OneOf():
+            return any(map(is_open, value.members))
+        case Collection():
+            return any(map(is_open, (value.element,) if value.items is None else value.items))
+        case _:
+            return False
 
 
 def without(mapping: Parameter | Derived, name: str) -> Value:
