@@ -1366,3 +1366,52 @@ class Answers(Dataset):
     def __getitem__(self, index):
         answer = self.rows[index][1]
         return self.pieces[self.word2idx[answer]]
+
+
+class NumbersByPower(Dataset):
+    def __init__(self):
+        self.names = [f"{number}.jpg" for number in range(10**6)]  # expect
+        self.folds = [f"fold {number}" for number in range(2**3)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.folds[index % 8]
+
+
+class NumbersByShift(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(1 << 20)]  # expect
+        self.bits = [str(number) for number in range(1 << 3)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.bits[index % 8]
+
+
+class FewThousands(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(20_000)]  # expect
+        self.views = [str(number) for number in range(1_000)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.views[index % 1_000]
+
+
+class ImpossiblePowers(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(9**9**9 % 7)]
+        self.roots = [number for number in range(int((-8) ** 0.5))]
+        self.halves = [number for number in range(0**-1 + 1 << 1.5)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.roots[index], self.halves[index]
