@@ -128,9 +128,12 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call 
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
         )
         message += "the same in every epoch, on every rank and in every run"
-    elif drawing is not None and seeding.repeats(project, seeded, loader):
+    elif not seeding.repeats(project, seeded, loader):
+        return None
+    elif drawing is not None or seeding.may_draw_unseen(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
-        message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
+        message += "random numbers of the first"
+        message += "" if drawing is None else f" (drawn at {project.told(project.place(drawing))})"
     else:
         return None
     return _Fault(seeded, loader, message)

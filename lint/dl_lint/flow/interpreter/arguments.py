@@ -87,6 +87,11 @@ def bound(program: Program, frame: Frame, param: Param) -> Value:
     return program.solver.solve(("argument", frame, param), lambda: _bound(program, frame, param))
 
 
+def passed(program: Program, frame: Frame, name: str) -> Given:
+    """What ``frame.call`` gives for the parameter ``name`` of ``frame.scope``, without its default."""
+    return given(program, frame.call, _positions(program, frame), name)
+
+
 def _bound(program: Program, frame: Frame, param: Param) -> Value:
     positions = _positions(program, frame)
     if param.kind == "args":

@@ -147,7 +147,7 @@ def method(program: Program, receiver: Value, name: str, expr: ast.Call) -> Valu
         case OneOf():
             return union(method(program, one, name, expr) for one in receiver.members if one != NONE)
         case Parameter() | Derived():
-            return operations.derived(operations.derived(receiver, "attr", name), "call", expr)
+            return _waiting(program, receiver, name, expr)
         case Instance():
             return _of_instance(program, receiver, name, expr)
         case External() | Module() | Package() | Class():
@@ -192,9 +192,18 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
     if parsed is not None:
         return parsed
     copied = tensor_memory.moved(program, receiver, name, expr)
-    return (
-        copied if copied is not None else operations.derived(operations.derived(receiver, "attr", name), "call", expr)
-    )
+    return copied if copied is not None else _waiting(program, receiver, name, expr)
+
+
+def _waiting(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
+    """A method of what is not known, or not yet."""
+    found = operations.derived(operations.derived(receiver, "attr", name), "call", expr)
+    return found if operations.is_open(receiver) else _or_default(program, found, name, expr)
+
+
+def _or_default(program: Program, found: Value, name: str, expr: ast.Call) -> Value:
+    """The default of ``config.get(key, default)`` is known whatever the configuration is."""
+    return union((found, program.symbolic(expr.args[1]))) if name == "get" and len(expr.args) == 2 else found
 
 
 def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
@@ -203,7 +212,7 @@ def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) ->
     copied = tensor_memory.moved(program, receiver, name, expr)
     if copied is None and name in LISTING | WEIGHTS:
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
-    return copied if copied is not None else UNKNOWN
+    return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
 
 
 def _prepared(program: Program, expr: ast.Call) -> Value:
