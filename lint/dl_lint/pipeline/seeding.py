@@ -32,8 +32,8 @@ from dl_lint.source.syntax import Comprehension, Display, children, dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dl_lint.flow.program import Program
     from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
     from dl_lint.flow.values import Frame, Loader
 
