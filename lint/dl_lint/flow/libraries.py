@@ -289,6 +289,26 @@ PARSERS = frozenset(
     }
 )
 
+DEFAULTS_OF_CONFIGURATIONS = frozenset(
+    {"yacs.config.CfgNode", "fvcore.common.config.CfgNode", "detectron2.config.CfgNode"}
+)
+"""Objects whose fields are defaults, which a file that the user names replaces."""
+
+CONFIGURATIONS = DEFAULTS_OF_CONFIGURATIONS | {
+    "easydict.EasyDict", "addict.Dict", "munch.Munch", "munch.DefaultMunch", "box.Box", "ml_collections.ConfigDict",
+    "ml_collections.config_dict.ConfigDict", "omegaconf.OmegaConf.create", "mmcv.ConfigDict", "mmengine.ConfigDict",
+    "argparse.Namespace",
+}  # fmt: skip
+"""Objects whose fields are settings, by attribute or by item."""
+
+HYDRA = "hydra.main"
+
+CONFIGURATION_READERS = frozenset(
+    {HYDRA, "yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.unsafe_load", "omegaconf.OmegaConf.load",
+     *(f"{library}.load" for library in JSON)}
+)  # fmt: skip
+"""What reads a file of settings, or of something else."""
+
 FRESH_TENSORS = frozenset(
     {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",
      "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "randperm",

@@ -63,7 +63,7 @@ def _given_here(program: Program, call: ast.Call, positions: tuple[str, ...], na
     node: ast.AST = call if positional is None else positional.node
     for keyword in call.keywords:
         if keyword.arg is None:
-            inside = operations.keyword(program.symbolic(keyword.value), name)
+            inside = operations.keyword(program, program.symbolic(keyword.value), name)
             if not isinstance(inside, Absent):
                 found, node = operations.found(inside, found), keyword
     return Given(found if positional is None else operations.otherwise(positional.symbolic, found), node)

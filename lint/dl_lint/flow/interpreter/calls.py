@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import classes, library_calls, objects, operations, options, tensor_memory
+from dl_lint.flow.interpreter import classes, configurations, library_calls, objects, operations, options, tensor_memory
 from dl_lint.flow.interpreter.classes import qualified
 from dl_lint.flow.libraries import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.flow.program import evaluates, operation
@@ -114,6 +114,8 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
             return Loader(TORCH_LOADER, expr, cls)
+    if classes.is_attribute_dict(program, cls):
+        return Made("easydict.EasyDict", expr)
     if program.hints.dataloader_classes and names_one(program.hints.dataloader_classes, qualified(cls.scope)):
         return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
     return Instance(cls, expr)
@@ -188,11 +190,22 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         return Wrapped("iter", (receiver,)) if name == "__iter__" else UNKNOWN
     if isinstance(receiver, Sampler):
         return UNKNOWN
+    if configurations.is_configuration(receiver):
+        return _of_configuration(program, receiver, name, expr)
     parsed = options.parsed(receiver, name)
     if parsed is not None:
         return parsed
     copied = tensor_memory.moved(program, receiver, name, expr)
     return copied if copied is not None else _waiting(program, receiver, name, expr)
+
+
+def _of_configuration(program: Program, receiver: Made, name: str, expr: ast.Call) -> Value:
+    if name in ("clone", "copy"):
+        return receiver
+    if name == "get" and expr.args:
+        found = operations.item(program, receiver, program.symbolic(expr.args[0]))
+        return _or_default(program, found, name, expr) if isinstance(found, Derived) else found
+    return _waiting(program, receiver, name, expr)
 
 
 def _waiting(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
+from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     ABSENT,
@@ -24,12 +25,12 @@ from dl_lint.flow.values import (
     Nothing,
     Number,
     OneOf,
-    Option,
     Parameter,
     Picked,
     Sampler,
     Table,
     Tensor,
+    Unknown,
     Value,
     Wrapped,
     alternatives,
@@ -58,7 +59,7 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
     if kind == "otherwise":
         return otherwise(base, key if isinstance(key, Value) else ABSENT)
     if kind == "keyword":
-        return keyword(base, str(key))
+        return keyword(program, base, str(key))
     if kind == "without":
         return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
@@ -109,17 +110,20 @@ def _without(mapping: Value, names: str) -> Value:
             return mapping
 
 
-def keyword(mapping: Value, name: str) -> Value:
+def keyword(program: Program, mapping: Value, name: str) -> Value:
     """The argument ``name`` of a call with ``**mapping``; what is no known dict may hold anything."""
-    return union(_keyword(one, name) for one in alternatives(mapping))
+    return union(_keyword(program, one, name) for one in alternatives(mapping))
 
 
-def _keyword(mapping: Value, name: str) -> Value:
+def _keyword(program: Program, mapping: Value, name: str) -> Value:
     match mapping:
         case Table():
             return mapping.get(name)
         case Parameter() | Derived():
             return derived(mapping, "keyword", name)
+        case Made():
+            found = _setting(program, mapping, Const(name, "str"))
+            return UNKNOWN if found is None else found
         case _:
             return UNKNOWN
 
@@ -144,11 +148,18 @@ def item(program: Program, base: Value, key: Value) -> Value:
         case Parameter() | Derived():
             return derived(base, "item", key)
         case Made() if not isinstance(base, Loader | Sampler):
-            return derived(base, "item", key)
-        case Option():
-            return UNKNOWN
+            found = _setting(program, base, key)
+            return derived(base, "item", key) if found is None else found
         case _:
             return UNKNOWN
+
+
+def _setting(program: Program, base: Made, key: Value) -> Value | None:
+    """An item of a configuration, which is what the attribute of that name is; None where that is not known."""
+    if base.name not in CONFIGURATIONS | CONFIGURATION_READERS or not isinstance(key, Const):
+        return None
+    found = program.attribute(base, str(key.value))
+    return None if isinstance(found, Derived | Unknown) else found
 
 
 def sliced(program: Program, base: Value, key: Value = UNKNOWN) -> Value:
