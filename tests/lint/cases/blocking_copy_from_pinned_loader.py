@@ -1,4 +1,5 @@
 import argparse
+import collections
 import contextlib
 import copy
 import time
@@ -1403,3 +1404,68 @@ def views_of_what_is_moved_by_some_caller(model, dataset):
 
 def view_of(images):
     return torch.squeeze(images, 1).to(device)
+
+
+def loaders_of_tasks(model, datasets, tasks):
+    loaders = {}
+    for task in tasks:
+        loaders[task] = DataLoader(datasets[task], num_workers=4, pin_memory=True)
+    for task in tasks:
+        for images in loaders[task]:
+            model(images.to(device)).backward()  # expect
+    for name, loader in loaders.items():
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+    for loader in loaders.values():
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+
+
+def loaders_of_which_some_do_not_pin(model, datasets, tasks):
+    loaders = {}
+    for task in tasks:
+        loaders[task] = DataLoader(datasets[task], num_workers=4, pin_memory=True)
+    for task in tasks:
+        loaders[f"{task} again"] = DataLoader(datasets[task], num_workers=4)
+    for images in loaders["first"]:
+        model(images.to(device)).backward()
+
+
+def loaders_beside_what_nobody_knows(model, datasets, given):
+    loaders = {}
+    loaders.update(given)
+    for task in datasets:
+        loaders[task] = given[task]
+    for images in loaders["first"]:
+        model(images.to(device)).backward()
+
+
+class ByTask:
+    KINDS = {"map": DataLoader, "stream": DataLoader}
+
+    def __init__(self, datasets):
+        self.loaders = {}
+        for task in datasets:
+            self.loaders[task] = self.KINDS[task.kind](datasets[task], num_workers=4, pin_memory=True)
+
+    def learn(self, model, task):
+        for images in self.loaders[task]:
+            model(images.to(device)).backward()  # expect
+
+
+Loaders = collections.namedtuple("Loaders", ["train", "val"])
+Others = collections.namedtuple("Others", "train, val")
+
+
+def loaders_of_a_named_tuple(model, one, other):
+    pinning = DataLoader(one, num_workers=4, pin_memory=True)
+    loaders = Loaders(pinning, val=DataLoader(other, num_workers=4))
+    for images in loaders.train:
+        model(images.to(device)).backward()  # expect
+    for images in loaders.val:
+        model(images.to(device)).backward()
+    train, val = Others(train=pinning, val=DataLoader(other, num_workers=4))
+    for images in train:
+        model(images.to(device)).backward()  # expect
+    for images in val:
+        model(images.to(device)).backward()

@@ -98,6 +98,8 @@ def of_value(program: Program, callee: Value, expr: ast.Call) -> Value:
         case Instance():
             dunder = objects.of_instance(program, callee, "__call__")
             return of_value(program, dunder, expr) if isinstance(dunder, Bound) else UNKNOWN
+        case Made(name="collections.namedtuple"):
+            return library_calls.named_tuple(program, callee, expr)
         case Made() if not isinstance(callee, Loader | Sampler):
             return operations.derived(callee, "call", expr)
         case Nothing():

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import operations, tensor_memory
+from dl_lint.flow.interpreter import arguments, operations, tensor_memory
 from dl_lint.flow.libraries import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
 from dl_lint.flow.values import (
     NOTHING,
@@ -98,6 +98,19 @@ def _dict(program: Program, expr: ast.Call) -> Value:
         if keyword.arg is not None:
             items[keyword.arg] = program.symbolic(keyword.value)
     return Table(tuple(items.items()), closed, expr)
+
+
+def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
+    """``namedtuple("Loaders", ["train", "val"])(…)``: what it holds by name and by position."""
+    declared = arguments.given(program, made.call, ("typename", "field_names"), "field_names").symbolic
+    if isinstance(declared, Const) and isinstance(declared.value, str):
+        fields: tuple[object, ...] = tuple(declared.value.replace(",", " ").split())
+    else:
+        listed = declared.items if isinstance(declared, Collection) else None
+        fields = tuple(one.value for one in listed or () if isinstance(one, Const))
+    names = tuple(one for one in fields if isinstance(one, str))
+    items = [(name, arguments.given(program, expr, names, name).symbolic) for name in names]
+    return Table((*items, *((at, value) for at, (_, value) in enumerate(items))), True, expr)
 
 
 def _filled_later(_ev: Program, expr: ast.Call) -> Value:
