@@ -6,7 +6,16 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import classes, configurations, library_calls, objects, operations, options, tensor_memory
+from dl_lint.flow.interpreter import (
+    classes,
+    configurations,
+    library_calls,
+    objects,
+    operations,
+    options,
+    registries,
+    tensor_memory,
+)
 from dl_lint.flow.interpreter.classes import qualified
 from dl_lint.flow.libraries import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.flow.program import evaluates, operation
@@ -147,6 +156,11 @@ def _iterated(program: Program, base: Instance) -> Value:
 @operation("method_called")
 def method(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
     """``receiver.name(…)``."""
+    if name in ("get", "build") and isinstance(receiver, Instance | Made | External) and expr.args:
+        key = program.symbolic(expr.args[0]) if name == "get" else UNKNOWN
+        found = registries.registered(program, receiver, key)
+        if found != NOTHING:
+            return found if name == "get" else registries.built(found)
     match receiver:
         case OneOf():
             return union(method(program, one, name, expr) for one in receiver.members if one != NONE)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import arguments, operations, tensor_memory
+from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
 from dl_lint.flow.libraries import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
 from dl_lint.flow.values import (
     NOTHING,
@@ -111,6 +111,13 @@ def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
     names = tuple(one for one in fields if isinstance(one, str))
     items = [(name, arguments.given(program, expr, names, name).symbolic) for name in names]
     return Table((*items, *((at, value) for at, (_, value) in enumerate(items))), True, expr)
+
+
+def _from_registry(program: Program, expr: ast.Call) -> Value:
+    """``build_from_cfg(config, REGISTRY)``."""
+    registry = arguments.given(program, expr, ("cfg", "registry"), "registry").symbolic
+    found = registries.built(registries.registered(program, registry, UNKNOWN))
+    return UNKNOWN if found == NOTHING else found
 
 
 def _filled_later(_ev: Program, expr: ast.Call) -> Value:
@@ -235,6 +242,8 @@ _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.getattr": _getattr,
     "builtins.map": _mapped,
     "functools.partial": _partial,
+    "mmcv.utils.build_from_cfg": _from_registry,
+    "mmengine.registry.build_from_cfg": _from_registry,
     "copy.copy": _copy,
     "copy.deepcopy": _deepcopy,
     "torch.autograd.Variable": _variable,
