@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 ALWAYS_EXTERNAL = frozenset(
     {
         "torch",
@@ -191,6 +193,9 @@ PREPARERS = frozenset(
 )
 """Methods of accelerate and Lightning Fabric that return their arguments, with loaders that shard and move batches."""
 
+HANDING_THROUGH = frozenset({"split_between_processes"})
+"""Methods that give their first argument back, or a part of it: of accelerate, a process's share of a batch."""
+
 LIGHTNING_MODULES = frozenset(
     {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
     | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
@@ -308,6 +313,9 @@ CONFIGURATION_READERS = frozenset(
      *(f"{library}.load" for library in JSON)}
 )  # fmt: skip
 """What reads a file of settings, or of something else."""
+
+ADDS_ARGUMENTS = re.compile(r"add_(?:\w+_)?arg(?:ument)?s")
+"""Functions of frameworks that add options to a parser and return it: ``deepspeed.add_config_arguments``."""
 
 FRESH_TENSORS = frozenset(
     {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",

@@ -1469,3 +1469,11 @@ def loaders_of_a_named_tuple(model, one, other):
         model(images.to(device)).backward()  # expect
     for images in val:
         model(images.to(device)).backward()
+
+
+def shares_of_processes(model, dataset, state, other):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        with state.split_between_processes(batch) as share:
+            model(share["image"].to(state.device)).backward()  # expect
+        with other.split_in_some_way(batch) as share:
+            model(share["image"].to(state.device)).backward()

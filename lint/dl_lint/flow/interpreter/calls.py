@@ -17,7 +17,7 @@ from dl_lint.flow.interpreter import (
     tensor_memory,
 )
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
+from dl_lint.flow.libraries import HANDING_THROUGH, LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.flow.program import evaluates, operation
 from dl_lint.flow.values import (
     NONE,
@@ -200,8 +200,8 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         found = objects.of_instance(program, Instance(receiver.cls, receiver.call, receiver.frames), name)
         if found != UNKNOWN:
             return of_value(program, found, expr)
-    if name in PREPARERS:
-        return _prepared(program, expr)
+    if name in PREPARERS | HANDING_THROUGH:
+        return _handed_through(program, name, expr)
     if isinstance(receiver, Loader):
         return Wrapped("iter", (receiver,)) if name == "__iter__" else UNKNOWN
     if isinstance(receiver, Sampler):
@@ -236,12 +236,18 @@ def _or_default(program: Program, found: Value, name: str, expr: ast.Call) -> Va
 
 
 def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS:
-        return _prepared(program, expr)
+    if name in PREPARERS | HANDING_THROUGH:
+        return _handed_through(program, name, expr)
     copied = tensor_memory.moved(program, receiver, name, expr)
     if copied is None and name in LISTING | WEIGHTS:
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
+
+
+def _handed_through(program: Program, name: str, expr: ast.Call) -> Value:
+    if name in PREPARERS:
+        return _prepared(program, expr)
+    return program.symbolic(expr.args[0]) if expr.args else UNKNOWN
 
 
 def _prepared(program: Program, expr: ast.Call) -> Value:

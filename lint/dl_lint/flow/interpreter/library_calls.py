@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
-from dl_lint.flow.libraries import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
+from dl_lint.flow.libraries import ACCELERATED, ADDS_ARGUMENTS, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -55,6 +55,8 @@ def call(program: Program, name: str, expr: ast.Call) -> Value:
     special = _FUNCTIONS.get(name)
     if special is not None:
         return special(program, expr)
+    if ADDS_ARGUMENTS.fullmatch(name.rpartition(".")[2]):
+        return _first(program, expr)
     tensor = tensor_memory.torch_function(program, name, expr)
     return tensor if tensor is not None else Made(name, expr)
 
@@ -222,7 +224,6 @@ def _stop(_ev: Program, _expr: ast.Call) -> Value:
 
 _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.next": _next,
-    "lightning.pytorch.Trainer.add_argparse_args": _first,
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _filled_later,
