@@ -5,8 +5,8 @@
 Finds code that runs in workers and seeds `random`, numpy or torch
 
 * from `numpy.random.get_state()[1][0]` and the worker's id: since torch 1.9 that word is 2147483648 in every worker;
-* from the worker's id and nothing but constants and options, where the workers are not persistent and the samples draw
-  random numbers.
+* from the worker's id and nothing but what stays the same in a run (constants, options, the rank, what a `partial`
+  bound for the loader), where the workers are not persistent and the samples draw random numbers.
 
 ## Why is this bad?
 
