@@ -51,6 +51,13 @@ class Around:
         self._seen[path] = "" if data is None else digest(data)
         return "" if data is None else _decoded(data[:MOST_BYTES])
 
+    def small_text(self, path: str, most_bytes: int) -> str | None:
+        """The text of a file of so many bytes; None if there is none there, or a larger one, which nobody reads."""
+        if not os.path.isfile(path):
+            self._seen.setdefault(path, "")
+            return None
+        return self.text(path) if os.path.getsize(path) <= most_bytes else None
+
 
 def digest_of_names(folder: str) -> str:
     """As ``seen`` has it for a path that ends in a slash."""

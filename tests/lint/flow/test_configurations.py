@@ -134,3 +134,12 @@ def test_another_setting_renews_the_answer(project: Project) -> None:
     read = 'config = settings("conf/train.yaml")'
     assert flagged(project, read, KEYWORDS) == ["DL102"]
     assert flagged(project, read, KEYWORDS, SETTINGS.replace("true", "false")) == []
+    assert flagged(project, read, KEYWORDS) == ["DL102"]
+    (project.root / "conf/train.yaml").unlink()
+    assert project.lint_json().records == []
+    assert flagged(project, read, KEYWORDS) == ["DL102"]
+
+
+def test_a_large_file_is_data(project: Project) -> None:
+    read = 'config = settings("conf/train.yaml")'
+    assert flagged(project, read, KEYWORDS, SETTINGS + "# " + "." * 200_000) == []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 100_000
-"""Characters of a configuration file; a larger one is data."""
+"""Bytes of a configuration file; a larger one is data."""
 
 MOST = 5_000
 """Settings in one file, counted once for each alias."""
@@ -164,23 +164,24 @@ def _place(program: Program, near: ast.Call, text: str) -> str | None:
     folder = os.path.dirname(files.keys[program.site(near).scope.file])
     while text.endswith(FORMATS) and folder.startswith(files.root):
         path = os.path.normpath(os.path.join(folder, text))
-        if path.startswith(files.root + os.sep) and files.exists(path):
+        if _text(program, path) is not None:
             return path
         folder = os.path.dirname(folder)
     return None
 
 
+def _text(program: Program, path: str) -> str | None:
+    """What a file inside the repository holds; None for one that is not there, or too large for settings."""
+    files = program.modules
+    inside = os.path.realpath(path).startswith(os.path.realpath(files.root) + os.sep)
+    return files.around.small_text(path, LARGEST) if inside else None
+
+
 def _parsed(program: Program, path: str) -> Any:
-    """The content of a file; None for one that cannot be read or is too large for settings."""
     import yaml
 
-    files = program.modules
-    inside = os.path.normpath(path).startswith(files.root + os.sep) and files.exists(path)
-    text = files.around.text(path) if inside else ""
-    if len(text) > LARGEST:
-        return None
     try:
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(_text(program, path) or "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None
 
