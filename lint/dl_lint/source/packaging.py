@@ -53,10 +53,11 @@ class Around:
 
     def small_text(self, path: str, most_bytes: int) -> str | None:
         """The text of a file of so many bytes; None if there is none there, or a larger one, which nobody reads."""
-        if not os.path.isfile(path):
-            self._seen.setdefault(path, "")
-            return None
-        return self.text(path) if os.path.getsize(path) <= most_bytes else None
+        try:
+            size = os.stat(path).st_size
+        except (OSError, ValueError):
+            size = 0
+        return self.text(path) or None if size <= most_bytes else None
 
 
 def digest_of_names(folder: str) -> str:

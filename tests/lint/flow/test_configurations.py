@@ -73,6 +73,8 @@ def test_a_file_that_is_read_tells_of_the_loader(project: Project, read: str, gi
         ('config = settings("conf/absent.yaml")', KEYWORDS, SETTINGS),
         ('config = settings("conf/train.txt")', KEYWORDS, SETTINGS),
         ('config = settings("../../../conf/train.yaml")', KEYWORDS, SETTINGS),
+        ('config = settings("conf/train\\0.yaml")', KEYWORDS, SETTINGS),
+        ('config = settings("conf/\\ud800.yaml")', KEYWORDS, SETTINGS),
         ('config = settings("conf/train.yaml")', KEYWORDS, SETTINGS.replace("pin_memory", "pinned")),
         ('config = settings("conf/train.yaml")', KEYWORDS, "data: [unbalanced"),
         ('config = settings("conf/train.yaml")', KEYWORDS, "data: !python/object:os.system {}"),

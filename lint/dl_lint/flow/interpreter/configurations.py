@@ -162,7 +162,7 @@ def _place(program: Program, near: ast.Call, text: str) -> str | None:
     """Where a path leads inside the repository, from the folder of the script or one above."""
     files = program.modules
     folder = os.path.dirname(files.keys[program.site(near).scope.file])
-    while text.endswith(FORMATS) and folder.startswith(files.root):
+    while text.endswith(FORMATS) and text.isprintable() and folder.startswith(files.root):
         path = os.path.normpath(os.path.join(folder, text))
         if _text(program, path) is not None:
             return path
