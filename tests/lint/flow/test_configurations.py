@@ -87,6 +87,8 @@ def test_a_file_that_is_read_tells_of_the_loader(project: Project, read: str, gi
         "absent",
         "of another format",
         "outside",
+        "no name",
+        "half a pair",
         "other keys",
         "broken",
         "objects",
