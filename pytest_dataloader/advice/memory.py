@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
-from pytest_dataloader.quantities import size
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ SOURCES = {
 
 def sentence(seen: Memory) -> str:
     """What was seen, how sure that is, and what of it was seen only in part."""
-    if seen.curve and (seen.reading_error or not seen.samples_read or seen.source == "none"):
+    if seen.batches_watched and (seen.reading_error or not seen.samples_read or seen.source == "none"):
         text = _watched(seen)
     elif seen.reading_error:
-        text = f"reading samples raised {seen.reading_error}, so little was seen"
+        text = f"reading samples raised {seen.reading_error}"
     elif seen.samples_read == 0:
         text = "no sample could be read"
     else:
@@ -67,7 +67,8 @@ def _watched(seen: Memory) -> str:
 def _notes(seen: Memory) -> list[str]:
     notes = [note for note in (*seen.partly, seen.unclear) if note]
     if seen.source != "pagemap" and seen.start_method == "fork":
-        notes.append(f"judged {SOURCES[seen.source]} ({'; '.join(seen.withheld)})")
+        why = f" ({'; '.join(seen.withheld)})" if seen.withheld else ""
+        notes.append(f"judged {SOURCES[seen.source]}{why}")
     if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
         notes.append(f"only {size(seen.available_bytes)} of memory is left here")
     return notes
@@ -78,11 +79,11 @@ def _cost(seen: Memory) -> str:
     per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
     if not seen.workers:
         return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
-    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
 
 
 def _clean(seen: Memory) -> str:
-    text = f"workers do not grow: reading {seen.samples_read:,} samples"
+    text = f"workers do not grow: reading {counted(seen.samples_read, 'sample')}"
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
@@ -135,7 +136,7 @@ def _duplicated(seen: Memory) -> str:
     copy = f"an unpickled copy of the dataset from the start: {size(seen.growth_bytes_per_worker)} per worker{largest}"
     if seen.workers == 0:
         return f"with num_workers=0 nothing is copied; under {seen.start_method} every worker would hold {copy}"
-    total = f"{size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    total = f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
     return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 

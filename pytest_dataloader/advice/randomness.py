@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ def faults(evidence: Randomness) -> str:
 
 def passed(evidence: Randomness) -> str:
     """What was seen of draws that all differ."""
-    seen = f"{evidence.samples_read} samples in {evidence.epochs} epochs"
-    where = f"of {evidence.workers} workers" if evidence.workers else "without workers"
+    seen = f"{counted(evidence.samples_read, 'sample')} in {counted(evidence.epochs, 'epoch')}"
+    where = f"of {counted(evidence.workers, 'worker')}" if evidence.workers else "without workers"
     part = "".join(f"; {each}" for each in evidence.partly)
     if evidence.drawn:
         return f"{' and '.join(evidence.drawn)}: all draws differ ({seen} {where}){part}"

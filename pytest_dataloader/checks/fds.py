@@ -12,12 +12,15 @@ from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Fds
 from pytest_dataloader.probe.resources.observations import Usage
+from pytest_dataloader.probe.resources.referrers import handle_keepers
 from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
+    from pytest_dataloader.probe.resources.leaks import Found
+    from pytest_dataloader.probe.resources.referrers import Referrer
 
 NEEDS_BENCH = False
 
@@ -61,7 +64,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         batches_ahead=shape.workers * shape.prefetch_factor,
         handed_to_worker=asked.handed,
         leaks=found[0].leaks + found[1].leaks,
-        kept_by=seen.kept_by if found[0].leaks or seen.exhausted else (),
+        kept_by=_kept_by(loader, seen, found),
         unclear=found[0].unclear + found[1].unclear,
         shortage=asked.shortage_of_descriptors,
         exhausted=seen.exhausted,
@@ -70,7 +73,13 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,
         epochs=seen.rounds,
+        batches=seen.batches,
     )
+
+
+def _kept_by(loader: Any, seen: Usage, found: tuple[Found, Found]) -> tuple[Referrer, ...]:
+    batches = seen.kept_by if found[0].leaks or seen.exhausted else ()
+    return batches or (handle_keepers(loader) if any(leak.sort == "file" for leak in found[1].leaks) else ())
 
 
 def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:

@@ -75,6 +75,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         worker_growth=watched.workers,
         parent_growth_bytes=watched.parent_growth_bytes,
         epoch_seen=watched.share,
+        batches_watched=watched.batches,
         curve=watched.curve,
         seconds=round(seconds, 3),
     )
@@ -92,10 +93,12 @@ def judge(
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", sentences.screen(evidence), advice)
     seen = sentences.sentence(evidence)
-    readable = bool(evidence.curve) or (evidence.samples_read > 0 and not evidence.reading_error)
-    if readable and evidence.source == "none" and evidence.start_method == "fork":
+    readable = evidence.batches_watched > 0 or (evidence.samples_read > 0 and not evidence.reading_error)
+    if not readable:
+        return Verdict("not_measured", seen, advice, vacuous=True)
+    if evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
-    if not readable or evidence.unclear:
+    if evidence.unclear:
         return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
 

@@ -47,11 +47,13 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
 def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -> Verdict:
     """Fail for each method under which no batch came."""
     wanted = [start for start in evidence.starts if start_methods is None or start.method in start_methods]
-    failed = [start for start in wanted if start.available and not start.works]
+    failed = [start for start in wanted if start.available and start.fault != "none"]
     certain = [start for start in failed if start.certain]
     if failed:
         reason = "; ".join(filter(None, [*map(sentences.failure, failed), sentences.working(evidence)]))
         return Verdict("failed" if certain else "inconclusive", reason, sentences.advice(evidence, failed))
+    if any(start.empty for start in wanted):
+        return Verdict("not_measured", "workers start, and there is no batch to give: the epoch is empty", vacuous=True)
     if missing := [start.method for start in wanted if not start.available]:
         return Verdict(
             "inconclusive", f"this system has no start method {', '.join(missing)}; {sentences.working(evidence)}"

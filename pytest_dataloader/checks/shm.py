@@ -14,6 +14,7 @@ from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Shm
 from pytest_dataloader.probe.resources.observations import Usage
 from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -74,21 +75,22 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,
         epochs=seen.rounds,
+        batches=seen.batches,
     )
 
 
 def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
     """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``."""
     advice = sentences.advice(evidence)
-    peak = f"peak {evidence.peak_bytes:,} of {evidence.capacity_bytes:,} bytes"
+    peak = f"peak {size(evidence.peak_bytes)} of {size(evidence.capacity_bytes)}"
     if evidence.shortage:
         return Verdict("failed", f"{evidence.shortage}: not run", advice)
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
-        return Verdict("failed", f"/dev/shm ran out ({evidence.capacity_bytes:,} bytes): {evidence.exhausted}", advice)
+        return Verdict("failed", f"/dev/shm ran out ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
         return Verdict("failed", f"{sentences.left_behind(evidence)}; {peak}", advice)
     if max_shm is not None and evidence.peak_bytes > max_shm:
-        return Verdict("failed", f"{peak}; allowed: {max_shm:,}", advice)
-    told = f"batches name {evidence.handed_over} segments, which whoever takes them must unlink"
+        return Verdict("failed", f"{peak}; allowed: {size(max_shm)}", advice)
+    told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"
     doubts = (told,) if evidence.handed_over else evidence.unclear
     return without_fault(evidence, peak=peak, nothing="nothing left behind", doubts=doubts, advice=advice)

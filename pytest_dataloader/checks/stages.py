@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
 from pytest_dataloader.claim import Claim, conclude, missed_even
-from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
@@ -25,6 +24,8 @@ from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Share
     from pytest_dataloader.probe.timing.evidence import Stages
@@ -32,15 +33,18 @@ if TYPE_CHECKING:
 NEEDS_BENCH = True
 
 
+def contradiction(limits: Mapping[str, Any]) -> str:
+    """A limit on waiting says nothing without a step that waits."""
+    alone = "max_stall" in limits and "step_ms" not in limits
+    return "max_stall needs step_ms, the time of one training step in milliseconds" if alone else ""
+
+
 def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_stall: float | None = None) -> Stages:
     """Pull from a copy of the loader with clocks on its batches for ``setting.seconds``, or until ``max_stall`` is
     clearly kept or missed; with ``step_ms`` each batch is followed by a step of so long.
 
-    The user's errors come out as they are; raises BadLimit for max_stall without step_ms, BadTarget for what is no
-    loader, NotMeasured for one to be used once.
+    The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
-    if max_stall is not None and step_ms is None:
-        raise BadLimit("max_stall needs step_ms, the time of one training step in milliseconds")
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
     limits = {"step_ms": step_ms, "max_stall": max_stall}
     with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
@@ -92,9 +96,13 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
         return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
-        return Verdict("failed" if max_stall is not None else "not_measured", reason)
+        return Verdict("failed", reason) if max_stall is not None else Verdict("not_measured", reason, vacuous=True)
     if not evidence.bottleneck:
-        return Verdict("not_measured", f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators")
+        return Verdict(
+            "not_measured",
+            f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators",
+            vacuous=True,
+        )
     advice = sentences.advice(evidence)
     claims = _claims(evidence, max_stall)
     if not claims:
@@ -108,7 +116,7 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         advice=advice,
     )
     return Verdict(verdict.outcome, f"{verdict.reason}; {evidence.why}", verdict.advice)

@@ -32,6 +32,8 @@ NEEDS_BENCH = True
 
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
+_VAGUE = 10.0
+"""By definition: where the ends of an interval are so many times apart, not even the order of magnitude is known."""
 """Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
 
 
@@ -117,19 +119,23 @@ def judge(
         after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
         return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
     if not evidence.batches:
-        return Verdict("failed" if claims else "not_measured", "the loader gave no batch: its epoch is empty")
+        reason = "the loader gave no batch: its epoch is empty"
+        return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
     if not claims:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
         waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
+        if evidence.interval[1] >= _VAGUE * evidence.interval[0]:
+            why = "; ".join(evidence.quietness.disturbances) or "its times differ too much"
+            return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
         return Verdict("passed", f"{reason}{waits}")
     return conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         close="" if evidence.steady or not evidence.workers else sentences.too_short(evidence),
         advice=sentences.advice(evidence),
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from dl_lint.source import disk
+from dl_lint.source.file import LARGEST_BYTES
+
 if TYPE_CHECKING:
     from dl_lint.flow.imports import Files
     from dl_lint.flow.scopes import FileIndex
@@ -72,8 +75,7 @@ class Tokens:
         content = self.files.content(path)
         if content is None:
             try:
-                with open(path, "rb") as file:
-                    content = file.read()
+                content = disk.read(path, LARGEST_BYTES)
             except OSError:
                 return True
         return word in content

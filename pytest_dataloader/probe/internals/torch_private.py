@@ -28,6 +28,18 @@ def is_iterator(value: object) -> bool:
     return isinstance(value, _BaseDataLoaderIter)
 
 
+def discard_half_made(error: BaseException) -> None:
+    """Let iterators go in silence that an exception left half made: torch's ``__del__`` asks for what is not there."""
+    from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+    trace = error.__traceback__
+    while trace is not None:
+        made = trace.tb_frame.f_locals.get("self")
+        if isinstance(made, _MultiProcessingDataLoaderIter) and "_workers" not in vars(made):
+            made._shutdown = True
+        trace = trace.tb_next
+
+
 def forget_iterations(copy: Any) -> None:
     """Make a copied loader start afresh, without the original's live iterator and position."""
     for name, value in _FORGOTTEN.items():

@@ -108,6 +108,18 @@ def dropped_last(loader: Any) -> int:
     return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
 
 
+def why_empty(loader: Any) -> str:
+    """Why an epoch of a loader has no batch, as far as its lengths tell."""
+    if torch_private.reads_by_iteration(loader):
+        return f"{type(loader.dataset).__name__} gives no sample"
+    if not length_of(loader.dataset):
+        return f"{type(loader.dataset).__name__} has no sample"
+    left_out = dropped_last(loader)
+    if left_out and left_out == length_of(inner_sampler(loader)):
+        return f"drop_last leaves out all {left_out:,} samples, fewer than batch_size={loader.batch_sampler.batch_size}"
+    return f"{type(named_sampler(loader)).__name__} gives no index"
+
+
 def named_sampler(loader: Any) -> Any:
     """The sampler that decides what comes: the batch sampler where it is not torch's own, else the one inside."""
     batches = getattr(loader, "batch_sampler", None)

@@ -52,3 +52,5 @@ class Memory:
     epoch_seen: float
     curve: tuple[Point, ...]
     seconds: float
+    batches_watched: int = 0
+    """Between the first look at the workers and the last."""

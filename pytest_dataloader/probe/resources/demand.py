@@ -10,6 +10,7 @@ from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.resources import payload
 from pytest_dataloader.probe.resources.forecast import HANDED_OVER, Need, Shape, handed_over
 from pytest_dataloader.probe.resources.payload import UNKNOWN, Payload
+from pytest_dataloader.quantities import size
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,9 @@ class Demand:
         if not self.capacity or need.segment_bytes <= self.capacity:
             return ""
         return (
-            f"{shape.workers} workers x prefetch_factor {shape.prefetch_factor} + 1 batches of {shape.batch_bytes:,} "
-            f"bytes are {need.segment_bytes:,} bytes once the queue is full, and /dev/shm holds {self.capacity:,}"
+            f"{shape.workers} workers x prefetch_factor {shape.prefetch_factor} + 1 batches of "
+            f"{size(shape.batch_bytes)} are {size(need.segment_bytes)} once the queue is full, and /dev/shm holds "
+            f"{size(self.capacity)}"
         )
 
 

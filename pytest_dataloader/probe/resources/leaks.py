@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, example, kind
+from pytest_dataloader.quantities import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +42,8 @@ class Leak:
 
     def __str__(self) -> str:
         named = f" {self.example}" if self.sort in ("file", SEGMENT, NAMES, TORCH) else ""
-        return f"{self.rate:.3g} {self.sort}{named} for each {self.per}, in {self.where} ({self.count} seen)"
+        rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
+        return f"{rate}{named} for each {self.per}, in {self.where} ({self.count:,} seen)"
 
 
 @dataclass(frozen=True, slots=True)

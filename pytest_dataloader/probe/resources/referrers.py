@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import io
+import itertools
 import sys
 import types
 from bisect import bisect_right
@@ -13,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.referents import attribute_names, is_foreign
 
 if TYPE_CHECKING:
@@ -23,14 +27,20 @@ _STEPS = 8
 """From a tensor up through a list, a dict, an object's attributes to a module. A step asks every container of the
 process what it refers to: 20 to 100 ms."""
 _FOLLOWED = 64
+_READ = 8
+"""Samples read to see who keeps what they open."""
+_READING_SECONDS = 10.0
+_CONTAINERS = (list, tuple, set, deque)
 _ELEMENTS = 100_000
 _KEEPING = frozenset({"append", "extend", "add", "insert", "appendleft", "extendleft", "setdefault", "update", "put"})
 _OURS = str(Path(__file__).parents[2])
+_RUNNERS = ("_pytest", "pluggy")
+"""What runs a test holds the loader under test, as nothing of the user's does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Referrer:
-    """A name, such as ``loader.kept[*]``, the line that adds to it, and how many storages of tensors it keeps."""
+    """A name, such as ``loader.kept[*]``, the line that adds to it, and how many storages or open files it keeps."""
 
     name: str
     line: str
@@ -88,6 +98,39 @@ def referrers(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
             break
         layer = _referrers(above)
     return tuple(Referrer(name.text, _line(name), count) for name, count in found.most_common(3))
+
+
+def handle_keepers(loader: Any) -> tuple[Referrer, ...]:
+    """Attributes of the dataset in which reading a few samples leaves open files; they are read in a forked child."""
+    return child_process.ask(lambda: _keeps_handles(loader), _READING_SECONDS) or ()
+
+
+def _keeps_handles(loader: Any) -> tuple[Referrer, ...]:
+    dataset = loader.dataset
+    before = _handles_of(dataset)
+    if torch_private.reads_by_iteration(loader):
+        kept = list(itertools.islice(iter(dataset), _READ))
+    else:
+        batches = itertools.islice(torch_private.index_sampler(loader), _READ)
+        indices = itertools.chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in batches)
+        kept = [dataset[index] for index in itertools.islice(indices, _READ)]
+    more = _handles_of(dataset) - before
+    del kept  # a sample that holds its own file keeps it open, and no attribute does
+    places = _places_of(type(dataset))
+    return tuple(
+        Referrer(f"dataset.{name}", _line(_Name(name, name, places)), count) for name, count in more.most_common(3)
+    )
+
+
+def _handles_of(dataset: Any) -> Counter[str]:
+    """How many open files each attribute holds, in a container or by itself."""
+    found: Counter[str] = Counter()
+    for name, value in list(getattr(dataset, "__dict__", {}).items()):
+        things = value.values() if isinstance(value, dict) else value if isinstance(value, _CONTAINERS) else (value,)
+        found[name] = sum(
+            isinstance(thing, io.IOBase) and not thing.closed for thing in itertools.islice(things, _ELEMENTS)
+        )
+    return found
 
 
 def kept_storages() -> Iterator[tuple[int, Any]]:
@@ -230,10 +273,12 @@ def _place_of(code: types.CodeType) -> _Place:
 
 def _running() -> Iterator[types.FrameType]:
     """Frames of the user's: their variables are no references that the collector knows."""
+    runners = [getattr(sys.modules.get(name), "__file__", None) for name in _RUNNERS]
+    others = (_OURS, *(str(Path(file).parent) for file in runners if file))
     for frame in list(sys._current_frames().values()):
         here: types.FrameType | None = frame
         while here is not None:
-            if not here.f_code.co_filename.startswith(_OURS):
+            if not here.f_code.co_filename.startswith(others):
                 yield here
             here = here.f_back
     del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold

@@ -97,14 +97,26 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     )
 
 
+def differ(views: Sequence[View]) -> bool:
+    """Whether ranks were seen to read different samples, however little of their shares was read."""
+    shares = [view.epochs[0] if view.epochs else () for view in views]
+    if all(view.complete for view in views):
+        return any(Counter(share) != Counter(shares[0]) for share in shares)
+    return any(part != parts[0] for parts in _beginnings(views, shares) for part in parts)
+
+
+def _beginnings(views: Sequence[View], shares: Sequence[Sequence[Any]]) -> list[list[Sequence[Any]]]:
+    """What the ranks read first, as far as all of them came: each worker was cut off on its own."""
+    begun = zip(*(_of_workers(view, share) for view, share in zip(views, shares, strict=True)), strict=False)
+    return [[part[: min(map(len, parts))] for part in parts] for parts in begun]
+
+
 def _is_unsharded(views: Sequence[View], shares: Sequence[Sequence[Any]], complete: bool) -> bool:
     if not shares[0]:
         return False
     if complete:
         return all(Counter(share) == Counter(shares[0]) for share in shares)
-    # Each worker was cut off on its own: only their beginnings can be laid beside each other.
-    begun = list(zip(*(_of_workers(view, share) for view, share in zip(views, shares, strict=True)), strict=False))
-    compared = [[part[: min(map(len, parts))] for part in parts] for parts in begun]
+    compared = _beginnings(views, shares)
     alike = all(part == parts[0] for parts in compared for part in parts)
     return alike and len(set(itertools.chain.from_iterable(parts[0] for parts in compared))) > 1
 

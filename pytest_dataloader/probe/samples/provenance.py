@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.loader.state_restoration import random_state
@@ -115,7 +115,7 @@ class Run:
     def epoch(self, *, seconds: float, most: int) -> Epoch:
         """Run the next epoch, cut off ``seconds`` after its first batch, or after ``most`` samples.
 
-        Raises NotMeasured for a loader that hangs; the user's errors come out as they are.
+        Raises NothingSeen for a loader that hangs; the user's errors come out as they are.
         """
         number, started = len(self.epochs), time.monotonic()
         self.journal.epoch = number
@@ -134,7 +134,7 @@ class Run:
                 self._end_what_is_under_way(number, alive)
         except Hang:
             self.borrowed.close(kill=True)
-            raise NotMeasured(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
+            raise NothingSeen(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
         given = self._given[-1] if len(self._given) > number else Given()
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
         self.epochs.append(Epoch(given, entries, batches, time.monotonic() - started))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import counted, figure, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +35,8 @@ def sentence(seen: Stages, part: str) -> str:
     cost = f"{figure(seen.ms_per_sample[seen.bottleneck])} ms per sample"
     if seen.bottleneck == "startup":
         work = figure(seen.startup_seconds)
-        rest = f"its {seen.samples_per_epoch:,} samples take less: {cost} go into it"
-        return f"startup sets the pace: starting an epoch takes {work} s, and {rest}"
+        rest = f"which is {cost} of {counted(seen.samples_per_epoch, 'sample')}, more than making them takes"
+        return f"startup sets the pace: starting an epoch takes {work} s, {rest}"
     if seen.bottleneck == "consumer":
         return f"consumer sets the pace: the training step takes {cost}, more than the loader needs"
     clauses = [f"{seen.bottleneck} sets the pace: {_WHAT[seen.bottleneck]} takes {cost}", *_because(seen, part)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import shutil
 import signal
@@ -65,6 +66,8 @@ class Lifecycle:
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
     oom_kills: int = 0
+    hollow: int = 0
+    """Batches that were None."""
 
 
 @contextlib.contextmanager
@@ -295,6 +298,8 @@ class _Observation:
     def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
         """Say what went wrong, then end the workers the hard way."""
         self.watchdog.stop()
+        if error is not None:
+            torch_private.discard_half_made(error)
         try:
             self.lives.fault = self._diagnose(error)
         finally:
@@ -343,6 +348,18 @@ class _ObservedLoader(Borrowed):
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)
         self._attendance.made(iterator)
+
+    def _pull_and_look(self, most: int) -> tuple[int, int]:
+        """Samples are not counted here."""
+        assert self._batches is not None
+        came = 0
+        for batch in itertools.islice(self._batches, most):
+            came += 1
+            self._attendance.lives.hollow += batch is None
+        return came, 0
+
+    def _count_indices(self, _copy: Any) -> None:
+        return None
 
 
 class _SilentEnd(Exception):

@@ -301,7 +301,7 @@ def test_datasets_that_raise_or_hang_end_the_check_in_time() -> None:
         raise KeyError(f"sample {at}")
 
     verdict = memory.judge(measured(load(Rows(raises))))
-    assert verdict.outcome == "inconclusive"
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
     assert "KeyError: 'sample" in verdict.reason
 
     def sometimes(self: Any, at: int) -> int:
@@ -321,7 +321,7 @@ def test_a_dataset_that_hangs_ends_the_check_in_time_and_no_process_stays(monkey
         return 0
 
     verdict = memory.judge(measured(load(Rows(hangs))))
-    assert verdict.outcome == "inconclusive"
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
     assert "no answer" in verdict.reason
     mine = {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()} - before
     assert not [pid for pid in mine if _parent(pid) == os.getpid()]
@@ -406,6 +406,20 @@ def test_reading_is_as_in_a_worker() -> None:
     assert not hasattr(loader.dataset, "ready")
 
 
+def raises(_self: Any, at: int) -> Any:
+    raise ValueError(f"row {at} is torn")
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_worker_growth": 10**6}])
+def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int]) -> None:
+    seen = memory.measure(load(Rows(raises)), setting=Setting(seconds=2.0, bench=True))
+    verdict = memory.judge(seen, **limits)
+    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == ("not_measured", True, 0)
+    assert "reading samples raised ValueError: row" in verdict.reason
+    assert "ValueError: ValueError" not in verdict.reason
+    assert "()" not in verdict.reason
+
+
 def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     loader = load(Rows(length, rows=names(100_000), size=100_000), shuffle=True)
     seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
@@ -439,7 +453,7 @@ def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
 
     def judged(get: Callable[[Any, int], Any], rows: Any) -> tuple[str, str]:
         loader = load(Rows(get, size=120_000, rows=rows), shuffle=True)
-        assert memory.judge(measured(loader)).outcome == "inconclusive"
+        assert memory.judge(measured(loader)).outcome == "not_measured"
         seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
         assert seen.source == "smaps_rollup"
         return seen.kind, memory.judge(seen).outcome

@@ -113,7 +113,8 @@ def test_the_limits_are_those_that_users_write() -> None:
 
 def test_a_limit_on_waiting_needs_a_step() -> None:
     with pytest.raises(BadLimit, match="max_stall needs step_ms"):
-        measure(DataLoader(Free(), batch_size=4), setting=QUICK, max_stall=0.05)
+        checks.read_limits("stages", {"max_stall": 0.05})
+    assert checks.read_limits("stages", {"max_stall": 0.05, "step_ms": 1}) == {"max_stall": 0.05, "step_ms": 1.0}
 
 
 def test_without_a_step_there_is_no_stall_to_ask_for() -> None:

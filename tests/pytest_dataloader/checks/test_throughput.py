@@ -46,6 +46,8 @@ SHORT = replace(
     ("seen", "limits", "outcome", "words"),
     [
         (SEEN, {}, "passed", "1,000 samples/s (980 to 1,020 at 95 %), no limit set"),
+        (replace(BUSY, interval=(170, 1600)), {}, "passed", "1,000 samples/s (170 to 1,600 at 95 %), no limit set"),
+        (replace(BUSY, interval=(160, 1600)), {}, "inconclusive", "the interval says nothing of the rate (it waited"),
         (SEEN, {"min_samples_per_second": 900}, "passed", "at least 900 asked for"),
         (SEEN, {"min_samples_per_second": 1000}, "passed", "1,000 samples/s"),
         (SEEN, {"min_samples_per_second": 1050}, "inconclusive", "it fails once it certainly misses by 10 %"),
