@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dl_lint.config import Home
 
-ENDS = (".py", ".ipynb", ".pyx", ".toml", ".gitignore")
+ENDS = (".py", ".ipynb", ".pyx", ".toml", ".yaml", ".yml", ".json", ".gitignore")
 
 
 class _OfARun(DefaultFilter):

@@ -259,6 +259,11 @@ class Program:
         found: Value = _OPERATIONS["iterated"](self, base)
         return found
 
+    def of_torch(self, operand: Value, call: Made) -> Value:
+        """What a function of torch makes of its first operand, now that this is known."""
+        found: Value = _OPERATIONS["of_torch"](self, operand, call)
+        return found
+
     def _derived(self, base: Value, step: str, key: str | Value | ast.Call | None) -> Value:
         """A step that waited for its base, taken now."""
         found: Value = _OPERATIONS["derived"](self, base, step, key)

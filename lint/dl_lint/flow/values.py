@@ -306,7 +306,8 @@ class Parameter(Value):
 
 @_value
 class Derived(Value):
-    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate or call."""
+    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate, call or
+    operand (what the function of torch ``key`` makes of it)."""
 
     base: Value
     step: str

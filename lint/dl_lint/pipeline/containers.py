@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.interpreter.expressions import FEW_ITEMS
 from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
 from dl_lint.flow.values import (
     Collection,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
-
-LARGE = 100_000
-"""Elements from which a number in the code is that of a data set: ten million bytes of texts."""
 
 _TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
 """Methods that give one string."""
@@ -97,7 +95,7 @@ def _is_large_result(program: Program, value: Made, depth: int) -> bool:
         return True
     args = value.call.args
     if value.name == "builtins.range":
-        return length(program, value.call) >= LARGE or any(_counts(program, arg, depth) for arg in args)
+        return length(program, value.call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in args)
     return value.name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in args)
 
 

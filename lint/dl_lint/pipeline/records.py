@@ -517,8 +517,16 @@ def leads_to_file(program: Program, read: Indexed) -> bool:
 
 def is_short(read: Indexed) -> bool:
     """Whether an attribute is called a short table, or a word of a vocabulary is looked up in it:
-    ``self.tokens[self.word2idx(answer)]``."""
+    ``self.tokens[self.word2idx(answer)]``, ``for label in record["labels"].split(","): self.index[label]``."""
     index = read.node.slice if isinstance(read.node, ast.Subscript) else None
     asked = index.func if isinstance(index, ast.Call) else index.value if isinstance(index, ast.Subscript) else None
     name = (dotted(asked) or "").rpartition(".")[2]
+    if isinstance(index, ast.Name) and any(map(_is_of_split_text, read.function.bindings.get(index.id, ()))):
+        return True
     return not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name) is not None
+
+
+def _is_of_split_text(binding: Binding) -> bool:
+    """Whether a name goes over the words of a text."""
+    over = binding.value if binding.kind == "for" else None
+    return isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr == "split"

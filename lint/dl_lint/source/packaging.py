@@ -48,6 +48,14 @@ class Around:
         self._seen[path] = "" if data is None else digest(data)
         return "" if data is None else _decoded(data)
 
+    def small_text(self, path: str, most_bytes: int) -> str | None:
+        """The text of a file of so many bytes; None if there is none there, or a larger one, which nobody reads."""
+        try:
+            size = os.stat(path).st_size
+        except (OSError, ValueError):
+            size = 0
+        return self.text(path) or None if size <= most_bytes else None
+
 
 def digest_of_names(folder: str) -> str:
     """As ``seen`` has it for a path that ends in a slash."""
