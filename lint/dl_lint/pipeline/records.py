@@ -242,10 +242,7 @@ def _is_list(value: Value) -> bool:
     """Whether something is a list of nobody knows how many Python objects."""
     found = alternatives(value)
     return bool(found) and all(
-        isinstance(one, Collection)
-        and one.items is None
-        and one.node is not None
-        and not containers.is_array(containers.innermost(one))
+        isinstance(one, Collection) and one.items is None and one.node is not None and not containers.are_arrays(one)
         for one in found
     )
 
@@ -280,7 +277,7 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
 def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None]) -> bool:
     node, added = addition
     value = program.value(added)
-    if containers.is_array(containers.innermost(value)) or _is_dict_of_arrays(value):
+    if containers.are_arrays(value) or _is_dict_of_arrays(value):
         return False
     if _is_of_outer_loop(program, node, added):
         return False

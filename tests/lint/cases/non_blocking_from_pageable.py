@@ -371,3 +371,9 @@ def joined_of_what_is_pinned(model, first, second, device):
 def predict(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
         model(images.cuda(non_blocking=True))  # expect
+
+
+def one_column_of_several(dataset, model):
+    for batch in DataLoader(dataset, num_workers=4):
+        masks = batch.get("masks", {})
+        model(masks.to("cuda", non_blocking=True))  # expect
