@@ -90,6 +90,12 @@ def may_have_workers(program: Program, loader: Loader) -> bool:
     return any(_workers(one) == "some" for one in alternatives(argument(program, loader, "num_workers").value))
 
 
+def are_left_to_users(program: Program, loader: Loader) -> bool:
+    """Whether a loader has workers only where somebody asks for them, in all ways that lead to it."""
+    found = {_workers(one) for one in alternatives(argument(program, loader, "num_workers").value)}
+    return found <= {"none", "default-none"}
+
+
 def _workers(value: Value) -> Workers:
     match value:
         case Absent() | Const(kind="none"):

@@ -65,8 +65,8 @@ REMEDY = (
 QUIET = (
     Quiet(
         "advice",
-        "nothing that is known gives the loader workers: only those who ask for some run into it",
-        lambda project, loader: not project.may_have_workers(loader),
+        "the loader has no workers unless somebody asks for some",
+        loaders.are_left_to_users,
     ),
 )
 
@@ -76,7 +76,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen: set[ast.AST] = set()
     variants = (one for loader in project.loaders() for one in workers.variants(project, loader))
     pickled = [one for one in variants if project.workers(one) != "none" and _pickles(project, one)]
-    for loader in sorted(pickled, key=lambda one: not project.may_have_workers(one)):
+    for loader in sorted(pickled, key=lambda one: loaders.are_left_to_users(project, one)):
         found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, loader, part)]
         for of, obstacle in found:
             if obstacle.node not in seen and obstacle.cause not in seen:

@@ -285,7 +285,7 @@ def nested_eight_deep(rows):
 
 
 def of_nobody_knows_how_many(rows, options):
-    return DataLoader(rows, num_workers=options.workers, collate_fn=lambda rows: rows)  # expect advice
+    return DataLoader(rows, num_workers=options.workers, collate_fn=lambda rows: rows)  # expect
 
 
 if __name__ == "__main__":
