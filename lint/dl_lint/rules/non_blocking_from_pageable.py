@@ -125,6 +125,7 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
         _pinning(project, loaders[0]) if one and not unattended and not cast else None,
+        repeats=True,
     )
 
 
