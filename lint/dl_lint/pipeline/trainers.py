@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.flow.values import (
@@ -270,7 +270,8 @@ def _loaders(value: Value) -> Iterator[Loader]:
 
 
 def touched_in(program: Program, *loops: LoopNode) -> Iterator[ast.expr]:
-    """The objects whose methods are called, or whose attributes are stored, in the functions of ``loops``.
+    """The objects whose methods, other than those that only read, are called, or whose attributes are stored, in the
+    functions of ``loops``.
 
     Inside the first loop, and anywhere in the functions of the others, which it calls.
     """
@@ -278,7 +279,8 @@ def touched_in(program: Program, *loops: LoopNode) -> Iterator[ast.expr]:
         scope = enclosing.function_of(program, loop)
         is_outer = loop is loops[0]
         for call in scope.calls:
-            if isinstance(call.func, ast.Attribute) and (not is_outer or loop in enclosing.loops_around(program, call)):
+            inside = not is_outer or loop in enclosing.loops_around(program, call)
+            if isinstance(call.func, ast.Attribute) and inside and not purity.only_reads(program, call):
                 yield call.func.value
         for store in scope.stores:
             if isinstance(store.target, ast.Attribute) and (

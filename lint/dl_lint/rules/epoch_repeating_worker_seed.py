@@ -127,7 +127,8 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call 
         message = (
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
         )
-        message += "the same in every epoch, on every rank and in every run"
+        persists = project.argument(loader, "persistent_workers").given  # then workers are seeded but once
+        message += f"the same {'' if persists else 'in every epoch, '}on every rank and in every run"
     elif drawing is not None and seeding.repeats(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
         message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"

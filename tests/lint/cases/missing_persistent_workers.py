@@ -1625,3 +1625,33 @@ def begins_anew_in_each_pass(model, rows, epochs):
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
+
+
+class Weighted(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+    def weights(self):
+        return [len(row) for row in self.rows]
+
+    def reweigh(self):
+        self.rows = sorted(self.rows)
+
+
+def asked_between_epochs(model, rows, epochs):
+    loader = DataLoader(Weighted(rows), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+        print(sum(loader.dataset.weights()))
+
+
+def changed_between_epochs(model, rows, epochs):
+    loader = DataLoader(Weighted(rows), num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+        loader.dataset.reweigh()

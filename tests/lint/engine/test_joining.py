@@ -43,7 +43,7 @@ def test_a_comment_takes_back_its_own_line_only(tmp_path: Path, capsys: pytest.C
     assert lines(tmp_path, capsys, "  # dl-lint: ignore[DL102]") == [8, 10, 14]
 
 
-def test_one_fix_mends_them_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_fix_mends_them_all(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP.format(comment=""))
     main(["--no-cache", "--select", "DL102", "--fix", str(tmp_path)])
     assert (tmp_path / "train.py").read_text().count("non_blocking=True") == 4
