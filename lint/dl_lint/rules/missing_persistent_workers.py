@@ -3,8 +3,8 @@
 ## What it does
 
 Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
-stand in another function or file, or belong to a Lightning Trainer. The message says how many workers there are, and
-what is known of the number of passes.
+stand in another function or file, or belong to the trainer of Lightning, composer, ignite or catalyst. The message says
+how many workers there are, and what is known of the number of passes.
 
 ## Why is this bad?
 

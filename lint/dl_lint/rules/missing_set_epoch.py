@@ -2,8 +2,9 @@
 
 ## What it does
 
-Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, in a project that never
-mentions `set_epoch`; and a `set_epoch(epoch)` that comes after the loader was iterated in that epoch.
+Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, or by a trainer that never
+calls it (an `Engine` of ignite), in a project that never mentions `set_epoch`; and a `set_epoch(epoch)` that comes
+after the loader was iterated in that epoch.
 
 ## Why is this bad?
 
@@ -12,7 +13,8 @@ epoch, and each rank sees the same batches of the same samples again and again. 
 generalises worse. Called after the loop, it takes effect one epoch late, so the first two epochs are alike.
 
 Not flagged: samplers that do not shuffle, loops that do not train, and loaders handed to a trainer that calls
-`set_epoch` itself (Lightning, accelerate; with `trainer-calls-set-epoch = true` your own).
+`set_epoch` itself (Lightning, transformers, composer, catalyst, accelerate; with `trainer-calls-set-epoch = true` your
+own).
 
 ## Example
 

@@ -82,8 +82,8 @@ if TYPE_CHECKING:
 
 NUMBERS = "keep them in one array or tensor of numbers"
 TEXTS = (
-    "keep the texts in one array of fixed-width bytes (`np.char.encode(…)`, and `.decode()` the one that is read), or in "
-    "a pyarrow array where their lengths differ much"
+    "keep the texts in one array of fixed-width bytes (`np.char.encode(…)`, and `.decode()` the one that is read), or "
+    "in a pyarrow array where their lengths differ much"
 )
 COLUMNS = (
     "keep each column of the records in an array of its own, numbers as numbers and texts as fixed-width bytes "

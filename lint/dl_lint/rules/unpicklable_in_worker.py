@@ -2,9 +2,10 @@
 
 ## What it does
 
-Finds lambdas, nested functions and objects of local classes handed to a loader that may have workers, as `collate_fn`,
-`worker_init_fn` or within the dataset, and datasets that keep such a function, an open file, a lock, a generator or a
-`torch.Generator`. Samplers stay in the main process and may hold anything.
+Finds lambdas, nested functions, objects of local classes and what is defined under `if __name__ == "__main__"`, handed
+to a loader that may have workers, as `collate_fn`, `worker_init_fn` or within the dataset, and datasets that keep such
+a function, an open file, a lock, a generator or a `torch.Generator`. Samplers stay in the main process and may hold
+anything.
 
 ## Why is this bad?
 

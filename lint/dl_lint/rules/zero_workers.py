@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds loaders that a training loop iterates (one that calls `backward()`), with `num_workers` absent or 0, whose dataset
-opens, reads or decodes a file for every sample. Advice: off unless selected.
+Finds loaders that a training loop (one that calls `backward()`) or a Trainer goes over, with `num_workers` absent or 0,
+whose dataset opens, reads or decodes a file for every sample. Advice: off unless selected.
 
 ## Why is this bad?
 
