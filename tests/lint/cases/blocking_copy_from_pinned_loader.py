@@ -1369,3 +1369,13 @@ def a_copy_that_is_not_pinned(model, dataset):
 def a_copy_that_is(model, dataset):
     for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
         model(copy.copy(batch)["image"].to(device)).backward()  # expect
+
+
+def pinned_as_told(dataset, pin):
+    return DataLoader(dataset, num_workers=4, pin_memory=pin)
+
+
+def copies_from_one_that_pins_in_the_way_that_is_known(model, dataset, settings):
+    for loader in (pinned_as_told(dataset, True), pinned_as_told(dataset, settings.pin)):
+        for images in loader:
+            model(images.to(device))  # expect
