@@ -20,6 +20,7 @@ from dl_lint.flow.values import (
     Value,
     Wrapped,
     alternatives,
+    known,
 )
 from dl_lint.pipeline import loaders
 from dl_lint.pipeline.training import names_in
@@ -234,14 +235,14 @@ def _is_of_one_object(node: ast.AST | None) -> bool:
 
 def are_arrays(value: Value, depth: int = DEEPEST) -> bool:
     """Whether a container, or what it holds however deep, holds nothing but arrays; so does an array itself."""
-    found = alternatives(value)
+    found = known(value) or alternatives(value)
     return bool(found) and all(_are_arrays(one, depth) for one in found)
 
 
 def _are_arrays(value: Value, depth: int) -> bool:
     if not isinstance(value, Collection):
         return is_one_array(value)
-    held = [item for item in value.items or (value.element,) if not _is_number(item)]
+    held = [item for item in value.items or (value.element,) if known(item) and not _is_number(item)]
     return depth > 0 and bool(held) and all(are_arrays(one, depth - 1) for one in held)
 
 

@@ -1404,3 +1404,11 @@ class ArraysWithTheirNumbers(Dataset):
 
     def __getitem__(self, index):
         return self.pairs[index]
+
+
+class ArraysWithSomethingUnknown(Dataset):
+    def __init__(self, folder, extra):
+        self.records = [(np.load(path), extra(path), None) for path in os.listdir(folder)]
+
+    def __getitem__(self, index):
+        return self.records[index]
