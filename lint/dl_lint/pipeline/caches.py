@@ -81,8 +81,9 @@ def growing(program: Program, cls: Class) -> Iterator[Growth]:
                             origin = _origin(program, owner, name)
                             yield Growth(change.node, f"`{name}`", origin, unread=unread)
             for entry in filled(program, scope, function.params[0].name):
-                yield Growth(entry, f"`{dotted(entry.value)}`")
-            yield from _in_entries(program, scope, function, cls)
+                if indices.kind(function, entry.slice) is not None:
+                    yield Growth(entry, f"`{dotted(entry.value)}`")
+            yield from _in_entries(indices, scope, function, cls)
     yield from _memoised_on_self(program, cls)
 
 
@@ -302,14 +303,15 @@ def _origin(program: Program, owner: Class, name: str) -> ast.AST | None:
 # --- stores into entries -------------------------------------------------------------------
 
 
-def _in_entries(program: Program, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
+def _in_entries(indices: records.Indices, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
+    program = indices.program
     for node, target, added in _additions(scope):
         entry = entry_of(_aliased(function, target), function.params[0].name)
         if (
             entry is None
             or enclosing.in_handler(program, node)
-            or _is_constant(program, entry.slice)
+            or indices.kind(function, entry.slice) is None
             or _is_small(function, target, added)
             or entry_of(added, function.params[0].name) is not None  # which is kept as it is
         ):
@@ -325,7 +327,7 @@ def _additions(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
     for store in scope.stores:
         if not isinstance(store.target, ast.Subscript) or store.op or store.path or store.value is None:
             continue
-        if isinstance(store.target.slice, ast.Constant) and isinstance(store.target.slice.value, str):
+        if isinstance(store.target.slice, ast.Constant) and isinstance(store.target.slice.value, str | int):
             yield store.node, store.target.value, store.value
     for call in scope.calls:
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:

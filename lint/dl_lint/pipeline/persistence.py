@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.context import torch_version
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
@@ -207,7 +207,8 @@ def _is_loader(program: Program, scope: Scope, target: ast.Attribute) -> bool:
 
 def _changed_by(program: Program, call: ast.Call) -> Iterator[ast.expr]:
     """What a call may change: the object of a method, or what a function of the project stores on."""
-    if isinstance(call.func, ast.Attribute) and not call.func.attr.startswith(READING):
+    named_for_reading = isinstance(call.func, ast.Attribute) and call.func.attr.startswith(READING)
+    if isinstance(call.func, ast.Attribute) and not (named_for_reading or purity.only_reads(program, call)):
         yield call.func.value
     named = [one for one in call.args if not isinstance(one, ast.Starred)]
     named += [one.value for one in call.keywords]

@@ -15,7 +15,7 @@ from dl_lint.flow.values import Collection, Derived, Instance, Made, Table, Valu
 from dl_lint.pipeline import containers, datasets, record_sizes, workers
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, children, dotted
+from dl_lint.source.syntax import Assignment, called, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -242,10 +242,7 @@ def _is_list(value: Value) -> bool:
     """Whether something is a list of nobody knows how many Python objects."""
     found = alternatives(value)
     return bool(found) and all(
-        isinstance(one, Collection)
-        and one.items is None
-        and one.node is not None
-        and not containers.is_array(containers.innermost(one))
+        isinstance(one, Collection) and one.items is None and one.node is not None and not containers.are_arrays(one)
         for one in found
     )
 
@@ -280,7 +277,7 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
 def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None]) -> bool:
     node, added = addition
     value = program.value(added)
-    if containers.is_array(containers.innermost(value)) or _is_dict_of_arrays(value):
+    if containers.are_arrays(value) or _is_dict_of_arrays(value):
         return False
     if _is_of_outer_loop(program, node, added):
         return False
@@ -380,7 +377,8 @@ class Indices:
         for scope in classes.with_inner(function):
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
-                    if binding.value is not None and binding.kind in ("assign", "augment", "for"):
+                    bound = binding.kind in ("assign", "augment", "for") and not _is_field(binding)
+                    if binding.value is not None and bound:
                         self._note(function, name, function, binding.value)
 
     def _passed(self, function: Scope) -> None:
@@ -425,6 +423,12 @@ class Indices:
             return False
         name = dotted(node.func) or ""
         return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
+
+
+def _is_field(binding: Binding) -> bool:
+    """Whether a name is that of one field of a sample after the other: ``for key, value in row.items()``."""
+    over = called(binding.value) if binding.kind == "for" and binding.value is not None else ""
+    return over == "keys" or (over == "items" and binding.path[:1] == (0,))
 
 
 def _measures(node: ast.AST) -> bool:

@@ -43,6 +43,9 @@ STEPS = frozenset(
 COUNTS = frozenset({"bs", "bsz", "b", "batch_size", "batchsize", "num_images", "n_images", "num_samples", "n_samples"})
 """Names of how many samples there are in a batch."""
 
+PIECES = frozenset({"chunk", "chunks", "tile", "window", "stride", "split", "piece", "slice", "block"})
+"""Words for the size of the pieces that one thing is cut into."""
+
 FEW = frozenset(
     {"attempt", "attempts", "retry", "retries", "trial", "trials", "tries", "tracker", "trackers", "model", "models",
      "layer", "layers", "module", "modules", "engine", "engines", "op", "ops", "param", "params", "parameter",
@@ -131,7 +134,7 @@ def _over(iterated: ast.expr) -> Repetition:
     ):
         inner = inner.args[0]
     if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "range":
-        return "other" if len(inner.args) > 2 else _range(inner.args[-1])
+        return _strided(*inner.args) if len(inner.args) == 3 else _range(inner.args[-1]) if inner.args else "other"
     name = dotted(inner)
     parts = words(name) if name is not None else []
     if not parts:
@@ -142,6 +145,12 @@ def _over(iterated: ast.expr) -> Repetition:
     return "step" if data or parts[-1] == "timesteps" else "other"
 
 
+def _strided(_start: ast.expr, stop: ast.expr, by: ast.expr) -> Repetition:
+    """``range(rank, len(dataset), world_size)``, or in batches; but not what goes through one thing in pieces."""
+    counted = isinstance(stop, ast.Call) and dotted(stop.func) == "len"
+    return _range(stop) if counted and dotted(by) and PIECES.isdisjoint(words(dotted(by) or "")) else "other"
+
+
 def _range(stop: ast.expr) -> Repetition:
     """``range(stop)``: over the samples of a batch, or so many steps."""
     if isinstance(stop, ast.Subscript) and isinstance(stop.value, ast.Attribute) and stop.value.attr == "shape":
@@ -150,7 +159,7 @@ def _range(stop: ast.expr) -> Repetition:
         if isinstance(stop.func, ast.Attribute) and stop.func.attr == "size" and len(stop.args) == 1:
             return "step" if isinstance(stop.args[0], ast.Constant) and stop.args[0].value == 0 else "other"
         if isinstance(stop.func, ast.Name) and stop.func.id == "len" and len(stop.args) == 1:
-            return _over(stop.args[0])
+            return "step" if words(dotted(stop.args[0]) or "")[-1:] == ["dataset"] else _over(stop.args[0])
         return "other"
     if isinstance(stop, ast.BinOp):
         return _range(stop.left)

@@ -105,6 +105,7 @@ def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding
         (Related(pinning, "the loader pins its batches here"),),
         _fix(project, found),
         subject=(project, first),
+        repeats=True,
     )
 
 

@@ -127,7 +127,8 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call 
         message = (
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
         )
-        message += "the same in every epoch, on every rank and in every run"
+        persists = project.argument(loader, "persistent_workers").given  # then workers are seeded but once
+        message += f"the same {'' if persists else 'in every epoch, '}on every rank and in every run"
     elif not seeding.repeats(project, seeded, loader):
         return None
     elif drawing is not None or seeding.may_draw_unseen(project, seeded, loader):

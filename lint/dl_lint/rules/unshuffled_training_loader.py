@@ -95,7 +95,7 @@ def unshuffled_training_loader(project: Project) -> Iterator[Finding]:
 
 
 def _trained_for_epochs(project: Project) -> Iterator[tuple[Loader, ast.AST]]:
-    """The loaders of training loops with what repeats those, and the loaders that Lightning trains on."""
+    """The loaders of training loops with what repeats those, and the loaders that trainers learn from."""
     for loop in project.loader_loops():
         if not loop.certain or not training.is_trained_on(project, loop):
             continue
@@ -107,9 +107,7 @@ def _trained_for_epochs(project: Project) -> Iterator[tuple[Loader, ast.AST]]:
                 continue
             if purpose == "training" or (purpose == "unknown" and alone):
                 yield loader, again
-    for loader, hook, _ in trainers.given_to_trainers(project):
-        if training.purpose(project, loader) == "training" or getattr(hook, "name", "") == "train_dataloader":
-            yield loader, hook
+    yield from ((fit.loader, fit.node) for fit in trainers.fits(project) if fit.trains and not fit.uncounted)
 
 
 def _is_full_batch(project: Project, loader: Loader) -> bool:

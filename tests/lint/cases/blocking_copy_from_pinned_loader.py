@@ -1477,3 +1477,13 @@ def shares_of_processes(model, dataset, state, other):
             model(share["image"].to(state.device)).backward()  # expect
         with other.split_in_some_way(batch) as share:
             model(share["image"].to(state.device)).backward()
+
+
+def pinned_as_told(dataset, pin):
+    return DataLoader(dataset, num_workers=4, pin_memory=pin)
+
+
+def copies_from_one_that_pins_in_the_way_that_is_known(model, dataset, settings):
+    for loader in (pinned_as_told(dataset, True), pinned_as_told(dataset, settings.pin)):
+        for images in loader:
+            model(images.to(device))  # expect

@@ -786,8 +786,8 @@ class Prompts(Dataset):
         for name in self.names:
             text = text.replace(name, row[name])
         row["text"] = text  # expect
-        row["prompt"] = f"{text}:"  # expect
-        row["pixels"] = load_pixels(text)  # expect
+        row["prompt"] = f"{text}:"
+        row["pixels"] = load_pixels(text)
         return row
 
 
@@ -946,3 +946,55 @@ class Answers(Dataset):
         found = [self.numerals.setdefault(word, word) for word in self.rows[index].split()]
         self.answers.setdefault(index, found)  # expect
         return self.answers[index]
+
+
+def fill(path, meta):
+    meta["frames"] = os.path.getsize(path)
+    return meta["frames"]
+
+
+class FilledByEachCall(Dataset):
+    """One dict for each sample, that two calls fill: one cache."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.meta = [{} for _ in paths]
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        first = fill(self.paths[index], self.meta[index])  # expect
+        return first, fill(self.paths[index], self.meta[index])
+
+
+class FilledByField(Dataset):
+    """Fields are few, and each sample has all of them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.widest = {}
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        for key, value in row.items():
+            self.widest[key] = max(value, self.widest.get(key, 0))
+        return row
+
+
+class KeptInALine(Dataset):
+    """The row of a sample keeps what is loaded for it, in a place of its own."""
+
+    def __init__(self, folder):
+        self.rows = [[path, 0, None] for path in os.listdir(folder)]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        if self.rows[index][2] is None:
+            self.rows[index][2] = np.load(self.rows[index][0])  # expect
+        return self.rows[index][2]

@@ -396,3 +396,9 @@ def stacked(samples):
 def joined_of_what_nobody_knows(model, images, others, device):
     for _ in range(100):
         model(torch.cat([images, others]).to(device, non_blocking=True)).backward()
+
+
+def one_column_of_several(dataset, model):
+    for batch in DataLoader(dataset, num_workers=4):
+        masks = batch.get("masks", {})
+        model(masks.to("cuda", non_blocking=True))  # expect

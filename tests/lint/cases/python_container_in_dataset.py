@@ -12,6 +12,7 @@ import blobfile
 import cv2
 import h5py
 import json_tricks
+import lmdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -1448,3 +1449,48 @@ class ByHelpers(Dataset):
         for label in row.split(","):
             target[int(self.numbers[label])] = 1
         return row, target
+
+
+class NumberedInADatabase(Dataset):
+    def __init__(self, path):
+        with lmdb.open(path).begin() as transaction:
+            count = int(transaction.get(b"num-samples"))
+        self.keys = [f"image-{index:09d}" for index in range(count)]  # expect
+
+    def __getitem__(self, index):
+        return self.keys[index]
+
+
+class NumberedInAFile(Dataset):
+    def __init__(self, path):
+        self.names = []  # expect
+        with h5py.File(path) as file:
+            for index in range(file["images"].shape[0]):
+                self.names.append(f"{index}.jpg")
+
+    def __getitem__(self, index):
+        return self.names[index]
+
+
+class ArraysWithTheirNames(Dataset):
+    def __init__(self, folder):
+        self.pairs = [(np.load(path), path) for path in os.listdir(folder)]  # expect
+
+    def __getitem__(self, index):
+        return self.pairs[index]
+
+
+class ArraysWithTheirNumbers(Dataset):
+    def __init__(self, folder):
+        self.pairs = [(np.load(path), at) for at, path in enumerate(os.listdir(folder))]
+
+    def __getitem__(self, index):
+        return self.pairs[index]
+
+
+class ArraysWithSomethingUnknown(Dataset):
+    def __init__(self, folder, extra):
+        self.records = [(np.load(path), extra(path), None) for path in os.listdir(folder)]
+
+    def __getitem__(self, index):
+        return self.records[index]

@@ -216,9 +216,9 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 @evaluates(ast.BinOp)
 def _binary(program: Program, expr: ast.BinOp) -> Value:
     left, right = program.symbolic(expr.left), program.symbolic(expr.right)
-    for one in (left, right):
-        if isinstance(one, CpuCount):
-            return CpuCount(one.call, capped=one.capped)
+    counts = [one for side in (left, right) for one in alternatives(side) if isinstance(one, CpuCount)]
+    if counts:
+        return union(counts)
     if isinstance(left, Const) and isinstance(right, Const) and type(expr.op) in _ARITHMETIC:
         return _computed(expr.op, left, right)
     if isinstance(left, Collection) and isinstance(expr.op, ast.Add):

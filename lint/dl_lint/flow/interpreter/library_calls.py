@@ -174,9 +174,9 @@ def _extreme(program: Program, expr: ast.Call) -> Value:
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(min(numbers) if smallest else max(numbers), "int")
-    for one in values:
-        if isinstance(one, CpuCount):
-            return CpuCount(one.call, capped=one.capped or smallest)
+    counts = [one for value in values for one in alternatives(value) if isinstance(one, CpuCount)]
+    if counts:
+        return union(CpuCount(one.call, capped=one.capped or smallest) for one in counts)
     return Number(positive=not smallest and any(number > 0 for number in numbers))
 
 
