@@ -57,6 +57,16 @@ class OneIterator(DataLoader[Any]):
             yield next(self.kept)
 
 
+class Remembers(DataLoader[Any]):
+    """Holds the iterator of its last epoch, and makes a new one for each."""
+
+    last: Any = None
+
+    def __iter__(self) -> Any:
+        self.last = super().__iter__()
+        return self.last
+
+
 class CountsItself(DataLoader[Any]):
     """Asks for as many batches as an epoch has."""
 
@@ -186,6 +196,7 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     "one iterator": lambda: OneIterator(eager=True),
     "one iterator, made late": lambda: OneIterator(eager=False),
     "one iterator, drop_last": lambda: OneIterator(eager=True, drop_last=True),
+    "remembers its iterator": lambda: Remembers(Noise(), BATCH, shuffle=True, num_workers=2),
     "counts its batches itself": lambda: CountsItself(Noise(), BATCH, shuffle=True, num_workers=2),
     "taken ahead by a thread": lambda: TakenAhead(Noise(), BATCH, shuffle=True, num_workers=2),
     "workers are threads": lambda: DataLoader(Noise(), BATCH, True, num_workers=2, multiprocessing_context=_Threads()),
