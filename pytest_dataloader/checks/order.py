@@ -69,7 +69,7 @@ def _evidence(
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
     cut = epochs[0].given.cut
-    part = [f"the first {len(flat(epochs[0].given.indices)):,} samples of an epoch were read"] if cut else []
+    part = [f"the first {_samples_in(epochs[0], about):,} samples of an epoch were read"] if cut else []
     if not iterable and not about.given_all:
         part.append(f"the first {len(about.given):,} indices of the sampler were seen")
     seen = len(set(about.given))

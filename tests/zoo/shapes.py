@@ -48,13 +48,23 @@ class OneIterator(DataLoader[Any]):
         self.kept = super().__iter__() if eager else None
 
     def __len__(self) -> int:
-        return len(self.batch_sampler.sampler)  # type: ignore[union-attr, arg-type]  # Forever has one
+        return len(self.batch_sampler.sampler)  # type: ignore[union-attr]  # Forever has one
 
     def __iter__(self) -> Any:
         if self.kept is None:
             self.kept = super().__iter__()
         for _ in range(len(self)):
             yield next(self.kept)
+
+
+class Remembers(DataLoader[Any]):
+    """Holds the iterator of its last epoch, and makes a new one for each."""
+
+    last: Any = None
+
+    def __iter__(self) -> Any:
+        self.last = super().__iter__()
+        return self.last
 
 
 class CountsItself(DataLoader[Any]):
@@ -107,10 +117,10 @@ class _Thread(threading.Thread):
 class _Threads(multiprocessing.context.SpawnContext):
     """A context that makes threads of workers."""
 
-    class Process(_Thread):  # type: ignore[assignment]  # no process: that is the shape
+    class Process(_Thread):
         """A worker."""
 
-    class Queue(queue.Queue[Any]):  # type: ignore[assignment]  # the same
+    class Queue(queue.Queue[Any]):
         """A queue that nothing travels through."""
 
         def close(self) -> None:
@@ -130,7 +140,7 @@ class Batches:
         return SIZE // BATCH
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self.convert, torch.randperm(SIZE).split(BATCH))
+        return map(self.convert, torch.split(torch.randperm(SIZE), BATCH))
 
 
 @dataclass
@@ -164,7 +174,7 @@ def numpy_batch(rows: torch.Tensor) -> Any:
 
 def sampled(dataset: Any, convert: Callable[[torch.Tensor], Any]) -> DataLoader[Any]:
     """A loader whose sampler's items are asked for one by one."""
-    return DataLoader(dataset, batch_size=None, sampler=Batches(convert), num_workers=2)  # type: ignore[arg-type]
+    return DataLoader(dataset, batch_size=None, sampler=Batches(convert), num_workers=2)
 
 
 class WholeBatches(IterableDataset[Any]):
@@ -178,7 +188,7 @@ class WholeBatches(IterableDataset[Any]):
         worker, workers = (info.id, info.num_workers) if info else (0, 1)
         order = torch.randperm(SIZE, generator=torch.Generator().manual_seed(worker))
         own = order if self.shared else order[order % workers == worker]
-        for rows in own.split(BATCH):
+        for rows in torch.split(own, BATCH):
             yield {"row": rows, "name": [f"row {int(row)}" for row in rows], "more": {"twice": 2 * rows}}
 
 
@@ -186,13 +196,14 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     "one iterator": lambda: OneIterator(eager=True),
     "one iterator, made late": lambda: OneIterator(eager=False),
     "one iterator, drop_last": lambda: OneIterator(eager=True, drop_last=True),
+    "remembers its iterator": lambda: Remembers(Noise(), BATCH, shuffle=True, num_workers=2),
     "counts its batches itself": lambda: CountsItself(Noise(), BATCH, shuffle=True, num_workers=2),
     "taken ahead by a thread": lambda: TakenAhead(Noise(), BATCH, shuffle=True, num_workers=2),
     "workers are threads": lambda: DataLoader(Noise(), BATCH, True, num_workers=2, multiprocessing_context=_Threads()),
-    "batches of arrays": lambda: DataLoader(Noise(), batch_sampler=Batches(numpy_batch), num_workers=2),  # type: ignore[arg-type]
-    "batches of tensors": lambda: DataLoader(Noise(), batch_sampler=Batches(torch.clone), num_workers=2),  # type: ignore[arg-type]
+    "batches of arrays": lambda: DataLoader(Noise(), batch_sampler=Batches(numpy_batch), num_workers=2),
+    "batches of tensors": lambda: DataLoader(Noise(), batch_sampler=Batches(torch.clone), num_workers=2),
     "sampler of batches": lambda: DataLoader(
-        Noise(), batch_size=None, sampler=BatchSampler(RandomSampler(range(SIZE)), BATCH, False), num_workers=2  # type: ignore[arg-type]
+        Noise(), batch_size=None, sampler=BatchSampler(RandomSampler(range(SIZE)), BATCH, False), num_workers=2
     ),
     "pairs as indices": lambda: sampled(OfPairs(), lambda rows: (int(rows[0]), "train")),
     "cuts as indices": lambda: sampled(OfCuts(), lambda rows: Cut(rows.tolist())),

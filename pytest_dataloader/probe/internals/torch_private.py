@@ -45,6 +45,46 @@ def kept_iterators(loader: Any) -> list[str]:
     return [name for name, value in vars(loader).items() if name not in _FORGOTTEN and is_iterator(value)]
 
 
+class _Asked(BaseException):
+    """A loader went on with an iterator that it holds. No Exception: a loader's own code may catch those."""
+
+
+class _MadeAnew(BaseException):
+    """A loader made a new iterator."""
+
+
+class _Held:
+    """Stands in for an iterator that a loader holds."""
+
+    def __iter__(self) -> _Held:
+        return self
+
+    def __next__(self) -> Any:
+        raise _Asked
+
+
+def goes_on_with_kept_iterator(copy: Any) -> bool:
+    """Whether a copied loader's next epoch goes on with the iterator that it holds; some only remember the last one."""
+    names, held = kept_iterators(copy), dict(vars(copy))
+    if not names:
+        return False
+
+    def refuse() -> Any:
+        raise _MadeAnew
+
+    vars(copy).update({**dict.fromkeys(names, _Held()), "_get_iterator": refuse})
+    try:
+        next(iter(copy))
+    except _Asked:
+        return True
+    except (Exception, _MadeAnew):
+        return False
+    finally:
+        vars(copy).clear()
+        vars(copy).update(held)
+    return False
+
+
 def forget_iterations(copy: Any) -> None:
     """Make a copied loader start afresh, without the original's live iterator and position."""
     for name, value in _FORGOTTEN.items():

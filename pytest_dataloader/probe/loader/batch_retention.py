@@ -45,8 +45,9 @@ def _kept(loader: Any) -> float:
     gc.freeze()
     object.__setattr__(loader, "num_workers", 0)
     torch_private.forget_iterations(loader)
+    keeps = torch_private.goes_on_with_kept_iterator(loader)
     for name in torch_private.kept_iterators(loader):  # the parent's, whose workers' batches are not ours to take
-        vars(loader)[name] = torch_private.new_iterator(loader)
+        vars(loader)[name] = torch_private.new_iterator(loader) if keeps else None
     windows = _windows(_endless(loader))
     next(windows)  # what the first batches leave is bought once
     kept = statistics.median(itertools.islice(windows, _WINDOWS))

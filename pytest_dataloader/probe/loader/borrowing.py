@@ -50,6 +50,7 @@ class Borrowed:
         self._in_process = in_process
         self._prepare = prepare
         self._copies: list[Any] = []
+        self._keeps: bool | None = None
         self._made: list[Any] = []
         self._sizes: deque[int] | None = None
         self._batches: Iterator[Any] | None = None
@@ -66,7 +67,9 @@ class Borrowed:
     @property
     def keeps_iterator(self) -> bool:
         """Whether the loader keeps one iterator for all epochs; of one made late, known once a batch has come."""
-        return any(torch_private.kept_iterators(copy) for copy in self._copies)
+        if self._keeps is None and any(torch_private.kept_iterators(copy) for copy in self._copies):
+            self._keeps = any(torch_private.goes_on_with_kept_iterator(copy) for copy in self._copies)
+        return bool(self._keeps)
 
     @property
     def workers(self) -> list[BaseProcess]:
@@ -199,8 +202,9 @@ class Borrowed:
         if "dataset" in vars(copy):  # a loader may be a wrapper that takes all it has from the one inside
             self._prepare(copy)
         begun = time.monotonic()
+        keeps = torch_private.goes_on_with_kept_iterator(copy)
         for name in torch_private.kept_iterators(copy):  # made once and kept for ever, as detectors do
-            vars(copy)[name] = torch_private.new_iterator(copy)
+            vars(copy)[name] = torch_private.new_iterator(copy) if keeps else None
         self.started_seconds += time.monotonic() - begun
         return copy
 

@@ -22,7 +22,11 @@ def ends_with_sampler(loader: Any) -> bool:
     """
     if not torch_private.iterates_its_own_way(loader):
         return True
-    if torch_private.kept_iterators(loader) or torch_private.reads_by_iteration(loader) or loaders_inside(loader):
+    if (
+        torch_private.goes_on_with_kept_iterator(loader)
+        or torch_private.reads_by_iteration(loader)
+        or loaders_inside(loader)
+    ):
         return False
     return child_process.ask(lambda: _ends(loader), _TIMEOUT_SECONDS) is True
 
@@ -34,4 +38,4 @@ def _ends(loader: Any) -> bool:
     vars(loader).update(alone, **{name: Replay(vars(loader)[name], 1)})
     torch_private.forget_iterations(loader)
     came = [sum(1 for _ in itertools.islice(loader, _MOST)) for _ in range(2)]
-    return 0 < came[0] == came[1] < _MOST and not torch_private.kept_iterators(loader)
+    return 0 < came[0] == came[1] < _MOST and not torch_private.goes_on_with_kept_iterator(loader)

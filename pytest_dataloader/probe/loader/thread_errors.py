@@ -25,7 +25,7 @@ def is_of_shutdown(traceback: TracebackType | None) -> bool:
 class _Hook:
     """Passes on what threads raise, but for that."""
 
-    def __init__(self, tell: Callable[[Any], None]) -> None:
+    def __init__(self, tell: Callable[[Any], object]) -> None:
         self._tell = tell
 
     def __call__(self, raised: Any) -> None:

@@ -217,7 +217,8 @@ def _iterated(loader: Any, worker: int, seconds: float, seed: int) -> View:
         torch_pretence.pretend_worker(worker, loader.num_workers, seed + worker, dataset)
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
-    epochs, complete, given = [], True, 0
+    epochs: list[tuple[str, ...]] = []
+    complete, given = True, 0
     whole = torch_private.iterates_batches(loader)
     for epoch in range(2):
         for part in what_takes_epochs(loader).values():
