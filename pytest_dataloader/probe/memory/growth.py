@@ -28,7 +28,7 @@ CERTAIN_SMALL = 0.30
 """The same below 1 MiB, where a lazy import on a shared page counts for more: up to 0.10 in clean loaders."""
 WRITTEN_HITS = 20
 """Pages of arrays' elements that were written to from which arrays are changed in place, however few positions are
-known: 10 clean kinds of ``benchmarks/memory_writing.py``, buffers among them, have none at all."""
+known: 9 clean kinds of ``benchmarks/memory_writing.py``, buffers among them, have none at all."""
 SCATTERED_HITS = 20
 SCATTERED_SHARE = 0.2
 """Where reading jumps about in a large container, hits must reach this share of what its reads could touch: guilty
@@ -39,6 +39,9 @@ LEAK_LEAST_BYTES = 64 * 1024
 SLOW_LEAK_BYTES, SLOW_LEAK_LEAST_BYTES = 48.0, 96 * 1024
 """A lower rate counts once it has added up to more than glibc's per-thread caches could hide (230 kB at the very
 most, filled in the first window): a batch of 64 small samples that is kept is 90 bytes a sample."""
+LEAST_LATER = 200
+"""Samples from which later windows outweigh the first ones: on a busy machine slow datasets read few, and the noise of
+142 blocks in a window would hide what a small record of each leaves."""
 WARM_UP = 16 * MIB
 """Private memory beyond the idle control's once a worker has begun: 6 to 7 MiB in every clean loader, 60 and more
 with imports in the worker."""
@@ -219,10 +222,10 @@ def accumulation_of(found: DirectTest) -> Accumulation:
 def _at_last(found: DirectTest, least_bytes: float) -> float:
     """What a sample adds in the later half of the windows that look whether growth goes on; 1 and more is growth."""
     half = len(found.later) // 2
-    if not half:
+    samples = sum(window.samples for window in found.later[half:])
+    if not half or samples < LEAST_LATER:
         return math.inf
     before, after = found.later[half - 1].allocated, found.later[-1].allocated
-    samples = max(1, sum(window.samples for window in found.later[half:]))
     blocks = (after.blocks - before.blocks) / samples if after.blocks >= 0 else 0.0
     sizes = (after.malloc_bytes - before.malloc_bytes) / samples if after.malloc_bytes >= 0 else 0.0
     return max(blocks / GROWTH_BLOCKS, sizes / least_bytes)

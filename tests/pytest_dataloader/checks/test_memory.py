@@ -21,6 +21,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
+from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.memory import copy_on_access, pagemap
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 from tests.variants import every, named, variants
@@ -376,6 +377,49 @@ def test_a_loader_that_keeps_its_batches_is_found() -> None:
     assert seen.kind == "retained"
     assert memory.judge(seen, max_worker_growth=500 * MB).outcome == "failed"
     assert not hasattr(loader, "kept")
+
+
+class KeepsTheLastTwenty(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        kept: list[Any] = []
+        for batch in super().__iter__():
+            kept = [*kept[-19:], batch]
+            yield batch
+
+
+class KeepsOneNumberOfEach(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        self.kept = vars(self).get("kept", [])
+        for batch in super().__iter__():
+            self.kept.append(batch[0, 0].clone())
+            yield batch
+
+
+def test_what_stays_of_batches_must_go_on_to_stay() -> None:
+    def kept(kind: type[DataLoader[Any]]) -> float:
+        rows = Rows(lambda self, at: self.rows[at], 4000, rows=torch.zeros(4000, 512))
+        return kept_bytes_per_batch(kind(rows, batch_size=8, num_workers=2)) or 0.0
+
+    assert kept(KeepsTheLastTwenty) < KEPT_BYTES < kept(KeepsOneNumberOfEach)
+
+
+class GathersForTenEpochs(IterableDataset[Any]):
+    """Keeps what it has made in each iteration, but that of the last ten alone."""
+
+    def __init__(self) -> None:
+        self.made: list[list[str]] = []
+
+    def __iter__(self) -> Iterator[int]:
+        self.made = [*self.made[-9:], []]
+        for at in range(1000):
+            self.made[-1].append(name(at))
+            yield at
+
+
+def test_what_is_bounded_after_ten_epochs_is_no_leak() -> None:
+    seen = measured(load(GathersForTenEpochs()))
+    assert "leak" not in seen.kinds
+    assert memory.judge(seen).outcome == "passed"
 
 
 @pytest.mark.parametrize("start_method", named(["spawn", "forkserver"], ["forkserver"]))
