@@ -128,7 +128,7 @@ def where_the_configuration_has_none(dataset, config):
 
 
 def by_default_of_the_configuration(dataset, cfg):
-    return DataLoader(dataset, num_workers=cfg.get("workers", os.cpu_count()))
+    return DataLoader(dataset, num_workers=cfg.get("workers", os.cpu_count()))  # expect
 
 
 def instead_of_a_setting(dataset, cfg):

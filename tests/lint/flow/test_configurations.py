@@ -130,6 +130,8 @@ if __name__ == "__main__":
         }
     )
     assert [record["code"] for record in project.lint_json().records] == ["DL102"]
+    project.write({"conf/config.yaml": 'defaults:\n  - "da\\0ta": "sm\\0all"\n  - 3\n'})
+    assert [record["code"] for record in project.lint_json().records] == []
     project.write({"conf/config.yaml": "defaults:\n  - data: small\n"})
     assert [record["code"] for record in project.lint_json().records] == []
 

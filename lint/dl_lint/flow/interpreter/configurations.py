@@ -162,7 +162,7 @@ def _place(program: Program, near: ast.Call, text: str) -> str | None:
     """Where a path leads inside the repository, from the folder of the script or one above."""
     files = program.modules
     folder = os.path.dirname(files.keys[program.site(near).scope.file])
-    while text.endswith(FORMATS) and text.isprintable() and folder.startswith(files.root):
+    while text.endswith(FORMATS) and folder.startswith(files.root):
         path = os.path.normpath(os.path.join(folder, text))
         if _text(program, path) is not None:
             return path
@@ -173,8 +173,9 @@ def _place(program: Program, near: ast.Call, text: str) -> str | None:
 def _text(program: Program, path: str) -> str | None:
     """What a file inside the repository holds; None for one that is not there, or too large for settings."""
     files = program.modules
-    inside = os.path.realpath(path).startswith(os.path.realpath(files.root) + os.sep)
-    return files.around.small_text(path, LARGEST) if inside else None
+    if not path.isprintable() or not os.path.realpath(path).startswith(os.path.realpath(files.root) + os.sep):
+        return None
+    return files.around.small_text(path, LARGEST)
 
 
 def _parsed(program: Program, path: str) -> Any:
