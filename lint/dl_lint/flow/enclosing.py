@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from dl_lint.source.syntax import (
     Assignment,
     Comprehension,
-    Display,
     ForStatement,
     FunctionDefinition,
     WithStatement,
     children,
     dotted,
     targets,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -116,10 +116,7 @@ def uses(program: Program, near: ast.AST, name: str) -> Iterator[ast.expr]:
 
 def changes_in(program: Program, expr: ast.AST, loop: LoopNode) -> bool:
     """Whether something that ``expr`` reads is bound, stored or changed in place inside ``loop``."""
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(children(node))
+    for node in walk(expr):
         name = dotted(node)
         if name is not None and _changed_in(program, name, node, loop):
             return True
@@ -159,11 +156,6 @@ def _inside(program: Program, site: Site, loop: LoopNode) -> bool:
 def is_left_by_break(loop: LoopNode) -> bool:
     """Whether a ``break`` of its own, not one of a loop inside it, can leave a loop."""
     return _has_jump(loop, ast.Break)
-
-
-def goes_on_early(loop: LoopNode) -> bool:
-    """Whether a ``continue`` of its own can begin the next pass of a loop."""
-    return _has_jump(loop, ast.Continue)
 
 
 def _has_jump(loop: LoopNode, wanted: type[ast.stmt]) -> bool:
@@ -219,14 +211,6 @@ def _is_past(program: Program, arm: Block, node: ast.AST) -> bool:
     return arm not in set(blocks(program, node))
 
 
-def _preceding(program: Program, stmt: ast.AST | None) -> Iterator[ast.stmt]:
-    """The statements before one in the same block, nearest first."""
-    above = program.parent(stmt) if stmt is not None else None
-    for body in (getattr(above, "body", ()), getattr(above, "orelse", ())):
-        if isinstance(body, list) and stmt in body:
-            yield from reversed(body[: body.index(stmt)])
-
-
 def onward(program: Program, stmt: ast.AST | None) -> Iterator[ast.stmt]:
     """The statements that come next, those inside a ``with`` or at the start of a loop in its place."""
     for later in following(program, stmt):
@@ -280,12 +264,3 @@ def _evaluated_once(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield one
         waiting.extend(children(one))
-
-
-def assigned(stmt: ast.AST | None) -> frozenset[str]:
-    parts = [
-        part
-        for one in (targets(stmt) if stmt is not None else ())
-        for part in (one.elts if isinstance(one, Display) else (one,))
-    ]
-    return frozenset(name for one in parts if (name := dotted(one)) is not None)

@@ -41,7 +41,7 @@ def epoch_loader_hooks(program: Program) -> Iterator[Scope]:
 def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
     """Whether Lightning or the Trainer of transformers calls a method for every batch."""
     cls = program.scope_of(function).parent
-    if function.name not in STEP_HOOKS or cls is None or cls.kind != "class":
+    if function.name not in STEP_HOOKS or cls is None:
         return False
     return any(base.startswith(("lightning.", "transformers.")) for base in classes.external_bases(program, Class(cls)))
 
