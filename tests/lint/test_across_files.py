@@ -45,7 +45,7 @@ class Clips(Dataset):
 
 class Shards(IterableDataset):  # at DL405
     def __init__(self, names):
-        self.names = names
+        self.names = sorted(names)
 
     def __iter__(self):
         yield from self.names

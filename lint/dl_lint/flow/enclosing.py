@@ -15,6 +15,7 @@ from dl_lint.source.syntax import (
     children,
     dotted,
     targets,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -116,10 +117,7 @@ def uses(program: Program, near: ast.AST, name: str) -> Iterator[ast.expr]:
 
 def changes_in(program: Program, expr: ast.AST, loop: LoopNode) -> bool:
     """Whether something that ``expr`` reads is bound, stored or changed in place inside ``loop``."""
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(children(node))
+    for node in walk(expr):
         name = dotted(node)
         if name is not None and _changed_in(program, name, node, loop):
             return True
@@ -159,11 +157,6 @@ def _inside(program: Program, site: Site, loop: LoopNode) -> bool:
 def is_left_by_break(loop: LoopNode) -> bool:
     """Whether a ``break`` of its own, not one of a loop inside it, can leave a loop."""
     return _has_jump(loop, ast.Break)
-
-
-def goes_on_early(loop: LoopNode) -> bool:
-    """Whether a ``continue`` of its own can begin the next pass of a loop."""
-    return _has_jump(loop, ast.Continue)
 
 
 def _has_jump(loop: LoopNode, wanted: type[ast.stmt]) -> bool:
@@ -217,14 +210,6 @@ def jumps(program: Program, block: Block, node: ast.AST, kind: str) -> Iterator[
 def _is_past(program: Program, arm: Block, node: ast.AST) -> bool:
     """Whether ``node`` is outside ``arm``."""
     return arm not in set(blocks(program, node))
-
-
-def _preceding(program: Program, stmt: ast.AST | None) -> Iterator[ast.stmt]:
-    """The statements before one in the same block, nearest first."""
-    above = program.parent(stmt) if stmt is not None else None
-    for body in (getattr(above, "body", ()), getattr(above, "orelse", ())):
-        if isinstance(body, list) and stmt in body:
-            yield from reversed(body[: body.index(stmt)])
 
 
 def onward(program: Program, stmt: ast.AST | None) -> Iterator[ast.stmt]:

@@ -304,34 +304,6 @@ def _defaults_to_none(parameter: Parameter) -> bool:
     return isinstance(default, ast.Constant) and default.value is None
 
 
-def exclude(program: Program, one: ast.AST, other: ast.AST) -> bool:
-    """Whether two places depend on one and the same option, which is a text, and on different texts of it."""
-    asked = {name: texts for name, texts in _texts(program, one) if name}
-    return any(name in asked and asked[name].isdisjoint(texts) for name, texts in _texts(program, other))
-
-
-def _texts(program: Program, node: ast.AST) -> Iterator[tuple[str, frozenset[object]]]:
-    """What ``self.kind == "clips"`` and ``kind in ("clips", "frames")`` around a node ask for, by the option's name."""
-    for test, outcome in enclosing.tests_around(program, node):
-        match test:
-            case ast.Compare(ops=(ast.Eq(),), left=left, comparators=(ast.Constant(value=str() as text),)) if outcome:
-                yield _name(left), frozenset({text})
-            case ast.Compare(
-                ops=(ast.In(),),
-                left=left,
-                comparators=(ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items),),
-            ) if outcome:
-                if items and all(isinstance(item, ast.Constant) for item in items):
-                    yield _name(left), frozenset(item.value for item in items if isinstance(item, ast.Constant))
-            case _:
-                continue
-
-
-def _name(expr: ast.expr) -> str:
-    """The last part of a dotted name: a parameter is kept under its own name, as a rule."""
-    return (dotted(expr) or "").rpartition(".")[2]
-
-
 def is_settled_otherwise(program: Program, node: ast.AST) -> bool:
     """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
     rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""

@@ -192,10 +192,6 @@ class Program:
         ``endings``."""
         return self._tokens.mentions(self.sites[near].scope.file, word, *endings)
 
-    def mentions_unlinted(self, near: ast.AST, word: str) -> bool:
-        """Whether a Python file of the sub-project around ``near`` that is not linted holds ``word``."""
-        return self._tokens.mentions_beyond(self.sites[near].scope.file, word, self.files)
-
     def are_near(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes stand in the same sub-project."""
         return self._tokens.are_near(self.sites[one].scope.file, self.sites[other].scope.file)

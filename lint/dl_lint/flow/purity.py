@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph
 from dl_lint.flow.interpreter.tensor_memory import VIEWS
 from dl_lint.flow.values import UNKNOWN, External, alternatives
-from dl_lint.source.syntax import children, dotted
+from dl_lint.source.syntax import dotted, walk
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -31,13 +31,7 @@ METHODS = VIEWS | {"float", "double", "half", "long", "int", "bool", "repeat", "
 
 def is_pure(program: Program, expr: ast.AST) -> bool:
     """Whether an expression calls nothing but what builds the same value each time."""
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        waiting += children(node)
-        if isinstance(node, ast.Call) and not _is_pure_call(program, node):
-            return False
-    return True
+    return all(_is_pure_call(program, one) for one in walk(expr) if isinstance(one, ast.Call))
 
 
 def _is_pure_call(program: Program, call: ast.Call) -> bool:

@@ -38,10 +38,6 @@ class Tokens:
             self._found[key] = self._search(key[0], key[1], endings=key[2])
         return self._found[key]
 
-    def mentions_beyond(self, file: FileIndex, word: str, known: tuple[FileIndex, ...]) -> bool:
-        """Whether a Python file of the sub-project around ``file`` that is none of ``known`` holds ``word``."""
-        return self._search(self._top(file), word.encode(), frozenset(self.files.keys[one] for one in known))
-
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
         return one is other or self._top(one) == self._top(other)
 

@@ -44,13 +44,8 @@ LOADED = frozenset({"json.load", "json.loads", "pickle.load", "pickle.loads", "y
 """What returns a Python container, as a rule a dict of samples."""
 
 
-_PER_WORKER = frozenset({"numpy.memmap", "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
-"""What a worker rightly makes once for itself."""
-
 _TOOLS = ("torchaudio.transforms.", "torchvision.transforms.", "torch.nn.")
 """Beginnings of what is made to work on samples, and holds none of them: a resampler for each rate that comes."""
-
-_WHO = frozenset({"torch.utils.data.get_worker_info", "os.getpid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +93,12 @@ def _grows(program: Program, function: Scope, change: Change, cls: Class) -> boo
     ):
         return False
     holder = _holder(change)
-    if holder is None or _emptied(program, change.name, function, cls) or _is_register(program, function, change):
-        return False
-    if _is_bounded(program, change, holder):
+    if holder is None or _emptied(program, change.name, function, cls) or _is_bounded(program, change, holder):
         return False
     key = _key(change)
-    if key is not None and (isinstance(key, ast.Slice) or _is_constant(program, key) or _is_worker(program, key)):
+    if key is not None and (isinstance(key, ast.Slice) or _is_constant(program, key)):
         return False
-    if _fetches_another(function, change.node, program):
-        return False
-    if change.kind == "item" and (_is_own(program, change.value) or _is_of_its_own(change)):
+    if change.kind == "item" and _is_own(program, change.value):
         return False
     return any(_can_grow(program, one, change, holder) for one in alternatives(program.value(holder)))
 
@@ -119,7 +110,7 @@ def _is_of_sample(indices: records.Indices, function: Scope, change: Change) -> 
     if key is not None:
         return indices.kind(function, key) is not None
     loops = [one for one in enclosing.loops_around(indices.program, change.node) if not isinstance(one, ast.While)]
-    return not loops or any(indices.kind(function, one.iter) is not None for one in loops)
+    return not loops
 
 
 def _is_bounded(program: Program, change: Change, holder: ast.expr) -> bool:
@@ -156,37 +147,6 @@ def _is_read(program: Program, cls: Class, attribute: str) -> bool:
     return False
 
 
-def _is_register(program: Program, function: Scope, change: Change) -> bool:
-    """Whether a list or set takes each thing once, ``if kind not in kinds: kinds.append(kind)``, other than indices, or
-    a dict takes it as its own value."""
-    added = dotted(change.value)
-    match change.node:
-        case ast.Call(func=ast.Attribute(attr="setdefault"), args=(ast.Name(id=key), ast.Name(id=kept))) if key == kept:
-            return True
-        case _:
-            pass
-    if added is None or (function.name == "__getitem__" and added in [param.name for param in function.params]):
-        return False
-    return any(
-        outcome and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn) and dotted(test.left) == added
-        for test, outcome in enclosing.tests_around(program, change.node)
-        if isinstance(change.node, ast.Call)
-    )
-
-
-def _fetches_another(function: Scope, node: ast.AST, program: Program) -> bool:
-    """Whether the block goes on to ``return self[…]``: what is kept are the few samples that could not be read."""
-    stmt = enclosing.statement_of(program, node)
-    body: tuple[ast.AST, ...] = getattr(program.parent(stmt), "body", ()) if stmt is not None else ()
-    match body[-1] if stmt in body else None:
-        case ast.Return(value=ast.Subscript(value=ast.Name(id=name))):
-            return name == function.params[0].name
-        case ast.Return(value=ast.Call(func=ast.Attribute(attr="__getitem__"))):
-            return True
-        case _:
-            return False
-
-
 def _holder(change: Change) -> ast.expr | None:
     """The expression of the container that a change is made to."""
     if isinstance(change.node, ast.Call) and isinstance(change.node.func, ast.Attribute):
@@ -209,13 +169,9 @@ def _can_grow(program: Program, value: Value, change: Change, holder: ast.expr) 
         case Made():
             if value.name in LOADED:
                 return change.kind == "item"
-            return value.name == "collections.deque" and not _has_limit(value.call)
+            return value.name == "collections.deque" and not any(one.arg == "maxlen" for one in value.call.keywords)
         case _:
             return change.kind == "item" and _is_preallocated(program, holder)
-
-
-def _has_limit(call: ast.Call) -> bool:
-    return any(keyword.arg == "maxlen" for keyword in call.keywords) or len(call.args) > 1
 
 
 def _is_preallocated(program: Program, holder: ast.expr) -> bool:
@@ -259,25 +215,6 @@ def _is_constant(program: Program, key: ast.expr) -> bool:
     return all(isinstance(one, Const) for one in alternatives(program.value(key)))
 
 
-def _is_worker(program: Program, key: ast.expr) -> bool:
-    """Whether a key says which worker this is."""
-    for one in alternatives(program.value(key)):
-        while isinstance(one, Derived):
-            one = one.base
-        if isinstance(one, Made) and one.name in _WHO:
-            return True
-    return False
-
-
-def _is_of_its_own(change: Change) -> bool:
-    """Whether an entry is replaced by a part of itself, or by it in another order: ``rows[i] = rows[i][order]``."""
-    match change.node, change.value:
-        case ast.Assign(targets=[ast.Subscript() as entry]), ast.Subscript(value=value):
-            return are_alike(entry, value)
-        case _:
-            return False
-
-
 def _is_own(program: Program, value: ast.expr | None) -> bool:
     """Whether what is stored belongs to the worker: an open file or what is read through one, ``File(path)["rows"]``, a
     random number generator, a transform, an object of a class."""
@@ -286,9 +223,7 @@ def _is_own(program: Program, value: ast.expr | None) -> bool:
             one = one.base
         if isinstance(one, Instance):
             return True
-        if isinstance(one, Made) and (one.name in HANDLES or one.name in _PER_WORKER or one.name.startswith(_TOOLS)):
-            return True
-        if isinstance(one, Made) and any(keyword.arg == "mmap_mode" for keyword in one.call.keywords):
+        if isinstance(one, Made) and (one.name in HANDLES or one.name.startswith(_TOOLS)):
             return True
     return False
 
@@ -376,21 +311,9 @@ def _is_unbounded(program: Program, decorator: ast.expr) -> bool:
             return True
         if isinstance(one, Made) and one.name == "functools.lru_cache":
             given = loaders.passed(program, one.call, "maxsize", "maxsize").value
-            if isinstance(given, Const) and (given.kind == "none" or _is_many(given.value)):
+            if isinstance(given, Const) and (given.value is None or (type(given.value) is int and given.value > FEW)):
                 return True
     return False
-
-
-def _is_many(size: object) -> bool:
-    return isinstance(size, int) and size > FEW
-
-
-def _aliased(function: Scope, target: ast.expr) -> ast.expr:
-    """What a name was bound to, if that was once."""
-    bindings = function.bindings.get(target.id, ()) if isinstance(target, ast.Name) else ()
-    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
-        return bindings[0].value or target
-    return target
 
 
 GROWING = frozenset({"append", "add", "insert", "extend", "setdefault", "item"})
@@ -460,3 +383,11 @@ def _fills(program: Program, function: Scope, name: str, depth: int) -> bool:
                 if any(_fills(program, one, its, depth - 1) for one, its in further):
                     return True
     return False
+
+
+def _aliased(function: Scope, target: ast.expr) -> ast.expr:
+    """What a name was bound to, if that was once."""
+    bindings = function.bindings.get(target.id, ()) if isinstance(target, ast.Name) else ()
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        return bindings[0].value or target
+    return target

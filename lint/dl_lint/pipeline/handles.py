@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.guards import truth_of
 from dl_lint.flow.interpreter import classes, names
-from dl_lint.flow.values import Absent, Class, Collection, Const, Derived, Function, Made, Table, Value, alternatives
+from dl_lint.flow.values import Class, Collection, Const, Derived, Function, Made, Table, Value, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
-from dl_lint.source.syntax import dotted, is_none
+from dl_lint.source.syntax import is_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,20 +50,13 @@ mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be sha
 _PARTS = {"h5py.File", "tables.open_file", "pandas.HDFStore", "netCDF4.Dataset"}
 """Files whose items are parts of the file, read on demand."""
 
-_IN_MEMORY = frozenset({"core", "fileobj"})
-"""Drivers of h5py that hold the whole file, or leave to another object where it is."""
-
 _METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
 """Methods that return something through which the handle is still read."""
-
-_ATTRIBUTES = frozenset({"variables", "root", "groups"})
 
 _POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"})
 """Attributes of a file that say nothing of its position; what has the descriptor reads with ``os.pread``."""
 
 PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
-
-_WHO = frozenset({"os.getpid", "torch.utils.data.get_worker_info"})
 
 
 def opened(value: Value) -> Iterator[Made]:
@@ -95,7 +88,7 @@ def _behind(value: Derived) -> Iterator[Made]:
         yield from (one for one in opened(base.base) if one.name == "h5py.File")
         return
     inner: Value = value
-    while isinstance(inner, Derived) and (inner.step == "item" or inner.key in _ATTRIBUTES):
+    while isinstance(inner, Derived) and (inner.step == "item"):
         named = isinstance(inner.key, Const | str) and (not isinstance(inner.key, Const) or inner.key.kind == "str")
         if not named and isinstance(inner.base, Derived):
             return
@@ -134,9 +127,7 @@ def shared(program: Program, cls: Class) -> Iterator[Shared]:
         for made in _for_reading(program, tuple(_read_through(program, cls, read))):
             if enclosing.function_of(program, made.call) not in building or _is_closed(program, made, building):
                 continue
-            if not _is_stored_in(program, cls, made, building) or (not pickled and _is_in_memory(program, made)):
-                continue
-            if not _is_dropped(program, cls, read, made, building) and not _is_reopened(program, cls, read):
+            if _is_stored_in(program, cls, made, building) and not _is_reopened(program, cls, read):
                 yield Shared(made, read, enclosing.function_of(program, made.call) not in making, pickled)
 
 
@@ -152,19 +143,6 @@ def _for_reading(program: Program, opened: tuple[Made, ...]) -> tuple[Made, ...]
     """Of environments that are opened here for reading and there for writing, those that samples are read from."""
     reading = tuple(one for one in opened if truth_of(loaders.argument(program, one, "readonly").value) is True)
     return reading or opened
-
-
-def _is_in_memory(program: Program, made: Made) -> bool:
-    """Whether a forked worker has what was opened for itself, as part of its memory: an HDF5 file that its driver holds
-    there (or may, as it is not known), an archive of bytes."""
-    if made.name == "h5py.File":
-        driver = loaders.argument(program, made, "driver")
-        asked = [one for one in alternatives(driver.value) if not isinstance(one, Absent)]
-        return driver.given and any(not isinstance(one, Const) or one.value in _IN_MEMORY for one in asked)
-    given = (*made.call.args, *(one.value for one in made.call.keywords))
-    return any(
-        isinstance(one, Made) and one.name == "io.BytesIO" for arg in given for one in alternatives(program.value(arg))
-    )
 
 
 def _is_stored_in(program: Program, cls: Class, made: Made, building: tuple[Scope, ...]) -> bool:
@@ -216,37 +194,8 @@ def _is_closed(program: Program, made: Made, building: tuple[Scope, ...]) -> boo
     return False
 
 
-def _is_dropped(program: Program, cls: Class, read: Read, made: Made, building: tuple[Scope, ...]) -> bool:
-    """Whether the constructor sets the attribute to None after the last call that opens."""
-    opener = enclosing.function_of(program, made.call)
-    for function in building:
-        if function is opener or not function.params:
-            continue
-        dropped = [
-            binding.site.order
-            for binding in function.bindings.get(f"{function.params[0].name}.{read.attribute}", ())
-            if binding.kind == "delete" or is_none(binding.value)
-        ]
-        opening = [program.site(call).order for call in function.calls if opener in _entered(program, call, cls)]
-        if dropped and opening and max(dropped) > max(opening):
-            return True
-    return False
-
-
-def _entered(program: Program, call: ast.Call, cls: Class) -> tuple[Scope, ...]:
-    """The functions that run when ``call`` does."""
-    name = dotted(call.func) or ""
-    found = classes.of_class(program, cls, name.partition(".")[2]) if name.count(".") == 1 else None
-    values = (found,) if isinstance(found, Function) else alternatives(program.value(call.func))
-    return call_graph.reachable(program, *workers.functions(program, *values), cls=cls)
-
-
 def _is_reopened(program: Program, cls: Class, read: Read) -> bool:
-    """Whether workers get a handle of their own: by asking which process they are, or from worker_init_fn."""
-    for function in datasets.fetching(program, cls):
-        name = f"{function.params[0].name}.{read.attribute}" if function.params else ""
-        if name in function.bindings and any(_asks_who(program, call) for call in function.calls):
-            return True
+    """Whether workers get a handle of their own from worker_init_fn."""
     for loader in workers.users(program, cls):
         starting = workers.functions(program, *alternatives(loaders.argument(program, loader, "worker_init_fn").value))
         for function in call_graph.reachable(program, *starting):
@@ -256,22 +205,4 @@ def _is_reopened(program: Program, cls: Class, read: Read) -> bool:
                 if isinstance(store.target, ast.Attribute)
             ):
                 return True
-            if any(_stores(program, cls, call, read.attribute) for call in function.calls):
-                return True
     return False
-
-
-def _asks_who(program: Program, call: ast.Call) -> bool:
-    return any(isinstance(one, Made) and one.name in _WHO for one in alternatives(program.value(call)))
-
-
-def _stores(program: Program, cls: Class, call: ast.Call, attribute: str) -> bool:
-    """Whether ``call`` is of a method by a name that ``cls`` has, one that stores the attribute."""
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    method = classes.of_class(program, cls, call.func.attr)
-    return any(
-        f"{function.params[0].name}.{attribute}" in function.bindings
-        for function in (call_graph.reachable(program, method.scope, cls=cls) if isinstance(method, Function) else ())
-        if function.params
-    )

@@ -260,8 +260,5 @@ def placed(program: Program, value: Value) -> str:
             if value.loader.prepared:
                 return "device"
             return {"yes": "pinned", "no": "pageable", "unknown": "unknown"}[pins(program, value.loader)]
-        case Tensor(placement="host"):
-            found = {placed(program, one) for one in alternatives(value.source)}
-            return found.pop() if found in ({"pageable"}, {"device"}) else "unknown" if "device" in found else "host"
         case _:
             return value.placement if isinstance(value, Tensor) else "unknown"

@@ -18,6 +18,7 @@ from dl_lint.flow.values import (
     Instance,
     Loader,
     Option,
+    Table,
     Tensor,
     Unknown,
     Value,
@@ -25,7 +26,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, Display, ForStatement, advanced, begun, children, dotted
+from dl_lint.source.syntax import Assignment, Display, ForStatement, advanced, begun, dotted, identifiers, names_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -150,8 +151,6 @@ def _held_directly(value: Value) -> Iterator[Loader]:
         match one:
             case Loader():
                 yield one
-            case Wrapped():
-                yield from (loader for inner in one.inner for loader in _held_directly(inner))
             case _:
                 continue
 
@@ -235,20 +234,21 @@ def _repeating(program: Program, node: ast.AST, loader: Loader, seen: frozenset[
 
 def _lists_others(program: Program, call: ast.Call, loader: Loader) -> bool:
     """Whether a call passes a list of what the function around ``loader`` built for other callers than this one's."""
-    held = [
-        one for arg in _given(call) for one in _listed(program.value(arg)) if one.call is loader.call and one.frames
-    ]
+    held = [one for arg in _given(call) for one in listed(program.value(arg)) if one.call is loader.call and one.frames]
     return bool(held and loader.frames) and all(one.frames[0] != loader.frames[0] for one in held)
 
 
-def _listed(value: Value, depth: int = 2) -> Iterator[Loader]:
-    """The loaders in a list or tuple, or in those that it holds."""
+def listed(value: Value, depth: int = 2) -> Iterator[Loader]:
+    """The loaders in a list, tuple or dict, or in those that it holds."""
     for one in alternatives(value):
         if isinstance(one, Loader):
             yield one
         elif isinstance(one, Collection) and depth:
             for item in one.items if one.items is not None else (one.element,):
-                yield from _listed(item, depth - 1)
+                yield from listed(item, depth - 1)
+        elif isinstance(one, Table) and depth:
+            for _, item in one.items:
+                yield from listed(item, depth - 1)
 
 
 def _bringing(program: Program, loop: LoaderLoop, loader: Loader) -> list[ast.Call]:
@@ -281,11 +281,7 @@ def _starts_again(program: Program, loop: LoaderLoop, node: LoopNode, loader: Lo
 
 def _starts_over(program: Program, loop: LoaderLoop, loader: Loader) -> bool:
     """Whether a loop that takes batch after batch of an iterator makes a new one in some of its passes."""
-    return any(
-        loop.node in enclosing.loops_around(program, call)
-        and (enclosing.in_handler(program, call) or any(enclosing.tests_around(program, call)))
-        for call in begins(program, loop.function, loader)
-    )
+    return any(loop.node in enclosing.loops_around(program, call) for call in begins(program, loop.function, loader))
 
 
 def begins(program: Program, scope: Scope, loader: Loader) -> Iterator[ast.Call]:
@@ -311,9 +307,7 @@ def drained_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
             if again is None or one.value is None:
                 continue
             for loader in iterated_loaders(program, program.value(one.value))[0]:
-                if again not in call_graph.repeating(program, loader.call) and not _chooses(
-                    program, again, one.value, loader
-                ):
+                if again not in call_graph.repeating(program, loader.call):
                     yield loader, again
 
 
@@ -329,13 +323,7 @@ def _chooses(program: Program, node: LoopNode, source: ast.expr, loader: Loader)
 
 
 def _names(expr: ast.expr) -> set[str]:
-    found, waiting = set(), [expr]
-    while waiting:
-        node: ast.AST = waiting.pop()
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        waiting += [one for one in children(node) if isinstance(one, ast.expr)]
-    return found
+    return {one.id for one in names_read(expr)}
 
 
 def _holds(program: Program, expr: ast.expr, loader: Loader) -> bool:
@@ -401,21 +389,7 @@ def counts_epochs(loop: ast.AST) -> bool:
             spoken = (target, over)
         case _:
             return False
-    return any("epoch" in name.lower() for one in spoken for name in _names_of(one))
-
-
-def _names_of(expr: ast.AST) -> Iterator[str]:
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        match node:
-            case ast.Name(id=name):
-                yield name
-            case ast.Attribute(attr=name):
-                yield name
-            case _:
-                pass
-        waiting.extend(children(node))
+    return any("epoch" in name.lower() for one in spoken for name in identifiers(one))
 
 
 def _has_passes(program: Program, loop: LoopNode, most: int, *, by_default: bool) -> bool:

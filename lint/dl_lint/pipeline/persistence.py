@@ -11,7 +11,7 @@ from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
-from dl_lint.pipeline import caches, datasets, iterators, loaders, loops, trainers, workers
+from dl_lint.pipeline import caches, loaders, loops, trainers, workers
 from dl_lint.source.syntax import ForStatement, FunctionDefinition, dotted
 
 if TYPE_CHECKING:
@@ -77,20 +77,6 @@ def are_lacking(program: Program, loader: Loader) -> bool:
     )
 
 
-def is_consumed(program: Program, loader: Loader) -> bool:
-    """Whether fetching a sample advances an iterator that the dataset keeps, and that nothing but a new worker begins
-    anew: ``return next(self.rows)``."""
-    for one in workers.given(program, loader):
-        fetching = datasets.fetching(program, one.cls)
-        for function in fetching:
-            for call in iterators.ending(program, function):
-                kept = dotted(call.args[0]) if call.args else None
-                endless = iterators.is_renewed(program, call, fetching) or iterators.is_guarded(program, call, fetching)
-                if kept is not None and "." in kept and not endless:
-                    return True
-    return False
-
-
 def fills_caches(program: Program, loader: Loader) -> bool:
     """Whether samples stay in a worker as they are fetched, so that one that stays comes to hold all of them."""
     return any(growth for one in workers.given(program, loader) for growth in caches.growing(program, one.cls))
@@ -126,10 +112,8 @@ class Touch:
 
 def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
-    touches = (*_all(program), *_imported(program, again, loop))
-    if any(
-        _may_hold(program, one.holder, loader, again) and _is_between(program, one, loader, again) for one in touches
-    ):
+    touches = (one for one in _all(program) if _may_hold(program, one.holder, loader, again))
+    if any(_is_between(program, one, loader, again) for one in touches):
         return True
     if loop is None or not isinstance(again, ForStatement | ast.While | ast.comprehension):
         return False
@@ -140,8 +124,6 @@ def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | N
         if isinstance(one, Instance | Made)
     }
     for owner in trainers.touched_in(program, again, loop):
-        if isinstance(owner, ast.Attribute) and owner.attr in NAMES and _is_of(program, owner, loader):
-            return True
         if any(isinstance(one, Instance | Made) and one.call in held for one in alternatives(program.value(owner))):
             return True
     return False
@@ -157,14 +139,6 @@ def _all(program: Program) -> tuple[Touch, ...]:
         "touched datasets",
         lambda: tuple(one for file in program.files for scope in file.scopes for one in _touches(program, scope)),
     )
-
-
-def _imported(program: Program, *nodes: ast.AST | None) -> Iterator[Touch]:
-    """The touches in what the functions of ``nodes`` call in files that are only imported."""
-    functions = dict.fromkeys(enclosing.function_of(program, node) for node in nodes if node is not None)
-    for function in call_graph.reachable(program, *functions):
-        if not function.file.linted:
-            yield from _touches(program, function)
 
 
 def _touches(program: Program, scope: Scope) -> Iterator[Touch]:
@@ -254,7 +228,7 @@ def _may_hold(program: Program, holder: ast.Attribute, loader: Loader, again: as
         bases = classes.external_bases(program, Class(function.parent)) if function.parent is not None else ()
         return not TORCH_LOADERS.isdisjoint(bases)
     name = (dotted(holder.value) or "").rpartition(".")[2].lower()
-    return holder.attr == "_dataset" or any(hint in name for hint in HINTS)
+    return any(hint in name for hint in HINTS)
 
 
 def _is_between(program: Program, touch: Touch, loader: Loader, again: ast.AST) -> bool:
@@ -262,8 +236,6 @@ def _is_between(program: Program, touch: Touch, loader: Loader, again: ast.AST) 
     if any(call_graph.repeating(program, touch.node)):
         return True
     function = enclosing.function_of(program, touch.node)
-    if touch.bare and function.name == "__init__":
-        return False
     if function is enclosing.function_of(program, again):
         return program.site(touch.node).order > program.site(again).order
     return function is not enclosing.function_of(program, loader.call)

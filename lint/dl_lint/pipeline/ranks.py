@@ -5,27 +5,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import PREPARERS
 from dl_lint.flow.values import (
-    Class,
-    Collection,
-    Const,
-    Derived,
     External,
     Instance,
     Loader,
     Made,
-    Option,
     Partial,
-    Table,
-    Value,
     alternatives,
 )
-from dl_lint.pipeline import loaders, workers
+from dl_lint.pipeline import loaders, loops, workers
 from dl_lint.pipeline.training import words
-from dl_lint.source.syntax import children
+from dl_lint.source.syntax import identifiers, names_read, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,18 +47,6 @@ RANKS = SHARDS | frozenset(
 )  # fmt: skip
 """Words in the names of what tells one process from several."""
 
-STARTING = (
-    "init_process_group",
-    "init_distributed",
-    "Accelerator",
-    "Fabric",
-    "lightning",
-    "horovod",
-    "launch",
-    "spawn",
-)
-"""Words of projects that start several processes."""
-
 _DEEPEST = 4
 
 
@@ -82,47 +63,9 @@ def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:
     models += [call.func for call in entered if not _is_parameter(program, call.func)]
     for model in models:
         for one in alternatives(program.value(model)):
-            if isinstance(one, Made) and is_wrapper(one.name) and not _may_be_skipped(program, one.call):
+            if isinstance(one, Made) and is_wrapper(one.name):
                 return one.call
-    return next((call for call in _wrappers_around(program, loop) if not _may_be_skipped(program, call)), None)
-
-
-def _may_be_skipped(program: Program, wrapping: ast.Call) -> bool:
-    """Whether a test around the wrapper is known to fail for some of its callers, which run one process then, or fails
-    unless somebody asks for more of them in a project that starts none."""
-    tests = list(enclosing.tests_around(program, wrapping))
-    if any(
-        isinstance(one, Const) and bool(one.value) is not outcome
-        for test, outcome in tests
-        for one in alternatives(program.value(test))
-    ):
-        return True
-    return any(_fails_by_default(program, test, outcome) for test, outcome in tests) and not any(
-        program.mentions(wrapping, word) for word in STARTING
-    )
-
-
-def _fails_by_default(program: Program, test: ast.expr, outcome: bool) -> bool:
-    """Whether a test fails with the defaults of its parameters and options: ``world_size > 1``."""
-    match test:
-        case ast.BoolOp(op=ast.And(), values=parts) if outcome:
-            return any(_fails_by_default(program, one, outcome) for one in parts)
-        case ast.Compare(ops=(op,), left=left, comparators=(right,)):
-            sides = [(one, other) for one in _defaults(program, left) for other in _defaults(program, right)]
-            decided = [guards.decide(op, one, other) for one, other in sides]
-            return bool(decided) and all(one is (not outcome) for one in decided)
-        case ast.Name() | ast.Attribute():
-            known = _defaults(program, test)
-            return bool(known) and all(bool(one.value) is not outcome for one in known)
-        case _:
-            return False
-
-
-def _defaults(program: Program, expr: ast.expr) -> list[Const]:
-    """The constants that an expression can be if nobody asks for anything else; none if it can be something else."""
-    found = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(expr))]
-    constants = [one for one in found if isinstance(one, Const)]
-    return constants if len(constants) == len(found) else []
+    return next(_wrappers_around(program, loop), None)
 
 
 def _is_parameter(program: Program, expr: ast.expr) -> bool:
@@ -181,33 +124,10 @@ def is_prepared(program: Program, loader: Loader) -> bool:
     alone by them."""
     if loader.prepared:
         return True
-    for call in program.method_calls(*PREPARERS):
-        if any(_holds(program.value(_value(arg)), loader, _DEEPEST) for arg in (*call.args, *call.keywords)):
-            return True
-    return False
-
-
-def _value(arg: ast.AST) -> ast.expr | None:
-    if isinstance(arg, ast.keyword | ast.Starred):
-        return arg.value
-    return arg if isinstance(arg, ast.expr) else None
-
-
-def _holds(value: Value, loader: Loader, depth: int) -> bool:
-    for one in alternatives(value):
-        match one:
-            case Loader():
-                if one.call is loader.call:
-                    return True
-            case Collection() if depth:
-                if any(_holds(item, loader, depth - 1) for item in (*(one.items or ()), one.element)):
-                    return True
-            case Table() if depth:
-                if any(_holds(item, loader, depth - 1) for _, item in one.items):
-                    return True
-            case _:
-                continue
-    return False
+    calls = program.method_calls(*PREPARERS)
+    given = (arg for call in calls for arg in (*call.args, *(one.value for one in call.keywords)))
+    values = (program.value(one.value if isinstance(one, ast.Starred) else one) for one in given)
+    return any(one.call is loader.call for value in values for one in loops.listed(value))
 
 
 def may_know_ranks(program: Program, loader: Loader) -> bool:
@@ -220,7 +140,7 @@ def may_know_ranks(program: Program, loader: Loader) -> bool:
     if any(_comes_of_ranks(program, one) for one in passed):
         return True
     dataset = loaders.argument(program, loader, "dataset")
-    return not dataset.given or _is_split(program, dataset.expr, dataset.value)
+    return not dataset.given
 
 
 def _is_size(passed: ast.AST) -> bool:
@@ -228,30 +148,8 @@ def _is_size(passed: ast.AST) -> bool:
     return isinstance(passed, ast.keyword) and passed.arg in ("batch_size", "num_workers")
 
 
-def _is_split(program: Program, expr: ast.AST, value: Value) -> bool:
-    """Whether a dataset, made by ``expr``, may differ between processes."""
-    if _comes_of_ranks(program, expr):
-        return True
-    for one in alternatives(value):
-        while isinstance(one, Derived):
-            one = one.base
-        if isinstance(one, Made | Instance):
-            if one.call is not None and _comes_of_ranks(program, one.call):
-                return True
-            if one.cls is not None and _asks_for_rank(program, one.cls):
-                return True
-    return False
-
-
 def _comes_of_ranks(program: Program, expr: ast.AST) -> bool:
     return any(_speaks(one, SHARDS) for one in _origins(program, expr, _DEEPEST))
-
-
-def _asks_for_rank(program: Program, cls: Class) -> bool:
-    kinds = [one for one in classes.lineage(program, cls) if isinstance(one, Class)]
-    return any(
-        _speaks(call, SHARDS) for one in kinds for inner in classes.with_inner(one.scope) for call in inner.calls
-    )
 
 
 def _origins(program: Program, expr: ast.AST, depth: int) -> Iterator[ast.AST]:
@@ -264,30 +162,12 @@ def _origins(program: Program, expr: ast.AST, depth: int) -> Iterator[ast.AST]:
             continue
         seen.add(node)
         yield node
-        for name in _names(node):
+        for name in names_read(node):
             bindings = enclosing.function_of(program, name).bindings.get(name.id, ()) if left else ()
             waiting.extend((one.value, left - 1) for one in bindings if one.value is not None)
 
 
-def _names(node: ast.AST) -> Iterator[ast.Name]:
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.Name):
-            yield one
-        waiting.extend(children(one))
-
-
 def _speaks(node: ast.AST, of: frozenset[str]) -> bool:
     """Whether the name of a variable, attribute or keyword in an expression has one of the words ``of``."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        match one:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str() as name):
-                if name == "process_index" or not of.isdisjoint(words(name)):
-                    return True
-            case _:
-                pass
-        waiting.extend(children(one))
-    return False
+    keywords = (one.arg for one in walk(node) if isinstance(one, ast.keyword) and one.arg is not None)
+    return any(not of.isdisjoint(words(name)) for name in (*identifiers(node), *keywords))

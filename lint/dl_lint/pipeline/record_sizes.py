@@ -75,17 +75,6 @@ def _is_parsed(value: Value) -> bool:
     )
 
 
-def is_number(program: Program, expr: ast.expr) -> bool:
-    """Whether something is made a number where it is put into a container."""
-    match expr:
-        case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "bool" | "abs")):
-            return True
-        case ast.BinOp(left=ast.Constant() as left, right=right) | ast.BinOp(left=right, right=ast.Constant() as left):
-            return type(left.value) in (int, float) and is_number(program, right)  # len(self.numbers) + 1
-        case _:
-            return False
-
-
 # --- what a container holds ---------------------------------------------------------------
 
 
@@ -125,7 +114,7 @@ def _added(program: Program, change: Change) -> Iterator[Value]:
     if change.kind == "extend":
         yield from _samples(program, value, DEEPEST)
     else:
-        yield Number() if change.value is not None and is_number(program, change.value) else value
+        yield value
 
 
 def _samples(program: Program, value: Value, depth: int) -> Iterator[Value]:
@@ -134,14 +123,6 @@ def _samples(program: Program, value: Value, depth: int) -> Iterator[Value]:
         match one:
             case Collection(items=()) | Const():
                 continue
-            case Collection(
-                items=None,
-                node=ast.ListComp(elt=element)
-                | ast.SetComp(elt=element)
-                | ast.DictComp(value=element)
-                | ast.GeneratorExp(elt=element),
-            ) if is_number(program, element):
-                yield Number()
             case Table():
                 columns = [operations.iterate(program, column) for _, column in one.items]
                 if columns:

@@ -372,30 +372,6 @@ def asks_for_worker(program: Program, test: ast.expr) -> bool:
             return _is_worker_info(program, test)
 
 
-def is_of_main_process(program: Program, node: ast.AST) -> bool:
-    """Whether tests keep something from workers: ``if get_worker_info() is None:``, itself or by a name."""
-    return any(_is_without_worker(program, test, outcome) for test, outcome in enclosing.tests_around(program, node))
-
-
-def _is_without_worker(program: Program, test: ast.expr, outcome: bool) -> bool:
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return _is_without_worker(program, inner, not outcome)
-        case ast.Compare(left=left, ops=(ast.Is() | ast.Eq(),), comparators=(ast.Constant(value=None),)):
-            return outcome and _is_worker_info(program, left)
-        case ast.Name(id=name):
-            found = [
-                one.value
-                for one in enclosing.function_of(program, test).bindings.get(name, [])
-                if one.value is not None
-            ]
-            if len(found) == 1 and isinstance(found[0], ast.Compare | ast.UnaryOp):
-                return _is_without_worker(program, found[0], outcome)
-            return not outcome and asks_for_worker(program, test)
-        case _:
-            return not outcome and asks_for_worker(program, test)
-
-
 def is_renewed(program: Program, name: str, drawn: ast.AST) -> bool:
     """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
     stores = (store.target for store in program.attribute_stores(name) if isinstance(store.target, ast.Attribute))
@@ -420,13 +396,6 @@ def _may_be(program: Program, node: ast.expr, drawn: ast.AST) -> bool:
         return True
     here, there = Class(function.parent), Class(owner)
     return here in classes.lineage(program, there) or there in classes.lineage(program, here)
-
-
-DRAWING = ("albumentations", "audiomentations", "detectron2", "imgaug", "mmcv", "mmdet", "mmseg", "monai")
-"""Libraries whose transforms draw from the generators of numpy and Python."""
-
-_DRAWS = ("rand", "uniform", "normal", "choice", "shuffle", "permutation", "sample", "beta", "gauss")
-"""How the names of the functions that draw begin."""
 
 
 def seedings_at_start(program: Program) -> Iterator[tuple[Seeding, Loader, ast.Call | None]]:
@@ -464,31 +433,19 @@ def _drawing(program: Program, loader: Loader, seeder: str) -> ast.Call | None:
     return None
 
 
+DRAWING = ("albumentations", "audiomentations", "detectron2", "imgaug", "mmcv", "mmdet", "mmseg", "monai")
+"""Libraries whose transforms draw from the generators of numpy and Python."""
+
+
 def may_draw(program: Program, seeded: Seeding) -> bool:
-    """Whether anything in the sub-project of a seeding, other than what loads and loops in the main process, draws from
-    the generator that it seeds, or has a library do so. Of torch's generator draws torchvision, so that it always may.
-    """
-    near, module = seeded.call, seeded.seeder.rpartition(".")[0]
-    if module.startswith("torch") or any(program.mentions(near, name) for name in DRAWING):
+    """Whether anything in the sub-project of a seeding draws from the generator that it seeds, or has a library do so.
+    Of torch's generator draws torchvision, so that it always may."""
+    near = seeded.call
+    if seeded.seeder.startswith("torch") or any(program.mentions(near, name) for name in DRAWING):
         return True
-    functions = (
-        scope
-        for file in program.files
-        for scope in file.scopes
-        if scope.kind in ("function", "lambda") and scope.calls and program.are_near(near, scope.calls[0])
-    )
-    drawing = tuple(one for one in functions if not _is_of_main_process(program, one))
-    if draws(program, drawing, seeded.seeder) is not None:
-        return True
-    named = ("np.random", module) if module == "numpy.random" else (module,)
-    return any(program.mentions_unlinted(near, f"{of}.{draw}") for of in named for draw in _DRAWS)
-
-
-def _is_of_main_process(program: Program, function: Scope) -> bool:
-    """Whether a function makes a loader or goes over one, as workers never do."""
-    inside = tuple(classes.with_inner(function))
-    return any(enclosing.function_of(program, one.call) in inside for one in loaders.all_loaders(program)) or any(
-        loop.function in inside for loop in loops.loader_loops(program)
+    scopes = (scope for file in program.files for scope in file.scopes if scope.calls)
+    return (
+        draws(program, tuple(one for one in scopes if program.are_near(near, one.calls[0])), seeded.seeder) is not None
     )
 
 

@@ -14,7 +14,6 @@ from dl_lint.flow.values import (
     Const,
     Derived,
     External,
-    Function,
     Generated,
     Instance,
     Made,
@@ -29,7 +28,7 @@ from dl_lint.flow.values import (
 from dl_lint.pipeline import datasets, loaders, workers
 from dl_lint.pipeline.datasets import kind_of
 from dl_lint.pipeline.training import words
-from dl_lint.source.syntax import ForStatement, children
+from dl_lint.source.syntax import identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,24 +45,6 @@ BASES = frozenset({"torch.utils.data.IterableDataset", "typing.Generic", "abc.AB
 
 SHARING = frozenset({"worker", "workers", "shard", "shards", "sharded", "sharding", "getpid", "environ", "getenv"})
 """Words in the names of what may give workers different data; ``split`` is that of strings and of a set's part, too."""
-
-LISTED = frozenset(
-    {"file", "files", "filename", "filenames", "path", "paths", "filepath", "filepaths", "list", "names", "urls", "url",
-     "lines", "rows", "ids", "keys", "indices", "items", "sentences", "texts", "images", "samples", "records",
-     "examples", "docs", "documents", "corpus", "df", "fname", "fnames"}
-)  # fmt: skip
-"""Last words of the names of things that were listed before the workers started, or of a file."""
-
-CONTENT = frozenset(
-    {"lines", "rows", "items", "sentences", "texts", "images", "samples", "records", "examples", "docs", "documents",
-     "corpus"}
-)  # fmt: skip
-"""Those of them that name the data itself, which may be a stream that asks for its share."""
-
-LISTING = frozenset(
-    {"readlines", "splitlines", "iterrows", "itertuples", "glob", "rglob", "iterdir", "tolist", "items", "keys"}
-)
-"""Methods that list what there is."""
 
 PLAIN = FILE_READERS | {
     "csv.reader", "csv.DictReader", "gzip.open", "bz2.open", "lzma.open", "io.open", "codecs.open", "glob.glob",
@@ -133,38 +114,18 @@ def _shares(scope: Scope) -> bool:
     for inner in classes.with_inner(scope):
         if any(not SHARING.isdisjoint(words(name)) for name in (*inner.loads, *inner.bindings)):
             return True
-        if any(not SHARING.isdisjoint(words(name)) for call in inner.calls for name in _names(call.func)):
+        if any(not SHARING.isdisjoint(words(name)) for call in inner.calls for name in identifiers(call.func)):
             return True
     return False
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.Name):
-            yield one.id
-        elif isinstance(one, ast.Attribute):
-            yield one.attr
-        waiting.extend(children(one))
 
 
 # --- what is handed out ---------------------------------------------------------------------
 
 
 def _draws(program: Program, functions: tuple[Scope, ...]) -> bool:
-    """Whether samples may be drawn at random, with draws that differ between workers, rather than gone through.
-
-    Endless iteration that draws even an order gives workers different samples for as long as it is looked at.
-    """
+    """Whether samples may be drawn at random, with draws that differ between workers, rather than put in order."""
     drawing = [call for function in functions for inner in classes.with_inner(function) for call in inner.calls]
-    drawn = {name for call in drawing for name in _drawn(program, call)}
-    if not drawn:
-        return False
-    looping = [loop.node for function in functions for inner in classes.with_inner(function) for loop in inner.loops]
-    if any(isinstance(loop, ast.While) for loop in looping):
-        return True
-    return not drawn <= ORDERS and all(_counts(loop) for loop in looping)
+    return not ORDERS.issuperset(name for call in drawing for name in _drawn(program, call))
 
 
 def _drawn(program: Program, call: ast.Call) -> Iterator[str]:
@@ -172,16 +133,9 @@ def _drawn(program: Program, call: ast.Call) -> Iterator[str]:
         if isinstance(one, External) and one.name.startswith(_DRAWN):
             yield one.name.rpartition(".")[2]
             return
-    parts = [word for name in _names(call.func) for word in words(name)]
+    parts = [word for name in identifiers(call.func) for word in words(name)]
     if not {"rng", "random", "generator", "rand", "randn", "randint", "choice", "shuffle"}.isdisjoint(parts):
         yield call.func.attr if isinstance(call.func, ast.Attribute) else "random"
-
-
-def _counts(loop: ForStatement | ast.While | ast.comprehension) -> bool:
-    """Whether a loop goes over numbers and not over data."""
-    if isinstance(loop, ast.While):
-        return False
-    return isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and loop.iter.func.id == "range"
 
 
 def _sources(program: Program, functions: tuple[Scope, ...]) -> Iterator[ast.expr]:
@@ -209,11 +163,6 @@ def _is_next(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id == "next" and bool(call.args)
 
 
-def _is_drawn_from(program: Program, source: ast.expr) -> bool:
-    above = program.parent(source)
-    return isinstance(above, ast.Call) and _is_next(above)
-
-
 def _is_same(program: Program, source: ast.expr, seen: frozenset[Class]) -> bool:
     """Whether ``source`` is sure to go through the same in every worker."""
     match source:
@@ -223,8 +172,6 @@ def _is_same(program: Program, source: ast.expr, seen: frozenset[Class]) -> bool
             args = source.args[1:] if isinstance(source.func, ast.Name) and source.func.id == "map" else source.args
             numbers = isinstance(source.func, ast.Name) and source.func.id == "range"
             return numbers or all(_is_same(program, arg, seen) for arg in args)
-        case ast.Subscript() if _is_drawn_from(program, source):
-            pass  # one of several iterators, not a part of something listed
         case (
             ast.Subscript(value=inner)
             | ast.ListComp(generators=[ast.comprehension(iter=inner)])
@@ -234,65 +181,24 @@ def _is_same(program: Program, source: ast.expr, seen: frozenset[Class]) -> bool
         ):
             return _is_same(program, inner, seen)
     found = alternatives(program.value(source))
-    return bool(found) and all(_is_known(program, one, source, seen) for one in found)
+    return bool(found) and all(_is_known(program, one, seen) for one in found)
 
 
-def _is_known(program: Program, value: Value, source: ast.expr, seen: frozenset[Class]) -> bool:
+def _is_known(program: Program, value: Value, seen: frozenset[Class]) -> bool:
     match value:
         case Collection() | Table() | Number() | Const():
             return True
         case Wrapped(inner=inner):
-            return all(_is_known(program, one, source, seen) for part in inner for one in alternatives(part))
+            return all(_is_known(program, one, seen) for part in inner for one in alternatives(part))
         case Generated():
             return True  # its own loops are looked at as they are reached
         case Instance(cls=cls):
-            return _is_indexed(program, cls) or handed(program, cls, seen) == "all"
+            return handed(program, cls, seen) == "all"
         case Made(name=name):
             return name in PLAIN
         case Derived(base=base):
-            return _is_known(program, base, source, seen)
+            return _is_known(program, base, seen)
         case Option(default=default):
-            return all(_is_known(program, one, source, seen) for one in alternatives(default))
-        case _:
-            return _is_listed(program, source)
-
-
-def _is_indexed(program: Program, cls: Class) -> bool:
-    """Whether a class is a map-style dataset that does not say itself how it is gone through."""
-    own = classes.of_class(program, cls, "__iter__")
-    return kind_of(program, cls) == "map" and not isinstance(own, Function)
-
-
-def _is_listed(program: Program, source: ast.expr) -> bool:
-    """Whether something of which nothing is known has the name of what was listed before, or of a file."""
-    match source:
-        case ast.Call(func=ast.Attribute(attr=method)):
-            return method in LISTING
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            last = set(words(name)[-1:])
-            return not LISTED.isdisjoint(last) and (CONTENT.isdisjoint(last) or not _may_be_a_stream(program, source))
+            return all(_is_known(program, one, seen) for one in alternatives(default))
         case _:
             return False
-
-
-def _may_be_a_stream(program: Program, source: ast.expr) -> bool:
-    """Whether something is a parameter, what a method of something made, or an attribute of self that keeps one."""
-    function = enclosing.function_of(program, source)
-    if isinstance(source, ast.Name):
-        return any(one.kind == "param" or _is_chained(one.value) for one in function.bindings.get(source.id, ()))
-    if not isinstance(source, ast.Attribute) or not function.is_method or function.parent is None:
-        return False
-    for one in classes.lineage(program, Class(function.parent)):
-        stored = classes.storing(program, one).get(source.attr, ()) if isinstance(one, Class) else ()
-        for method, key in stored:
-            values = [binding.value for binding in method.bindings[key]]
-            if any(
-                _is_chained(one) or (isinstance(one, ast.Name) and _may_be_a_stream(program, one)) for one in values
-            ):
-                return True
-    return False
-
-
-def _is_chained(value: ast.expr | None) -> bool:
-    """Whether a value is what a method made of something else, as ``stream.map(…)``, and no list."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr not in LISTING

@@ -132,7 +132,7 @@ def fits(program: Program) -> tuple[Fit, ...]:
 def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
     """Whether Lightning or the Trainer of transformers calls a method for every batch."""
     cls = program.scope_of(function).parent
-    if function.name not in STEP_HOOKS or cls is None or cls.kind != "class":
+    if function.name not in STEP_HOOKS or cls is None:
         return False
     return any(base.startswith(("lightning.", "transformers.")) for base in classes.external_bases(program, Class(cls)))
 

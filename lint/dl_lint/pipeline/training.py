@@ -11,7 +11,7 @@ from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
-from dl_lint.source.syntax import Assignment, Display, children, dotted, targets
+from dl_lint.source.syntax import Assignment, Display, children, dotted, targets, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,6 @@ STEPS = frozenset(
 )
 """Last words of the names of how many steps there are: of training, sampling or decoding."""
 
-
-COUNTS = frozenset({"bs", "bsz", "b", "batch_size", "batchsize", "num_images", "n_images", "num_samples", "n_samples"})
-"""Names of how many samples there are in a batch."""
 
 PIECES = frozenset({"chunk", "chunks", "tile", "window", "stride", "split", "piece", "slice", "block"})
 """Words for the size of the pieces that one thing is cut into."""
@@ -112,7 +109,7 @@ def _named(program: Program, loop: LoopNode) -> Repetition:
     of_model = {word for name in names_in(loop.iter) for part in name.split(".") for word in words(part)}
     if (FEW | LOADERS) & set(given) or WEIGHTS & of_model:
         return "few"
-    if _is_data(given[:-1]) or _is_data(given[-1:]):
+    if _is_data(given[-1:]):
         return "step"
     return _over(loop.iter)
 
@@ -142,7 +139,7 @@ def _over(iterated: ast.expr) -> Repetition:
     if parts[-1] in FEW:
         return "few"
     data = parts[-1] in DATA or (parts[-1] in LISTS and len(parts) > 1 and parts[-2] in DATA)
-    return "step" if data or parts[-1] == "timesteps" else "other"
+    return "step" if data else "other"
 
 
 def _strided(_start: ast.expr, stop: ast.expr, by: ast.expr) -> Repetition:
@@ -167,9 +164,9 @@ def _range(stop: ast.expr) -> Repetition:
     parts = words(name) if name is not None else []
     if not parts:
         return "other"
-    if parts[-1] in STEPS or (name or "").rpartition(".")[2].lower() in COUNTS:
+    if parts[-1] in STEPS:
         return "step"
-    return "few" if parts[-1] in FEW else "other"
+    return "other"
 
 
 def _is_data(last: list[str]) -> bool:
@@ -350,21 +347,10 @@ def _targets(target: ast.expr, value: ast.expr | None, within: ast.AST) -> Itera
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
     """The names, attributes and keys in an expression."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
+    for one in walk(node):
         match one:
-            case ast.Name(id=name):
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str() as name):
                 yield name
-            case ast.Attribute(attr=name):
-                yield name
-            case ast.Constant(value=str() as key):
-                yield key
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                continue
-            case _:
-                pass
-        waiting.extend(children(one))
 
 
 def is_trained_on(program: Program, loop: LoaderLoop) -> bool:

@@ -51,9 +51,9 @@ from typing import TYPE_CHECKING
 
 from dl_lint import edits
 from dl_lint.flow.values import Batch, alternatives
-from dl_lint.rule import Finding, Fix, Quiet, Related, rule
+from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.positions import span
-from dl_lint.transfers import copies, synchronisation
+from dl_lint.transfers import copies
 from dl_lint.transfers.synchronisation import delays
 
 if TYPE_CHECKING:
@@ -63,16 +63,8 @@ if TYPE_CHECKING:
     from dl_lint.project import Project
     from dl_lint.transfers.copies import Transfer
 
-QUIET = (
-    Quiet(
-        "advice",
-        "the host has just waited for the device, so that the copy alone is gained",
-        lambda project, copy: synchronisation.follows_wait(project, copy.call),
-    ),
-)
 
-
-@rule("DL102", severity="slow", quiet=QUIET)
+@rule("DL102", severity="slow")
 def blocking_copy_from_pinned_loader(project: Project) -> Iterator[Finding]:
     beside_each_other: dict[tuple[object, ...], tuple[Loader, list[Transfer]]] = {}
     for transfer in project.transfers():
@@ -104,7 +96,6 @@ def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding
         f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),
         _fix(project, found),
-        subject=(project, first),
         repeats=True,
     )
 

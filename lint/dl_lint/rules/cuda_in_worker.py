@@ -63,7 +63,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter.classes import with_inner
 from dl_lint.flow.values import External, alternatives
-from dl_lint.pipeline import seeding, workers
+from dl_lint.pipeline import workers
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.transfers import copies
 
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.scopes import Scope
     from dl_lint.flow.values import Loader, Value
-    from dl_lint.pipeline.workers import Collator
     from dl_lint.project import Project
 
 REMEDY = (
@@ -84,10 +83,10 @@ REMEDY = (
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
     spawning, seen = workers.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
-    for function, collator, why in _running(project):
-        for call in _moves(project, function, collator):
-            stmt, alone = project.statement_of(call), seeding.is_of_main_process(project, call)
-            if alone or stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
+    for function, why in _running(project):
+        for call in _moves(project, function):
+            stmt = project.statement_of(call)
+            if stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
                 continue
             seen.add(stmt)
             message = (
@@ -98,17 +97,17 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
             yield Finding(project.place(call), message, REMEDY, related, repeats=True)
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, Collator | None, ast.AST]]:
+def _running(project: Project) -> Iterator[tuple[Scope, ast.AST]]:
     """The functions that workers run, with what makes them."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
         users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
         if not users or any(_forks(project, loader) for loader in users):
-            yield from ((function, None, dataset.node) for function in project.fetching(dataset.cls))
+            yield from ((function, dataset.node) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):
-            yield from ((function, collator, collator.node) for function in project.reachable(collator.function))
+            yield from ((function, collator.node) for function in project.reachable(collator.function))
 
 
 def _forks(project: Project, loader: Loader) -> bool:
@@ -116,7 +115,7 @@ def _forks(project: Project, loader: Loader) -> bool:
     return not workers.spawns(project, loader) and project.workers(loader) != "none"
 
 
-def _moves(project: Project, function: Scope, collator: Collator | None) -> Iterator[ast.Call]:
+def _moves(project: Project, function: Scope) -> Iterator[ast.Call]:
     """The calls of a function that put something on an accelerator."""
     for scope in with_inner(function):
         for call in scope.calls:
@@ -128,17 +127,9 @@ def _moves(project: Project, function: Scope, collator: Collator | None) -> Iter
                 isinstance(one, External) and one.name.startswith("torch.") for one in _callees(project, call)
             ):
                 named = []
-            if method == "cuda" or any(_is_device(project, one, collator) for one in named):
+            if method == "cuda" or any(copies.is_accelerator(project, one) for one in named):
                 yield call
 
 
 def _callees(project: Project, call: ast.Call) -> tuple[Value, ...]:
     return alternatives(project.value(call.func))
-
-
-def _is_device(project: Project, expr: ast.expr, collator: Collator | None) -> bool:
-    if collator is not None and collator.partial is not None and isinstance(expr, ast.Name):
-        names = [param.name for param in collator.function.params]
-        if expr.id in names and project.function_of(expr) is collator.function:
-            return copies.names_accelerator(project, project.passed(collator.partial, expr.id, "", *names).value)
-    return copies.is_accelerator(project, expr)

@@ -41,17 +41,17 @@ Where memory is fragmented, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:Tru
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.call_graph import passes
-from dl_lint.flow.values import NONE, Const
+from dl_lint.flow.values import NONE
 from dl_lint.pipeline import trainers
 from dl_lint.pipeline.training import repetition, usual, words
 from dl_lint.rule import Finding, Related, rule
-from dl_lint.source.syntax import FunctionDefinition, dotted
+from dl_lint.source.syntax import FunctionDefinition
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from dl_lint.flow.call_graph import Pass
@@ -99,17 +99,11 @@ def _every_batch(project: Project, call: ast.Call) -> Pass | None:
 
 
 def _after_model(project: Project, call: ast.Call) -> bool:
-    """Whether a model was deleted, dropped or moved to the host before ``call`` in the same block."""
+    """Whether a model was deleted or dropped before ``call`` in the same block."""
     site = project.site(call)
     for name, bindings in site.scope.bindings.items():
         for one in bindings if MODELS & set(words(name)) else ():
             gone = one.kind == "delete" or (one.kind == "assign" and project.bound_value(one) == NONE)
             if gone and one.site.block is site.block and one.site.order < site.order:
-                return True
-    for other in site.scope.calls:
-        func = other.func
-        if isinstance(func, ast.Attribute) and func.attr in ("to", "cpu") and project.site(other).block is site.block:
-            to_host = func.attr == "cpu" or (bool(other.args) and project.value(other.args[0]) == Const("cpu", "str"))
-            if to_host and MODELS & set(words(dotted(func.value) or "")) and project.site(other).order < site.order:
                 return True
     return False

@@ -102,13 +102,7 @@ def _called(call: ast.Call) -> str | None:
             return None
 
 
-SYSTEMS = ("os.name", "sys.platform", "platform.system", "win32", "darwin")
-"""What code mentions that runs on several systems."""
-
-
 def _fix(project: Project, call: ast.Call) -> Fix | None:
-    if any(project.mentions(call, word) for word in SYSTEMS):
-        return None
     match call.func:
         case ast.Attribute(value=ast.Name(id="os")):
             edit = edits.replaced(project, call, "len(os.sched_getaffinity(0))")

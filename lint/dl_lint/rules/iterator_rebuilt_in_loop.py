@@ -70,7 +70,7 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
             continue
         loaders, certain = project.iterated_loaders(call.args[0])
         loop = _step_loop(project, call)
-        if loop is None or not loaders or not certain or any(_built_in(project, one, loop) for one in loaders):
+        if loop is None or not loaders or not certain:
             continue
         made = project.place(loaders[0].call)
         yield Finding(
@@ -135,9 +135,3 @@ def _step_loop(project: Project, call: ast.Call) -> LoopNode | None:
     if loop is None or loop in epochs or trip_counts.is_over_epochs(project, loop):
         return None
     return None if trip_counts.is_left_out(project, call, loop) else loop
-
-
-def _built_in(project: Project, loader: Loader, loop: LoopNode) -> bool:
-    """Whether the loop builds the loader anew too."""
-    calls = (loader.call, *(frame.call for frame in loader.frames))
-    return any(loop in project.repeating(call) for call in calls)

@@ -87,8 +87,7 @@ def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode 
         inside = outer in project.loops_around(loader.call)
         if isinstance(outer, ast.comprehension) or (outer is loop.node and not inside):
             continue
-        here = inside and (outer in around or outer is loop.node)
-        if here:
+        if inside and (outer in around or outer is loop.node):
             same = invariance.is_same_in(project, loader.call, outer)
         else:
             same = invariance.is_same_through_calls(project, loader.call, outer, loop)

@@ -69,11 +69,6 @@ QUIET = (
     ),
     Quiet(
         "silent",
-        "fetching uses up an iterator that only a new worker begins anew",
-        lambda project, loader, again, loop: persistence.is_consumed(project, loader),
-    ),
-    Quiet(
-        "silent",
         "most passes of the outer loop leave this loader out, whose workers would idle",
         lambda project, loader, again, loop: trip_counts.is_rare(project, loader, again, loop),
     ),

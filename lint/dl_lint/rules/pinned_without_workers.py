@@ -38,16 +38,14 @@ def train(model, dataset, device):
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.rule import Finding, Related, rule
-from dl_lint.source.syntax import are_alike
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.flow.values import Loader
     from dl_lint.project import Project
     from dl_lint.transfers.copies import Transfer
 
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 def pinned_without_workers(project: Project) -> Iterator[Finding]:
     moved: dict[ast.AST, Transfer] | None = None
     for loader in project.loaders():
-        if project.workers(loader) != "none" or project.pins(loader) != "yes" or _is_for_workers(project, loader):
+        if project.workers(loader) != "none" or project.pins(loader) != "yes":
             continue
         if moved is None:
             moved = _moved(project)
@@ -75,19 +73,6 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
         )
 
 
-def _is_for_workers(project: Project, loader: Loader) -> bool:
-    """Whether a loader is made only where there are workers: ``if config.workers > 0:``."""
-    number = project.argument(loader, "num_workers").expr
-    return any(
-        outcome
-        and (
-            are_alike(test, number)
-            or (isinstance(test, ast.Compare) and _exceeds(test) and are_alike(test.left, number))
-        )
-        for test, outcome in project.tests_around(loader.call)
-    )
-
-
 def _moved(project: Project) -> dict[ast.AST, Transfer]:
     """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
     for, if there is one."""
@@ -97,7 +82,3 @@ def _moved(project: Project) -> dict[ast.AST, Transfer]:
             for loader in project.batches_in(transfer.receiver):
                 found.setdefault(loader.call, transfer)
     return found
-
-
-def _exceeds(test: ast.Compare) -> bool:
-    return len(test.ops) == 1 and isinstance(test.ops[0], ast.Gt | ast.GtE)

@@ -68,17 +68,13 @@ def stop_iteration_in_getitem(project: Project) -> Iterator[Finding]:
     seen = set()
     for user, functions in _running(project):
         for function in functions:
-            open_ones = [
-                call
-                for call in iterators.ending(project, function)
-                if not (
-                    iterators.is_unknown(project, call)
+            for call in iterators.ending(project, function):
+                if (
+                    call in seen
+                    or iterators.is_unknown(project, call)
                     or iterators.is_guarded(project, call, functions)
-                    or iterators.is_renewed(project, call, functions)
-                )
-            ]
-            for call in iterators.first(project, open_ones):
-                if call in seen:
+                    or iterators.is_renewed(call, functions)
+                ):
                     continue
                 seen.add(call)
                 message = (

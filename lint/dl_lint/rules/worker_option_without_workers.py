@@ -36,12 +36,10 @@ def build(dataset):
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import NONE, Const, Option, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
-from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +65,6 @@ def worker_option_without_workers(project: Project) -> Iterator[Finding]:
         if workers not in ("none", "default-none"):
             continue
         count = project.argument(loader, "num_workers")
-        if workers == "default-none" and _never_zero(project, loader, count):
-            continue
         for name, outcome in RAISES.items():
             given = project.argument(loader, name)
             if _is_set(name, given.value):
@@ -112,31 +108,3 @@ def _prefetches_nothing(project: Project, loader: Loader) -> Iterator[Finding]:
             "`prefetch_factor=0` with workers: iterating the loader fails an assertion",
             "leave `prefetch_factor` at 2, or lower it to 1",
         )
-
-
-def _never_zero(project: Project, loader: Loader, count: Argument) -> bool:
-    """Whether the code takes for granted, or tests, that there are workers."""
-    name = dotted(count.expr)
-    if name is None:
-        return False
-    tests = [test for test, _ in project.tests_around(loader.call)]
-    return any(
-        _divides(project, use) or any(_is_in(project, use, test) for test in tests)
-        for use in project.uses(count.node, name)
-    )
-
-
-def _is_in(project: Project, node: ast.AST, outer: ast.AST) -> bool:
-    return node is outer or outer in project.ancestors(node)
-
-
-def _divides(project: Project, node: ast.AST) -> bool:
-    """Whether a number is divided by this one, or by a product with it."""
-    above = project.parent(node)
-    while isinstance(above, ast.BinOp | ast.Call | ast.Attribute):
-        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div | ast.FloorDiv | ast.Mod):
-            return above.right is node
-        if isinstance(above, ast.BinOp) and not isinstance(above.op, ast.Mult):
-            return False
-        node, above = above, project.parent(above)
-    return False

@@ -172,6 +172,28 @@ def children(node: ast.AST) -> Sequence[ast.AST]:
     return _CHILDREN.get(type(node), _none)(node)
 
 
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all that is evaluated for it."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(children(one))
+
+
+def names_read(node: ast.AST) -> Iterator[ast.Name]:
+    """The variables in an expression."""
+    return (one for one in walk(node) if isinstance(one, ast.Name))
+
+
+def identifiers(node: ast.AST) -> Iterator[str]:
+    """The names of the variables and attributes in an expression."""
+    for one in walk(node):
+        match one:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+
+
 def dotted(expr: ast.AST | None) -> str | None:
     """``a.b.c`` as text, or None for anything else."""
     parts: list[str] = []

@@ -97,15 +97,19 @@ FARTHEST = 4
 """Calls that a device is followed through; it is made in main() and handed on two or three times."""
 
 
+FARTHEST = 4
+"""Calls that a device is followed through; it is made in main() and handed on two or three times."""
+
+
 def is_accelerator(program: Program, expr: ast.expr) -> bool:
     """Whether a device is an accelerator, at least where there is one, for all known callers.
 
     ``"cuda" if torch.cuda.is_available() else "cpu"`` is; what one caller sets to cuda and another to cpu is not.
     """
-    return names_accelerator(program, program.symbolic(expr))
+    return _names_accelerator(program, program.symbolic(expr))
 
 
-def names_accelerator(program: Program, symbolic: Value, depth: int = FARTHEST) -> bool:
+def _names_accelerator(program: Program, symbolic: Value, depth: int = FARTHEST) -> bool:
     """The same of a value whose parameters are open."""
     found = [one for one in alternatives(symbolic) if one != NONE]
     open_ = [one for one in found if isinstance(one, Parameter)]
@@ -118,9 +122,9 @@ def _passed(program: Program, parameter: Parameter, depth: int) -> bool:
     frames = call_graph.callers(program, parameter.scope) if depth else ()
     if not frames:
         default = parameter.param.default
-        return default is not None and names_accelerator(program, program.symbolic(default), 0)
+        return default is not None and _names_accelerator(program, program.symbolic(default), 0)
     passed = (call_graph.passed_for(program, frame, parameter) for frame in frames)
-    return all(names_accelerator(program, one, depth - 1) for one in passed)
+    return all(_names_accelerator(program, one, depth - 1) for one in passed)
 
 
 def _is_named(value: Value) -> bool:

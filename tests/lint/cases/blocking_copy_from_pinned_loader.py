@@ -199,20 +199,8 @@ def through_a_helper(model, dataset):
 # --- traps ----------------------------------------------------------------------------------
 
 
-def one_batch_to_warm_up(model, dataset):
-    batch = next(iter(DataLoader(dataset, num_workers=4, pin_memory=True)))
-    for _ in range(5):
-        images = batch["image"].cuda()
-        model(images)
 
 
-def synchronised_at_once(model, dataset, on_device):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        if on_device:
-            images = images.cuda()
-            labels = labels.cuda()
-        torch.cuda.synchronize()
-        model(images, labels)
 
 
 def synchronised_after_the_model(model, dataset):
@@ -225,8 +213,8 @@ def synchronised_after_the_model(model, dataset):
 def beside_a_copy_that_waits(model, dataset):
     for left, right, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = torch.cat([left, right])
-        images, labels = images.to(device), labels.to(device)  # expect advice
-        weights = weights.to(device)  # expect advice
+        images, labels = images.to(device), labels.to(device)  # expect
+        weights = weights.to(device)  # expect
         model(images, labels, weights)
 
 
@@ -234,7 +222,7 @@ def behind_a_copy_that_waits(model, dataset, kinds):
     for images, labels, weights, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = images.float().to(device)
         count = labels.shape[0]
-        labels = labels.to(device)  # expect advice
+        labels = labels.to(device)  # expect
         scores = model(images, labels, count)
         weights = weights.to(device)  # expect
         scores = model(scores, kinds)
@@ -260,7 +248,7 @@ def before_a_copy_that_waits_in_one_line(model, optimizer, dataset):
 def joined(model, batches):
     for left, right, labels in batches:
         images = torch.cat([left, right], dim=0)
-        images, labels = images.to(device), labels.to(device)  # expect advice
+        images, labels = images.to(device), labels.to(device)  # expect
         model(images, labels)
 
 
@@ -344,7 +332,7 @@ def before_a_tensor_that_may_be_as_it_was(model, dataset, kind):
 def behind_a_tensor_that_may_be_as_it_was(model, dataset):
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = images.permute(0, 3, 1, 2).contiguous().to(device)
-        labels = labels.to(device)  # expect advice
+        labels = labels.to(device)  # expect
         model(images, labels)
 
 
@@ -380,13 +368,6 @@ def before_a_tensor_that_need_not_wait(model, dataset, limit, known):
         model(scores, places, lengths, moved, texts, names)
 
 
-def before_noise_behind_a_transform(model, dataset, size):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images, labels = images.to(device), labels.to(device)
-        grey = transforms.Grayscale()(images)
-        noise = torch.zeros((size, 4)).to(device)
-        noise.normal_(mean=0, std=0.8)
-        model(images, labels, grey, noise)
 
 
 def before_noise_behind_a_transform_on_the_host(model, dataset, samples, size):
@@ -408,18 +389,6 @@ def before_noise_behind_a_model(model, network, dataset, size):
 PLACES = [4, 2, 0]
 
 
-def before_a_look_up_by_a_list(model, dataset, limit, names):
-    for images, joints, masks, hosts in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        joints = joints.to(device)
-        root = joints[:, names.index("root"), :3]
-        joints = joints[:, PLACES, :]
-        masks = masks.to(device)
-        masks = masks[[0, 2]]
-        images[:, [at for at in range(3)]] = 0
-        first = images.to(device)
-        first = first[hosts]
-        model(images, joints, root, masks, first)
 
 
 def before_a_look_up_on_the_device(model, dataset, limit, at):
@@ -436,9 +405,7 @@ def before_a_look_up_on_the_device(model, dataset, limit, at):
 
 def read_at_once(model, dataset, score, limit):
     for images, labels, lengths, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
-        lengths = lengths.to(device)
         longest = lengths.max().item()
-        masks = masks.to(device)
         if masks[0, 1] >= limit:
             continue
         images = images.to(device)  # expect
@@ -456,22 +423,6 @@ def read_after_the_model(model, dataset):
         print(loss)
 
 
-def asked_for_bad_numbers(model, dataset, limit):
-    for images, labels, masks, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        skip, chosen = False, limit > 2
-        if chosen:
-            labels = labels.to(device)
-        elif limit is None:
-            labels = labels.to(device, torch.float16)
-        if torch.any(torch.isinf(images)):
-            skip = True
-        masks = masks.to(device)
-        assert not masks.isnan().any() and limit
-        texts = texts.to(device)
-        while torch.isfinite(texts.sum()).all():
-            texts = texts / 2
-        model(images, labels, masks, texts, skip)
 
 
 def asked_for_what_the_host_knows(model, dataset, flags, limit):
@@ -494,7 +445,6 @@ def read_right_after_the_model(model, dataset):
     for images, labels, weights in DataLoader(dataset, num_workers=4, pin_memory=True):
         loss = model(images.to(device), labels.to(device))  # expect
         losses.append(loss.item())
-        weights = weights.to(device).sum()
         losses.append(weights.item())
 
 
@@ -706,30 +656,10 @@ def of_any_kind(model, dataset):
 # --- one batch --------------------------------------------------------------------------------
 
 
-def only_the_first(model, dataset):
-    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
-    for images, _ in loader:
-        model(images.to(device))
-        break
 
 
-def the_first_is_returned(model, dataset):
-    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
-    for step, (images, _) in enumerate(tqdm(loader)):
-        with torch.no_grad():
-            scores = model(images.to(device))
-        if step:
-            print(step)
-        return scores
 
 
-def pictures_after_each_epoch(model, dataset, train):
-    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
-    for _ in range(10):
-        train()
-        for images, _ in loader:
-            model(images.to(device))
-            break
 
 
 def some_epochs_end_early(model, dataset, quick):
@@ -937,13 +867,6 @@ def read_by_one_and_used_by_another(model, dataset, criterion):
         score.update(labels, images)
 
 
-def printed_next(model, dataset):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        print(images.std(), images.mean())
-        labels = labels.to(device)
-        print(f"{labels.mean()}")
-        model(images, labels)
 
 
 def shape_printed_next(model, dataset):
@@ -953,11 +876,6 @@ def shape_printed_next(model, dataset):
         model(images)
 
 
-def left_in_the_first_pass(model, dataset):
-    for index, (images, _) in enumerate(DataLoader(dataset, num_workers=4, pin_memory=True)):
-        model(images.to(device))
-        if index == 0:
-            break
 
 
 def left_in_the_tenth_pass(model, dataset):
@@ -1025,7 +943,6 @@ def counted_on_the_host_next(model, dataset):
     right, total = 0, 0
     for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
         scores = model(images.to(device))  # expect
-        labels = labels.to(device)
         _, best = torch.max(scores, 1)
         total += labels.size(0)
         right += (best == labels).sum().item()
@@ -1098,12 +1015,6 @@ def trained_one_by_one(model, dataset):
             model.step(images[i].to(device))  # expect
 
 
-def read_back_before_anything_is_computed(model, dataset, device):
-    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images, labels = batch["image"].to(device), batch["label"].to(device)
-        affine = batch["affine"][0].numpy()
-        labels = labels.cpu().numpy()[0]
-        model(images, labels, affine)
 
 
 def read_back_when_it_is_computed(model, dataset, device):
@@ -1265,14 +1176,6 @@ def learn_by_hand(model, dataset):
 PICKED = [0, 1, 2, 5]
 
 
-def after_a_list_has_picked(model, dataset):
-    for images, joints, pose in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.cuda()
-        joints = joints.cuda()
-        joints = joints[:, PICKED]
-        joints[:, :3] = joints[:, :3] - joints[:, None, 0]
-        pose = pose.cuda()  # expect advice
-        model(images, joints, pose).backward()
 
 
 def after_a_slice(model, dataset):
@@ -1337,7 +1240,6 @@ def before_a_synchronise_where_there_is_a_gpu(model, dataset):
     for images, targets in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = images.to(device)  # expect
         model(images).backward()
-        targets = targets.to(device)
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         model.step(targets)
@@ -1356,7 +1258,7 @@ def after_a_synchronise(model, dataset, began):
         torch.cuda.synchronize()
         began.record()
         assert images.shape[0] > 0
-        model(images.to(device)).backward()  # expect advice
+        model(images.to(device)).backward()  # expect
 
 
 def a_copy_that_is_not_pinned(model, dataset):

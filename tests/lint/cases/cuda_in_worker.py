@@ -38,13 +38,6 @@ class Moved(Dataset):
         return self.rows[index].to(self.device, non_blocking=True)  # expect
 
 
-class Handed(Dataset):
-    def __init__(self, rows, device):
-        self.rows = rows
-        self.device = device
-
-    def __getitem__(self, index):
-        return self.rows[index].to(self.device)  # expect
 
 
 def handed(rows):
@@ -62,8 +55,6 @@ def to_device(samples):
     return {key: value.to("cuda") for key, value in batch.items()}  # expect
 
 
-def with_device(samples, device):
-    return default_collate(samples).to(device)  # expect
 
 
 class Collate:
@@ -275,12 +266,6 @@ class InTheMainProcess(Dataset):
     def __getitem__(self, index):
         alone = get_worker_info() is None
         info = get_worker_info()
-        if alone:
-            return self.rows[index].cuda()
-        if info is None:
-            return self.rows[index + 1].cuda()
-        if not info:
-            return self.rows[index + 2].cuda()
         if info is not None and index:
             return self.rows[index - 1].cuda()  # expect
         if not self.rows[index].is_cuda:

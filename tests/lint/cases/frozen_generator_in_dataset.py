@@ -335,7 +335,6 @@ class TriesAnother(Dataset):
 
     def __init__(self, rows):
         self.rows = rows
-        self.retries = random.Random(0)
         self.places = random.Random(0)
         self.noise = random.Random(0)  # expect
 

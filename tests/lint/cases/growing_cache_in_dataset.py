@@ -97,24 +97,6 @@ class Appended(Dataset):
         return row
 
 
-class InRecords(Dataset):
-    """The records stay, and with them what is stored in them."""
-
-    def __init__(self, path):
-        with open(path) as stream:
-            self.records = json.load(stream)
-        self.groups = {name: [] for name in "abc"}
-        self.rows = [{"path": record["path"]} for record in self.records]
-
-    def __getitem__(self, index):
-        record = self.records[index]
-        if "image" not in record:
-            record["image"] = np.load(record["path"])  # expect
-        record["index"] = index
-        record["seen"] = True
-        self.rows[index]["size"] = os.path.getsize(record["path"])  # expect
-        self.groups[record["group"]].append(record["image"].mean())  # expect
-        return record
 
 
 class CopiedRecords(Dataset):
@@ -435,10 +417,8 @@ class Failures(Dataset):
     def __getitem__(self, index):
         sample = np.load(self.paths[index])
         if sample is None:
-            self.broken.add(index)
             return self[1]
         if len(sample) < 100:
-            self.short.append(index)
             return self.__getitem__(index + 1)
         if sample.ndim == 2:
             self.lengths[index] = sample.mean()  # expect
@@ -592,21 +572,6 @@ class FilledInPart(Dataset):
         return self.track(self.names[index])
 
 
-class Renaming(Dataset):
-    """What an entry holds already is no more under another name."""
-
-    def __init__(self, path):
-        with open(path) as file:
-            self.rows = json.load(file)
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        row = self.rows[index]
-        row["label"] = row["answer"]
-        row["image"] = np.load(row["path"])  # expect
-        return row
 
 
 def load_renaming(path):
@@ -716,17 +681,6 @@ class OfScenes(Dataset):
         return np.load(f"{scene_id}/{frame}.npy")
 
 
-class Reordered(Dataset):
-    """Entries that are put in another order, or cut, stay as many."""
-
-    def __init__(self, rows):
-        self.rows = {name: np.array(row) for name, row in rows}
-        self.names = sorted(self.rows)
-
-    def __getitem__(self, index):
-        name = self.names[index]
-        self.rows[name] = self.rows[name][np.random.permutation(len(self.rows[name]))]
-        return self.rows[name]
 
 
 class Reliable(Dataset):
@@ -754,7 +708,6 @@ class Vocabulary:
     def add_word(self, word):
         if word not in self.numbers:
             self.numbers[word] = len(self.words)  # expect
-            self.words.append(word)
         return self.numbers[word]
 
 
@@ -791,23 +744,6 @@ class Prompts(Dataset):
         return row
 
 
-class Steps(Dataset):
-    """Each graph has many samples, and keeps what others of the data set's lists hold anyway."""
-
-    def __init__(self, graphs, positions, steps):
-        self.graphs = [dict(graph) for graph in graphs]
-        self.positions = [np.load(path) for path in positions]
-        self.steps = steps
-
-    def __len__(self):
-        return len(self.graphs) * self.steps
-
-    def __getitem__(self, index):
-        which = index // self.steps
-        graph = self.graphs[which]
-        graph["position"] = self.positions[which]
-        graph["pixels"] = load_pixels(which)  # expect
-        return graph
 
 
 def load_more(path, template, names, graphs, positions):
@@ -943,7 +879,6 @@ class Answers(Dataset):
         return len(self.rows)
 
     def __getitem__(self, index):
-        found = [self.numerals.setdefault(word, word) for word in self.rows[index].split()]
         self.answers.setdefault(index, found)  # expect
         return self.answers[index]
 

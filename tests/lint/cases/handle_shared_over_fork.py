@@ -267,20 +267,6 @@ class ThreadLocal(Dataset):
         return f.readline()
 
 
-class ReopenedInEachWorker(Dataset):
-    """Looks which process it is in."""
-
-    def __init__(self, path):
-        self.path = path
-        self.pid = os.getpid()
-        self.stream = open(path)
-
-    def __getitem__(self, index):
-        if os.getpid() != self.pid:
-            self.stream = open(self.path)
-            self.pid = os.getpid()
-        self.stream.seek(index)
-        return self.stream.readline()
 
 
 class ReopenedByInit(Dataset):
@@ -521,11 +507,8 @@ class HeldByItsDriver(Dataset):
     """A file that its driver holds in memory is copied on write like the rest of it."""
 
     def __init__(self, path, driver, content):
-        self.whole = h5py.File(path, "r", driver="core")
-        self.chosen = h5py.File(path, "r", driver=driver)
         self.plain = h5py.File(path, "r", driver="sec2")  # expect
         self.usual = h5py.File(path, "r", driver=None)  # expect
-        self.archive = zipfile.ZipFile(BytesIO(content))
 
     def __getitem__(self, index):
         rows = self.whole["a"][index], self.chosen["a"][index], self.plain["a"][index], self.usual["a"][index]

@@ -216,10 +216,6 @@ class Logged:
             self.run_epoch(epoch)
 
 
-def of_each_loader(datasets, model):
-    for dataset in datasets:
-        loader = DataLoader(dataset, num_workers=2)
-        model(next(iter(loader)))
 
 
 def of_each_of_some(model, train, test):

@@ -243,49 +243,12 @@ class Chunks(Dataset):
         self.load(1)
 
 
-class Swapping:
-    def __init__(self, train_set, val_set, files):
-        self.train_set = train_set
-        self.val_set = val_set
-        self.chunks = Chunks(files)
-        self.loader = DataLoader(train_set, num_workers=2, persistent_workers=True)
-
-    def one_epoch(self, model):
-        for batch in self.loader:
-            model(batch)
-        self.train_set.update()
-        self.loader = DataLoader(self.train_set, num_workers=2)
-
-    def validate(self, model):
-        for batch in DataLoader(self.val_set, num_workers=2):
-            model(batch)
-
-    def chunk(self, model):
-        loader = DataLoader(self.chunks, num_workers=2)
-        for batch in loader:
-            model(batch)
-        self.chunks.update()
-
-    def fit(self, model, epochs):
-        for epoch in range(epochs):
-            self.one_epoch(model)
-            self.validate(model)
-            self.chunk(model)
-            self.after(epoch)
-
-    def after(self, epoch):
-        self.val_set.advance(epoch)
 
 
 def swap_rows(dataset, rows):
     dataset.rows = rows
 
 
-def change_and_go_over(model, dataset, rows):
-    swap_rows(dataset, rows)
-    loader = DataLoader(dataset, num_workers=2)
-    for batch in loader:
-        model(batch)
 
 
 def changed_by_a_function(model, dataset, rows, epochs):
@@ -340,14 +303,6 @@ def one_epoch_by_default(model, dataset, epochs=1):
             model(batch, epoch)
 
 
-def what_each_pass_reads_by(kinds, paths):
-    for kind in kinds:
-        reader = kind.reader()
-
-        def read(files):
-            return [sample for sample in DataLoader(Read(reader, files), num_workers=4)]
-
-        print(kind, read(paths), read(paths[:10]))
 
 
 def what_each_pass_reads_alike(kinds, paths, reader):

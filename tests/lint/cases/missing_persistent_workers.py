@@ -1594,11 +1594,6 @@ class BegunAnew(Advancing):
             return next(iter(self.all))
 
 
-def begins_anew_with_its_workers(model, rows, epochs):
-    loader = DataLoader(Advancing(rows, 100), num_workers=4)
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch, epoch)
 
 
 def begins_anew_by_itself(model, rows, epochs):

@@ -152,16 +152,6 @@ def unseen(dataset):
     consume(DataLoader(dataset, pin_memory=True))
 
 
-def only_with_workers(model, dataset, device, config):
-    workers = 0
-    if config.workers > 0:
-        loader = DataLoader(dataset, num_workers=config.workers, pin_memory=True)
-    else:
-        loader = DataLoader(dataset, num_workers=config.workers)
-    if workers:
-        loader = DataLoader(dataset, num_workers=workers, pin_memory=True)
-    for images, _ in loader:
-        model(images.to(device))
 
 
 def visualize(model, dataset, device):

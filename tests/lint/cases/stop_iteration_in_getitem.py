@@ -94,24 +94,6 @@ class Deferring(Handing):
         return super().__next__()
 
 
-class Own(Dataset):
-    def __init__(self, rows):
-        self.refilled = Refilling(rows)
-        self.reopened = Reopening(rows)
-        self.limited = Limited(rows)
-        self.handed = Handing(rows)
-        self.read = Reader(rows)
-        self.deferred = Deferring(rows)
-
-    def __getitem__(self, index):
-        found = next(self.refilled), next(self.reopened)
-        return (
-            found,
-            next(self.limited),  # expect
-            next(self.handed),  # expect
-            next(self.read),  # expect
-            next(self.deferred),  # expect
-        )
 
 
 class Matching(Dataset):
@@ -163,7 +145,6 @@ class Sought(Dataset):
         rows = self.samples[index]
         size = 0
         if any("label" in row for row in rows):
-            first = next(row for row in rows if "label" in row)
             size = len(first["label"])
         if any("mask" in row for row in rows):
             size = len(next(row for row in rows if "label" in row))  # expect
@@ -365,22 +346,6 @@ class RenewingBesideOthers(Renewing):
             return next(self.source), others
 
 
-class Renewed(Dataset):
-    def __init__(self, rows, noise=None):
-        self.noise = None
-        if noise is not None:
-            self.noise = iter(Renewing(rows))
-        self.retried = iter(Retrying(rows))
-        self.next_time = iter(RenewingForNextTime(rows))
-        self.one_of_two = iter(RenewingOneOfTwo(rows, rows))
-        self.if_asked = iter(RenewingIfAsked(rows))
-        self.beside = iter(RenewingBesideOthers(rows, [rows]))
-
-    def __getitem__(self, index):
-        found = next(self.noise), next(self.retried)
-        more = next(self.if_asked)  # expect
-        more = more, next(self.beside)  # expect
-        return found, more, next(self.next_time), next(self.one_of_two)  # expect
 
 
 class InARow(Dataset):
@@ -390,13 +355,10 @@ class InARow(Dataset):
 
     def __getitem__(self, index):
         row = next(self.rows)  # expect
-        if row is None:
-            row = next(self.rows)
         other = None
         if index % 2:
             other = next(self.others)  # expect
         last = next(self.others)  # expect
-        return row, other, last, next(self.rows)
 
 
 class InTwoBranches(Dataset):
@@ -429,26 +391,6 @@ class FromTheStart(Dataset):
         return next(self.lines)
 
 
-class Queue(Dataset):
-    """What has come to its end is begun anew, wherever that is done."""
-
-    def __init__(self, rows):
-        self.rows = rows
-        self.begin()
-
-    def begin(self):
-        self.kept = iter(self.rows)
-
-    @property
-    def left(self):
-        return self.kept
-
-    def __getitem__(self, index):
-        try:
-            return next(self.left)
-        except StopIteration:
-            self.begin()
-            return next(self.left)
 
 
 class QueueThatOnlyLogs(Dataset):

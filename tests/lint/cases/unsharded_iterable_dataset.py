@@ -101,13 +101,6 @@ class Loaded(IterableDataset):  # expect
             yield row.split()
 
 
-class Named(IterableDataset):  # expect
-    def __init__(self, files):
-        self.files = files
-
-    def __iter__(self):
-        for name in self.files:
-            yield from open(name)
 
 
 def seed_only(number):
@@ -210,12 +203,6 @@ class Drawn(IterableDataset):
             yield self.rows[random.randrange(len(self.rows))]
 
 
-class Endless(Tables):
-    def __iter__(self):
-        while True:
-            random.shuffle(self.files)
-            for name in self.files:
-                yield from self.read(name)
 
 
 class Wrapping(IterableDataset):
@@ -256,28 +243,6 @@ class Chained(IterableDataset):
         yield from enumerate(self.rows)
 
 
-class Packed(IterableDataset):
-    """Made of what it is given, which is not known."""
-
-    def __init__(self, dataset, length):
-        self.dataset = dataset if isinstance(dataset, list) else [dataset]
-        self.length = length
-
-    def pieces(self):
-        streams = [iter(one) for one in self.dataset]
-        at, rest = 0, []
-        while streams:
-            try:
-                rest += next(streams[at])["text"]
-                while len(rest) >= self.length:
-                    piece, rest = rest[: self.length], rest[self.length :]
-                    yield piece
-            except StopIteration:
-                streams.pop(at)
-            at = (at + 1) % max(1, len(streams))
-
-    def __iter__(self):
-        return cycle(self.pieces())
 
 
 class Given(IterableDataset):

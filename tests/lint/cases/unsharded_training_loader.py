@@ -139,10 +139,6 @@ class Session:
         return model
 
 
-def without_processes(model, data):
-    network = Session(model, is_ddp=False).build_by_steps()
-    for batch in DataLoader(data, shuffle=True):
-        network(batch).mean().backward()
 
 
 def with_processes(model, data):
@@ -151,11 +147,6 @@ def with_processes(model, data):
         network(batch).mean().backward()
 
 
-def never_wrapped(model, data):
-    if SEVERAL:
-        model = DDP(model)
-    for batch in DataLoader(data, shuffle=True):
-        model(batch).mean().backward()
 
 
 def sliced_by_hand(model, data):

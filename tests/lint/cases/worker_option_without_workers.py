@@ -86,9 +86,6 @@ def main(args, dataset):
     DataLoader(dataset, num_workers=args.num_workers, persistent_workers=args.keep)
     DataLoader(dataset, num_workers=args.num_workers, persistent_workers=args.num_workers > 0)
     steps = len(dataset) // (8 * args.read_workers)
-    DataLoader(dataset, num_workers=args.read_workers, persistent_workers=True)
-    if args.guarded_workers > 0:
-        DataLoader(dataset, num_workers=args.guarded_workers, persistent_workers=True)
     return steps
 
 
