@@ -25,7 +25,7 @@ test: $(VENV)/.installed-test
 test-all: $(VENV)/.installed-test
 	$(PYTEST) $(if $(BUDGET),--time-budget $(BUDGET)) $(TESTS)
 
-# The tests with loaders of accelerate, datasets, Lightning and webdataset, which are skipped where those are missing.
+# The tests with loaders of other libraries, each skipped where its library is missing.
 libraries: $(VENV)/.installed-libraries
 	$(BIN)/python -m pytest tests/libraries
 

@@ -3,7 +3,8 @@
     python benchmarks/lint_kill.py [--kills 50] [--files 40]
 
 Each round starts from the same files without a cache and kills the run, in turn: somewhere between its start and the
-time that an undisturbed run takes, while it writes its cache, and while it writes the mended files. It demands: every
+time that an undisturbed run takes, a run without ``--fix`` while it writes its cache, and while it writes the mended
+files. It demands: every
 file is as before or as mended, every record of the cache is whole, the next run ends well and mends them all, and no
 temporary file is left beside them. (Those left in the cache are swept when they are ten minutes old.)
 """
@@ -20,7 +21,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from dl_lint.engine.cache import FOLDER
 from dl_lint.source.disk import digest
 
 FAULTY = """\
@@ -38,14 +38,15 @@ def fill(folder: Path, files: int) -> None:
         (folder / f"data{number}.py").write_text(f"# {number}\n" * 100 + FAULTY)
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "dl_lint", "--fix", "--jobs", "2"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def start(folder: Path, cache: Path, *options: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dl_lint", "--jobs", "2", *options]
+    environment = {**os.environ, "DL_LINT_CACHE_DIR": str(cache)}
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def until_it_keeps(process: subprocess.Popen[bytes], folder: Path, number: int) -> float:
+def until_it_keeps(process: subprocess.Popen[bytes], cache: Path, number: int) -> float:
     """The moment at which the cache has so many answers, or the process was gone."""
-    runs = folder / FOLDER / "runs"
+    runs = cache / "runs"
     while process.poll() is None and not (runs.is_dir() and len([*os.scandir(runs)]) >= number):
         time.sleep(0.0002)
     return time.monotonic()
@@ -58,10 +59,10 @@ def until_it_writes(process: subprocess.Popen[bytes], folder: Path) -> float:
     return time.monotonic()
 
 
-def damaged_records(folder: Path) -> list[str]:
+def damaged_records(cache: Path) -> list[str]:
     """Records of the cache whose checksum is not that of what follows."""
     found = []
-    for path in (folder / FOLDER).rglob("*.json"):
+    for path in cache.rglob("*.json"):
         checksum, _, body = path.read_bytes().partition(b"\n")
         if checksum.decode("ascii", "replace") != digest(body):
             found.append(path.name)
@@ -88,13 +89,15 @@ def main() -> int:
     bad, kills, strays, in_cache, kept = 0, 0, 0, 0, 0
     longest = writing = 0.0
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, cache = Path(name) / "project", Path(name) / "cache"
+        folder.mkdir()
         (folder / "pyproject.toml").write_text("[project]\n")
         while kills < options.kills:
             fill(folder, options.files)
-            shutil.rmtree(folder / ".dl_lint_cache", ignore_errors=True)
+            shutil.rmtree(cache, ignore_errors=True)
             began = time.monotonic()
-            process = start(folder)
+            keeping = bool(longest) and kills % 3 == 1
+            process = start(folder, cache, *(() if keeping else ("--fix",)))
             if not longest:
                 writes = until_it_writes(process, folder)
                 process.communicate()
@@ -104,7 +107,7 @@ def main() -> int:
                 case 0:
                     deadline = began + longest * chance.uniform(0.1, 1.0)
                 case 1:
-                    deadline = until_it_keeps(process, folder, chance.randrange(1, 3))
+                    deadline = until_it_keeps(process, cache, 1)
                 case _:
                     deadline = until_it_writes(process, folder) + writing * chance.random()
             while time.monotonic() < deadline and process.poll() is None:
@@ -119,10 +122,10 @@ def main() -> int:
             before, between, after = counts
             counts[before if set(seen) == {"old"} else after if set(seen) == {"new"} else between] += 1
             strays += len(list(folder.glob(".dl-lint-*")))
-            kept += any((folder / FOLDER / "runs").glob("*.json"))
-            in_cache += len(list((folder / FOLDER).rglob("*.tmp")))
-            damaged = damaged_records(folder)
-            again = start(folder)
+            kept += any((cache / "runs").glob("*.json"))
+            in_cache += len(list(cache.rglob("*.tmp")))
+            damaged = damaged_records(cache)
+            again = start(folder, cache, "--fix")
             _, said = again.communicate()
             right = again.returncode == 0 and not said and set(state(folder, options.files)) == {"new"}
             clean = not list(folder.glob(".dl-lint-*"))

@@ -7,7 +7,7 @@ The commands take turns, and the median of the rounds is shown, so that other lo
 copied, Python files only, so nothing is written into them; ``--together`` puts them side by side into one. Modules are
 kept compiled, as pip leaves them.
 
-* floor: byte filter, ``libcst.parse_module`` and one walk over the semantic fields of the files that the filter keeps;
+* floor: byte filter, ``ast.parse`` and one ``ast.walk`` over the files that the filter keeps;
 * cold: no cache yet, and one is written; warm: the same again; one changed: one surviving file has a new comment;
 * start-up: in a folder without Python files; plain file: over one that the byte filter drops, never seen before;
 * ruff: ``ruff check`` with a cache, and a second time; peers take their turn in the first rounds, over every Nth file
@@ -18,6 +18,8 @@ kept compiled, as pip leaves them.
 from __future__ import annotations
 
 import argparse
+import ast
+import atexit
 import os
 import shlex
 import shutil
@@ -25,13 +27,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 DL_LINT = [sys.executable, "-m", "dl_lint", "--output-format", "concise"]
 RUFF = [shutil.which("ruff") or "ruff", "check", "--output-format", "concise"]
+CACHE = Path(tempfile.mkdtemp(prefix="lint-speed-cache-"))
+"""Removed before each cold run, and at the end."""
+
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT["DL_LINT_CACHE_DIR"] = str(CACHE)
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 
 def cpu_seconds(command: list[str], folder: Path) -> float:
@@ -72,41 +79,18 @@ def first_with_loader(tree: Path) -> Path:
 
 # --- the floor -------------------------------------------------------------------------
 
-SPACE = ("whitespace", "trailing_whitespace", "leading_lines", "lines_after", "header", "footer", "newline")
-MARKS = ("lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "semicolon", "colon", "equal")
-NOT_SEMANTIC = SPACE + MARKS
-
 
 def floor(folder: Path) -> tuple[int, int, int]:
     """Files and lines that the byte filter keeps, and nodes walked over."""
-    import libcst as cst
     from dl_lint.source.byte_filter import might_matter
 
     kept = lines = nodes = 0
-    fields: dict[type, tuple[str, ...]] = {}
     for path in folder.rglob("*.py"):
         data = path.read_bytes() if path.is_file() else b""
-        if not might_matter(data):
-            continue
-        kept, lines = kept + 1, lines + data.count(b"\n")
-        try:
-            stack: list[Any] = [cst.parse_module(data)]
-        except (cst.ParserSyntaxError, UnicodeDecodeError):
-            continue
-        while stack:
-            node = stack.pop()
-            nodes += 1
-            kind = type(node)
-            names = fields.get(kind)
-            if names is None:
-                every: dict[str, Any] = kind.__dataclass_fields__
-                names = fields[kind] = tuple(name for name in every if not name.startswith(NOT_SEMANTIC))
-            for name in names:
-                value = getattr(node, name)
-                if isinstance(value, cst.CSTNode):
-                    stack.append(value)
-                elif isinstance(value, tuple | list):
-                    stack += [one for one in value if isinstance(one, cst.CSTNode)]
+        if might_matter(data):
+            kept, lines = kept + 1, lines + data.count(b"\n")
+            with suppress(SyntaxError, ValueError, RecursionError):
+                nodes += sum(1 for _ in ast.walk(ast.parse(data)))
     return kept, lines, nodes
 
 
@@ -152,8 +136,8 @@ def take_turns(tree: Path, rounds: int, peers: Peers) -> dict[str, float]:
         (Path(plain) / "plain.py").write_text("print('of no interest')\n")
         cpu_seconds([*DL_LINT, "--no-cache", "."], tree)  # compiles what is not compiled yet
         for number in range(rounds):
-            for cache in (".dl_lint_cache", ".ruff_cache"):
-                shutil.rmtree(tree / cache, ignore_errors=True)
+            for cache in (CACHE, tree / ".ruff_cache"):
+                shutil.rmtree(cache, ignore_errors=True)
             note("floor", [sys.executable, __file__, "--floor", str(tree)])
             note("cold", [*DL_LINT, "."])
             note("warm", [*DL_LINT, "."])
@@ -207,7 +191,7 @@ def growth(source: Path, rounds: int) -> None:
         seconds: dict[tuple[int, str], list[float]] = {}
         for number in range(rounds):
             for copies, tree in trees.items():
-                shutil.rmtree(tree / ".dl_lint_cache", ignore_errors=True)
+                shutil.rmtree(CACHE, ignore_errors=True)
                 for kind in ("cold", "warm", "one changed"):
                     if kind == "one changed":
                         with first_with_loader(tree).open("a") as file:

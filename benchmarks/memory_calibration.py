@@ -46,6 +46,7 @@ def judge_all(run: int, only: str, withhold: str) -> None:
     import memory_copying  # noqa: F401
     import memory_growing  # noqa: F401
     import memory_loaders
+    import memory_writing  # noqa: F401
 
     from pytest_dataloader.checks import Setting, memory
     from pytest_dataloader.probe.memory import pagemap, smaps

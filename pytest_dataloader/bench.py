@@ -21,7 +21,7 @@ class Bench:
     On a controller of pytest-xdist the records come with the reports of the workers.
     """
 
-    __slots__ = ("baselines", "hanging", "job", "ledger", "options")
+    __slots__ = ("baselines", "broken", "job", "ledger", "options")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -29,8 +29,8 @@ class Bench:
         """What the file of baselines holds; None where loaders are held to none."""
         self.job: Job | None = None
         """The job of several ranks that this process is one of."""
-        self.hanging: list[tuple[ref[Any], str]] = []
-        """Loaders that were seen to hang, and by which check: no other is to wait for them again."""
+        self.broken: list[tuple[ref[Any], str]] = []
+        """Loaders that raise, hang or give nothing, and which check said so: others would say the same again."""
         self.ledger: dict[str, list[Record]] = {}
 
 

@@ -136,7 +136,7 @@ class CheckItem(pytest.Item):
         fault = node.build()
         node.failed_by = None if fault is None else self.name
         if fault is not None:
-            outcome.note(self, self._subject(), self.name, {}, None, Verdict("not_measured", fault), raised=True)
+            outcome.note(self, self._subject(), self.name, {}, None, Verdict("failed", fault))
             pytest.fail(fault, pytrace=False)
 
     def runtest(self) -> None:
@@ -152,7 +152,7 @@ class CheckItem(pytest.Item):
         except DataLoaderCheckError as error:
             return f"{target.where}: {self.name}: {error}"
         except (Exception, SystemExit) as error:
-            return f"{self.name}: measuring {target.name} raised {loaders.explain(error)}"
+            return f"{self.name}: the loader raised {loaders.explain(error)}"
         return None
 
     def _subject(self) -> Subject:
@@ -163,6 +163,14 @@ class CheckItem(pytest.Item):
 def prepare(config: pytest.Config) -> None:
     """Find the pyproject.toml of a run that measures."""
     config.stash[DECLARED] = Declared(targets.find_file(config.invocation_params.dir, config.rootpath))
+
+
+def refuse_unasked(config: pytest.Config) -> None:
+    """Say what is missing where targets are named in a run that measures nothing; pytest would say "not found"."""
+    file = targets.find_file(config.invocation_params.dir, config.rootpath)
+    for argument in config.args:
+        if file is not None and config.invocation_params.dir / argument.partition("::")[0] == file:
+            raise pytest.UsageError(f"{argument}: the loaders declared there are measured with --dataloader-bench")
 
 
 def selects_targets(config: pytest.Config) -> bool:
@@ -200,7 +208,9 @@ def announce(config: pytest.Config) -> str:
     options, file = config.stash[BENCH].options, config.stash[DECLARED].file
     names = [target.name for target in options.targets]
     if file is None:
-        note = f"no targets declared in {config.rootpath / 'pyproject.toml'}" if not names else ""
+        declared = config.rootpath / "pyproject.toml"
+        none = f"no targets declared in {declared}" if declared.exists() else f"no pyproject.toml in {config.rootpath}"
+        note = "" if names else none
     elif selects_targets(config):
         names = [target.name for target in targets.read_file(file, file.name)] + names
         note = "" if names else f"no targets declared in {file}"

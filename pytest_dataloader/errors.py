@@ -23,5 +23,9 @@ class NotMeasured(DataLoaderCheckError):
     """A figure was asked for that this run did not measure."""
 
 
+class NothingSeen(NotMeasured):
+    """A check that applies to the loader saw no sample, no batch or no answer of it."""
+
+
 class DataLoaderWarning(UserWarning):
     """A check could not reach a verdict: the machine was too busy to say."""

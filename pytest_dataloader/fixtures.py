@@ -59,7 +59,7 @@ class _FixtureCheck:
             except DataLoaderCheckError as error:
                 misuse = str(error)
             except Exception as error:
-                error.__traceback__ = loaders.without_our_frames(error)
+                loaders.hide_our_frames(error)
                 raise
         return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
 

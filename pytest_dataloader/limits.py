@@ -86,10 +86,13 @@ def parse_bytes(value: object) -> int:
         if match is None or unit is None:
             raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {value!r}')
         return int(float(match[1]) * unit)
-    number = _number(value)
-    if number < 0 or number != int(number):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (math.isfinite(value) and value >= 0 and value == int(value))
+    ):
         raise BadLimit(f'expected a size such as "32MB" or a whole number of bytes, got {value!r}')
-    return int(number)
+    return int(value)
 
 
 READERS: Mapping[str, Callable[[object], Any]] = {

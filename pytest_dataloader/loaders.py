@@ -10,20 +10,27 @@ import os
 import re
 import sys
 import traceback
+import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
+from pytest_dataloader.probe.workers import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import ModuleType, TracebackType
+    from types import ModuleType
 
 REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 """``MODULE:ATTR``, both dotted."""
 
 _OURS = Path(__file__).parent
+_STANDING_IN = ("probe/internals/envelopes.py", "probe/samples/tracing.py")
+"""What calls the user's dataset and collate_fn: where these are written in C, what they raise comes out there."""
+_REMOTE = re.compile(r'\n  File "([^"]+)", line (\d+)')
+_OWN_FRAME = re.compile(rf'  File "{re.escape(str(_OURS))}[^"]*", line \d+, in .*\n(?:    .*\n)*')
+"""In the traceback of a worker, which torch hands over as text."""
 
 
 def what_instead(value: object) -> str:
@@ -35,6 +42,9 @@ def what_instead(value: object) -> str:
         return f"{name}, which is a Dataset: wrap it in a DataLoader"
     if callable(getattr(value, "train_dataloader", None)):
         return f"{name}: name the DataLoader that its train_dataloader() returns"
+    inside = next((key for key, held in getattr(value, "__dict__", {}).items() if is_dataloader(held)), None)
+    if inside is not None:
+        return f"{name}, which holds a DataLoader: name that one, its attribute {inside}"
     return name
 
 
@@ -48,7 +58,9 @@ def describe(loader: Any) -> str:
 
 def _settings(loader: Any) -> Iterator[str]:
     yield type(loader.dataset).__name__
-    yield f"batch_size={loader.batch_size}"
+    batches = getattr(loader, "batch_sampler", None)
+    own = loader.batch_size is None and batches is not None
+    yield f"batch_sampler={type(batches).__name__}" if own else f"batch_size={loader.batch_size}"
     yield f"num_workers={loader.num_workers}"
     for name in ("persistent_workers", "pin_memory"):
         if getattr(loader, name, False):
@@ -167,36 +179,77 @@ def call(function: Any, seen: str) -> Any:
 
 
 def explain(error: BaseException) -> str:
-    """Name an exception of the user's code with the frames that are theirs.
-
-    Frames of this package and of torch are left out, unless the error comes out of this package itself: then it is
-    a fault here, and all frames are needed to mend it.
-    """
-    text = "".join(traceback.format_exception_only(error)).rstrip()
+    """Name an exception of the user's code in a line, and below it the frames that are theirs, in a worker too."""
     if isinstance(error, DataLoaderCheckError):
-        return text.partition(": ")[2]
+        return str(error)
+    carried = fault.caught(error)
+    if carried is not None:
+        worker, text, frames = carried
+        return "\n".join([f"{text} (in worker {worker})", *(f"  {frame}" for frame in frames)])
+    hidden = [_OURS, *_machinery()]
+    found = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in found if not any(_is_inside(frame.filename, folder) for folder in hidden)]
+    if fault.dead_workers(error) or (not theirs and isinstance(error, ConnectionError | EOFError)):
+        return f"{_in_a_line(error)}; a worker ended before its time: the workers check tells at which sample"
+    return "\n".join([*_told(error), *"".join(traceback.StackSummary.from_list(theirs).format()).rstrip().splitlines()])
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether an exception comes out of this package itself: a fault here, which says nothing of the loader."""
+    return bool(_place_of(error))
+
+
+def own_fault(error: BaseException) -> str:
+    """An exception that comes out of this package, in a line, with the place that is to be mended."""
+    return f"a fault of pytest-dataloader, not of the loader: {_in_a_line(error)} ({_place_of(error)})"
+
+
+def _place_of(error: BaseException) -> str:
+    """The innermost place of an exception where that is in this package; empty where it is not."""
+    remote = [place for text in map(str, error.args) if fault.caught(error) for place in _REMOTE.findall(text)]
     frames = traceback.extract_tb(error.__traceback__)
-    if not (frames and _is_inside(frames[-1].filename, _OURS)):
-        hidden = [_OURS, *_machinery()]
-        frames = traceback.StackSummary.from_list(
-            [frame for frame in frames if not any(_is_inside(frame.filename, folder) for folder in hidden)]
-        )
-    return "\n".join([text, *"".join(frames.format()).rstrip().splitlines()])
+    file, line = remote[-1] if remote else (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
+    if not file.startswith(f"{_OURS}{os.sep}") or file.endswith(_STANDING_IN):
+        return ""
+    return f"{Path(file).relative_to(_OURS)}, line {line}"
 
 
-def without_our_frames(error: BaseException) -> TracebackType | None:
-    """The traceback of an exception from its first frame outside this package; all of it where there is none."""
-    frame = error.__traceback__
-    while frame is not None and _is_inside(frame.tb_frame.f_code.co_filename, _OURS):
+def _in_a_line(error: BaseException) -> str:
+    carried = fault.caught(error)
+    return carried[1] if carried else _told(error)[0]
+
+
+def _told(error: BaseException) -> list[str]:
+    """Type and message, then what belongs to it: for a SyntaxError the place in the file, which Python puts first."""
+    lines = "".join(traceback.format_exception_only(error)).rstrip().splitlines()
+    if isinstance(error, SyntaxError):
+        lines.insert(0, lines.pop(next((at for at, line in enumerate(lines) if not line.startswith(" ")), -1)))
+    return lines
+
+
+def hide_our_frames(error: BaseException) -> None:
+    """Leave only frames of others in an exception that is passed on, also in what it tells of a worker."""
+    kept, frame = [], error.__traceback__
+    while frame is not None:
+        if not frame.tb_frame.f_code.co_filename.startswith(f"{_OURS}{os.sep}"):
+            kept.append(frame)
         frame = frame.tb_next
-    return frame or error.__traceback__
+    trace = None
+    for frame in reversed(kept):
+        trace = types.TracebackType(trace, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    error.__traceback__ = trace or error.__traceback__
+    if fault.caught(error):
+        error.args = tuple(
+            type(text)(_OWN_FRAME.sub("", text)) if isinstance(text, str) else text for text in error.args
+        )
 
 
 def _machinery() -> list[Path]:
     """Folders whose frames say nothing about the user's mistake."""
-    modules = (importlib, sys.modules.get("torch"))
-    return [Path(module.__file__).parent for module in modules if module is not None and module.__file__]
+    names = ("importlib", "multiprocessing", "torch", "_pytest", "pluggy")
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in names]
+    return [Path(file).parent for file in files if file]
 
 
 def _is_inside(filename: str, folder: Path) -> bool:
-    return filename.startswith(("<frozen importlib", f"{folder}{os.sep}"))
+    return filename.startswith(("<frozen ", f"{folder}{os.sep}"))

@@ -126,6 +126,8 @@ def _file(value: Any, _origin: str, folder: Path) -> Path:
     path = folder / Path(value).expanduser()
     if path.is_dir():
         raise ValueError(f"{path} is a directory; name a file")
+    if not path.parent.exists() and not path.is_relative_to(folder):
+        raise ValueError(f"there is no folder {path.parent}; only folders below {folder} are made")
     return path
 
 
@@ -192,7 +194,7 @@ OPTIONS = (
     Option(
         "strict",
         "bool",
-        "an inconclusive check (the machine was too busy to say) fails instead of warning",
+        "an inconclusive check (the machine was too busy to say), and one that saw nothing of the loader, fails",
         _bool,
         default=False,
     ),

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.bench import BENCH, UNMEASURED
-from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
+from pytest_dataloader.errors import DataLoaderCheckError, DataLoaderWarning, NothingSeen, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import ProgressLine, progress_line
@@ -22,6 +22,7 @@ from pytest_dataloader.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pytest_dataloader.bench import Bench
 
 NOT_ASKED = "run with --dataloader-bench"
 
@@ -89,15 +90,15 @@ def subject_of(item: pytest.Item, loader: Any, check: str) -> Subject:
 def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any) -> Any:
     """Run a check on a loader, beside ``others``, under limits already read, and return its evidence.
 
-    Fails, warns or marks the test as not measured as the verdict says. Exceptions of the loader are passed on;
-    BadLimit where limits contradict each other.
+    Fails, warns or marks the test as not measured as the verdict says. Exceptions of the loader are passed on, those
+    of this package are not the loader's fault; BadLimit where limits contradict each other.
     """
     bench = item.config.stash[BENCH]
     evidence: Any = None
-    hangs = _hangs(item, subject)
+    broken = next((reason for loader, reason in bench.broken if loader() is subject.loader), "")
     try:
-        if hangs and check != checks.HANGS:
-            verdict = Verdict("not_measured", hangs)
+        if broken and check != checks.BREAKAGE:
+            verdict = Verdict("not_measured", broken)
         elif checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
             for loader in (subject.loader, *others):
                 smoke_run(loader)
@@ -105,12 +106,19 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
         else:
             evidence = _measure_with_ranks(item, subject, check, limits, *others)
             verdict = checks.judge(check, evidence, limits=limits)
-            _remember_hang(item, subject, check, evidence)
+            _remember_breakage(bench, subject, check, _breakage(evidence))
     except NotMeasured as error:
-        verdict = Verdict("not_measured", str(error))
-    except (Exception, SystemExit) as error:
-        note(item, subject, check, limits, None, Verdict("not_measured", _raised(error)), raised=True)
+        verdict = Verdict("not_measured", str(error), vacuous=isinstance(error, NothingSeen))
+    except DataLoaderCheckError as error:
+        note(item, subject, check, limits, None, Verdict("failed", str(error)))
         raise
+    except (Exception, SystemExit) as error:
+        if loaders.is_ours(error):
+            verdict = Verdict("not_measured", loaders.own_fault(error), vacuous=True)
+        else:
+            note(item, subject, check, limits, None, Verdict("failed", f"the loader raised {loaders.explain(error)}"))
+            _remember_breakage(bench, subject, check, "the loader raises")
+            raise
     except KeyboardInterrupt:
         _note_what_is_known(item, subject, check, limits)
         raise
@@ -120,15 +128,19 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     return Unmeasured(check, verdict.reason) if evidence is None else evidence
 
 
-def _remember_hang(item: pytest.Item, subject: Subject, check: str, evidence: Any) -> None:
-    if getattr(evidence, "hung_seconds", 0) or getattr(evidence, "fault", "") == "hang":
-        item.config.stash[BENCH].hanging.append((ref(subject.loader), f"the loader hangs: see {check}"))
+def _remember_breakage(bench: Bench, subject: Subject, check: str, breakage: str) -> None:
+    if breakage:
+        bench.broken.append((ref(subject.loader), f"{breakage}: see {check}"))
 
 
-def _hangs(item: pytest.Item, subject: Subject) -> str:
-    """What is known of a loader that hangs; empty for others."""
-    known = item.config.stash[BENCH].hanging
-    return next((reason for loader, reason in known if loader() is subject.loader), "")
+def _breakage(evidence: Any) -> str:
+    """What is wrong with a loader that no other check could say more of; empty for others."""
+    fault = "hang" if getattr(evidence, "hung_seconds", 0) else getattr(evidence, "fault", "none")
+    if fault == "hang":
+        return "no batch came in time" if getattr(evidence, "at_work", False) else "the loader hangs"
+    if fault != "none" and evidence.phase != "exiting":
+        return "the loader raises" if fault == "exception" else "a worker of the loader dies"
+    return "the loader gives nothing" if getattr(evidence, "empty", False) else ""
 
 
 def _note_what_is_known(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> None:
@@ -202,12 +214,6 @@ def _measure(
                 progress.clear()
 
 
-def _raised(error: BaseException) -> str:
-    """An exception in a line. Torch puts the traceback of a worker's exception into its text, the error last."""
-    first, *rest = str(error).strip().splitlines() or [""]
-    return f"raised {type(error).__name__}: {first}{f' ... {rest[-1]}' if rest else ''}"
-
-
 def note(
     item: pytest.Item,
     subject: Subject,
@@ -216,13 +222,11 @@ def note(
     evidence: object,
     verdict: Verdict,
     *,
-    raised: bool = False,
     by_itself: bool = False,
 ) -> Verdict:
     """Record a verdict where reports, JUnit, xdist and an interrupted run find it, and return it.
 
-    In a job of several ranks it is that of all of them; ``raised`` where the loader raised here, ``by_itself``
-    where the others are not to be waited for.
+    In a job of several ranks it is that of all of them; ``by_itself`` where the others are not to be waited for.
     """
     bench = item.config.stash[BENCH]
     seen = Record(
@@ -235,14 +239,15 @@ def note(
         evidence=figures(evidence),
         limits=plain(limits),
         advice=verdict.advice,
+        vacuous=verdict.vacuous,
     )
     if bench.job is not None and not by_itself:
         from pytest_dataloader.distributed import consensus
 
-        seen = consensus.together(bench.job, item.nodeid, consensus.Told(seen, raised))
+        seen = consensus.together(bench.job, item.nodeid, consensus.Told(seen))
     item.user_properties.append(seen.as_property())
     bench.ledger.setdefault(item.nodeid, []).append(seen)
-    return Verdict(seen.verdict, seen.reason, seen.advice)
+    return Verdict(seen.verdict, seen.reason, seen.advice, seen.vacuous)
 
 
 def forget(item: pytest.Item) -> None:
@@ -272,6 +277,8 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: inconclusive fails)")
             case "inconclusive":
                 _warn(item, message(name, each))
+            case "not_measured" if each.vacuous and strict:
+                faults.append(f"{message(name, each)}\n(--dataloader-strict: what was not seen fails)")
             case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
                 item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
     if faults:
@@ -280,7 +287,7 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
 
 def message(check: str, verdict: Verdict) -> str:
     """What a failed or inconclusive check tells: its reason, then the advice with the dl-lint codes."""
-    word = "inconclusive: " if verdict.outcome == "inconclusive" else ""
+    word = {"inconclusive": "inconclusive: ", "not_measured": "not measured: "}.get(verdict.outcome, "")
     advice = (f"  {': '.join(filter(None, (each.code, each.text)))}" for each in verdict.advice)
     return "\n".join([f"{check}: {word}{verdict.reason}", *advice])
 

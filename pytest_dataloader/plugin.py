@@ -94,6 +94,10 @@ def pytest_collection(session: pytest.Session) -> None:
         from pytest_dataloader import collection
 
         collection.complete_arguments(session.config)
+    elif any(argument.partition("::")[0].endswith("pyproject.toml") for argument in session.config.args):
+        from pytest_dataloader import collection
+
+        collection.refuse_unasked(session.config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetsFile | None:
@@ -172,7 +176,9 @@ def _measures(config: pytest.Config) -> bool:
 
 
 def _tells_something(record: Record) -> bool:
-    return record.verdict != "not_measured" or (record.check == "tune" and bool(record.evidence))
+    return (record.verdict != "not_measured" and record.description != "") or (
+        record.check == "tune" and bool(record.evidence)
+    )
 
 
 class Reports:
@@ -262,7 +268,8 @@ class Reports:
 
             terminalreporter.section("dataloader")
             # What is no terminal is a log, and logs are searched for whole sentences.
-            width = self._config.get_terminal_writer().fullwidth if terminalreporter.isatty else None
+            asked = terminalreporter.isatty or "COLUMNS" in os.environ
+            width = self._config.get_terminal_writer().fullwidth if asked else None
             # Not sys.stdout, which may be what pytest captures into.
             ink = bars.ink_for(getattr(sys.__stdout__, "encoding", None))
             for line in terminal.lines(records, verbosity, width, ink):

@@ -12,6 +12,21 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "batch"), counted(2000, "batch"), counted(2, "epoch"), counted(2, "segment of torch")
+    ('1 batch', '2,000 batches', '2 epochs', '2 segments of torch')
+    """
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """More than one of a thing: what stands before "of" is counted."""
+    head, of, rest = noun.partition(" of ")
+    return f"{head}{'es' if head.endswith('tch') else 's'}{of}{rest}"
+
+
 def figure(value: float) -> str:
     """A number to three digits, thousands set off.
 

@@ -31,6 +31,8 @@ class Record:
     advice: tuple[Advice, ...] = ()
     ranks: tuple[Mapping[str, Any], ...] = ()
     """In a job of several ranks: rank, verdict, reason and evidence of each."""
+    vacuous: bool = False
+    """Whether the check applies and saw nothing of the loader."""
 
     def as_property(self) -> tuple[str, str]:
         """The record as a user property of a test. JSON text, because JUnit writes ``str(value)``."""

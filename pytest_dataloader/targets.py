@@ -135,14 +135,16 @@ def _declared(name: str, value: object, where: str, roots: tuple[Path, ...]) -> 
     chosen = tuple(check for check in checks.NAMES if (only is None or check in only) and check not in skip)
     if not chosen and not faults:
         faults.append(f"{where}: checks and skip leave no check to run")
-    limits = _limits({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, faults)
+    limits = _limits({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, chosen, faults)
     return Target(
         _selectable(name), where, str(loader), loader_at, roots, chosen or checks.NAMES, limits, faults=tuple(faults)
     )
 
 
-def _limits(given: Mapping[str, object], where: str, faults: list[str]) -> dict[str, dict[str, Any]]:
-    """Hand each limit to every check that declares it."""
+def _limits(
+    given: Mapping[str, object], where: str, chosen: Sequence[str], faults: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Hand each limit to every check that declares it; one that no chosen check holds is a fault."""
     readers = {check: checks.limits_of(check) for check in checks.NAMES}
     known = {limit: None for limits in readers.values() for limit in limits}
     read: dict[str, dict[str, Any]] = {check: {} for check in checks.NAMES}
@@ -150,21 +152,25 @@ def _limits(given: Mapping[str, object], where: str, faults: list[str]) -> dict[
         if key not in known:
             faults.append(f"{where} {key} = {_toml(value)}: unknown key{_did_you_mean(key, (*_OWN_KEYS, *known))}")
             continue
-        for check, limits in readers.items():
-            if key in limits:
-                try:
-                    read[check][key] = limits[key](value)
-                except BadLimit as error:
-                    faults.append(f"{where} {key} = {_toml(value)}: {error}")
-                    break
+        holders = [check for check, limits in readers.items() if key in limits]
+        try:
+            for check in holders:
+                read[check][key] = readers[check][key](value)
+        except BadLimit as error:
+            faults.append(f"{where} {key} = {_toml(value)}: {error}")
+            continue
+        # Tuning is no check that could be left out, and what it is told may be meant for it alone.
+        if chosen and not set(holders) & set(chosen) and key not in checks.limits_of("tune"):
+            faults.append(f"{where} {key} = {_toml(value)}: no check holds it, as {holders[0]} is not selected")
+    faults += [f"{where}: {wrong}" for check in chosen if (wrong := checks.contradiction(check, read[check]))]
     return read
 
 
 def _names_of_checks(table: Mapping[str, object], key: str, where: str, faults: list[str]) -> Sequence[str] | None:
     if key not in table:
         return None
-    value = table[key]
-    place = f"{where} {key} = {_toml(value)}"
+    value = [table[key]] if isinstance(table[key], str) else table[key]
+    place = f"{where} {key} = {_toml(table[key])}"
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         faults.append(f"{place}: expected a list of names; the checks are {', '.join(checks.NAMES)}")
         return None

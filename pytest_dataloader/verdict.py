@@ -22,9 +22,10 @@ class Verdict:
 
     ``reason`` is one sentence: what was seen, what was allowed, how sure that is.
     ``inconclusive`` means that the machine was too busy to say; ``not_measured`` that
-    nothing was measured, with the reason.
+    nothing was measured, with the reason; ``vacuous`` where the check applies and its run saw nothing of the loader.
     """
 
     outcome: Outcome
     reason: str
     advice: tuple[Advice, ...] = ()
+    vacuous: bool = False

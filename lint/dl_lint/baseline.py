@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dl_lint.engine.selection import ConfigError
+from dl_lint.source import disk
 from dl_lint.texts import flagged
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from dl_lint.texts import Lines
 
 SCHEMA = 1
+
+MOST_BYTES = 64_000_000
+"""Of a baseline; a finding takes 200."""
 
 Key = tuple[str, str, str]
 """Path relative to the baseline's folder, code, flagged text."""
@@ -32,17 +37,21 @@ def write(path: str, findings: Iterable[Reported], lines: Lines) -> int:
     rows = [{"path": key[0], "code": key[1], "text": key[2], "count": count} for key, count in sorted(counts.items())]
     document = json.dumps({"schema": SCHEMA, "findings": rows}, indent=1, ensure_ascii=False) + "\n"
     temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(document)
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(document)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
     return sum(counts.values())
 
 
 def read(path: str) -> Counter[Key]:
     """The accepted findings. Raises ConfigError for a file that is none of ours."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            document = json.load(file)
+        document = json.loads(disk.read(path, MOST_BYTES).decode("utf-8", "surrogateescape"))
         if document["schema"] != SCHEMA:
             raise ConfigError(f"{path}: baseline of schema {document['schema']!r}, this dl-lint reads {SCHEMA}")
         counts: Counter[Key] = Counter()
@@ -50,7 +59,7 @@ def read(path: str) -> Counter[Key]:
             counts[str(row["path"]), str(row["code"]), str(row["text"])] += int(row["count"])
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); --write-baseline makes one") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise ConfigError(f"{path}: not a baseline of dl-lint; --write-baseline makes one") from None
     return counts
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NoReturn
 from dl_lint import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from dl_lint.engine.report import Entry, Failure
+    from dl_lint.engine.selection import ConfigError
     from dl_lint.output import Paint, Render
     from dl_lint.session import Outcome, Session
 
@@ -112,7 +113,7 @@ def _main(argv: Sequence[str] | None) -> int:
             return _list_rules(options, rules.values())
         return _watch(options, rules) if options.watch else _lint(options, rules)
     except ConfigError as error:
-        sys.stderr.write(f"dl-lint: error: {error}\n")
+        _complain(error)
         return UNCHECKED
 
 
@@ -157,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     tune("--stdin-filename", metavar="NAME", help="what the code on standard input is called")
     tune("--watch", action="store_true", help="lint again after every change, until Ctrl-C")
-    tune("--no-cache", action="store_true", help="neither read nor write .dl_lint_cache")
+    tune("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
     tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
     return parser
 
@@ -242,7 +243,7 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
     mending = options.fix or options.diff
     outcome = session.mend(unsafe=options.unsafe_fixes) if mending else session.lint()
     if options.diff:
-        _print(outcome.diff(), sys.stdout)
+        _print(_on_terminal(outcome.diff()) if sys.stdout.isatty() else outcome.diff(), sys.stdout)
     elif options.fix:
         outcome = session.write(outcome, sys.stdout.buffer)
     _show(options, outcome, sys.stderr if options.diff or (options.fix and stdin) else sys.stdout)
@@ -270,7 +271,7 @@ def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
         try:
             _lint(options, rules)
         except ConfigError as error:  # of a file that is being written, perhaps
-            sys.stderr.write(f"dl-lint: error: {error}\n")
+            _complain(error)
         if options.output_format in TALKING:
             sys.stdout.write("Watching for changes; Ctrl-C ends it.\n")
         sys.stdout.flush()
@@ -310,8 +311,23 @@ def _renderer(options: argparse.Namespace) -> Render:
     return statistics.render_json if options.output_format == "json" else statistics.render
 
 
+def _complain(error: ConfigError) -> None:
+    from dl_lint.texts import visible
+
+    sys.stderr.write(f"dl-lint: error: {visible(str(error))}\n")
+
+
 def _say(failures: Iterable[Failure]) -> None:
-    _print((f"dl-lint: {' '.join(str(failure).split())}\n" for failure in failures), sys.stderr)
+    from dl_lint.texts import visible
+
+    _print((f"dl-lint: {visible(' '.join(str(failure).split()))}\n" for failure in failures), sys.stderr)
+
+
+def _on_terminal(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a diff, which a program would take as they are."""
+    from dl_lint.texts import visible
+
+    yield from (visible(line.rstrip("\n").replace("\t", "    ")) + "\n" for line in lines)
 
 
 def _print(chunks: Iterable[str], stream: TextIO) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dl_lint.engine import selection
+from dl_lint.engine.ignored import is_bounded
 from dl_lint.engine.selection import ConfigError, Selectors, did_you_mean
 from dl_lint.flow.hints import NO_HINTS, Hints
+from dl_lint.source import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,8 +93,9 @@ def _common_folder(paths: Sequence[str]) -> str:
 def _mentions_table(pyproject: str) -> bool:
     """Cheaper than parsing, and a file that cannot be parsed must be named later, not passed over."""
     try:
-        with open(pyproject, "rb") as file:
-            return b"dl-lint" in file.read()
+        return b"dl-lint" in disk.read(pyproject, disk.SETTINGS_BYTES)
+    except disk.TooLargeError:
+        return True
     except OSError:
         return False
 
@@ -115,12 +118,13 @@ def _table(path: str) -> tuple[str, dict[str, Any]]:
 
     shown = os.path.relpath(path)
     try:
-        with open(path, "rb") as file:
-            document = tomllib.load(file)
+        document = tomllib.loads(disk.read(path, disk.SETTINGS_BYTES).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"{shown}: cannot be read ({error.strerror})") from None
     except ValueError as error:  # TOMLDecodeError or bytes that are not UTF-8
         raise ConfigError(f"{shown}: not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{shown}: not TOML: nested too deeply") from None
     tool = document.get("tool", {})
     if isinstance(tool, dict) and "dl-lint" in tool:
         table = tool["dl-lint"]
@@ -135,7 +139,7 @@ def _override(line: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"--config: {line!r} is no line of TOML such as 'pedantic = true': {error}") from None
 
 
@@ -233,6 +237,8 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
 
 def _pattern(pattern: str, where: str) -> str:
     """Only patterns with brackets or a lone negation can be wrong; the rest needs no import of pathspec."""
+    if not is_bounded(pattern):
+        raise ConfigError(f"{where}: {pattern[:40]!r} has more than 1,000 characters, or 3 stars in a part")
     if set(pattern) & set("[]!\\"):
         from pathspec import GitIgnoreSpec
 

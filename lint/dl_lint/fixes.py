@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import os
 import stat
-import tempfile
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from dl_lint.source.disk import digest
 from dl_lint.source.text import NEWLINE, line_starts
 
 if TYPE_CHECKING:
@@ -18,9 +21,6 @@ if TYPE_CHECKING:
     from dl_lint.rule import Edit
     from dl_lint.source.file import Source
     from dl_lint.source.positions import Span
-
-
-TEMPORARY = ".dl-lint-"
 
 
 def choose(findings: Iterable[Reported], *, unsafe: bool, paths: Collection[str]) -> list[Reported]:
@@ -87,8 +87,17 @@ def difference(path: str, before: str, after: str) -> Iterator[str]:
     """A unified diff that ``patch`` and ``git apply`` take, also for a file without a final line end."""
     from difflib import unified_diff
 
-    for line in unified_diff(_lines(before), _lines(after), path, path, n=3):
+    name = _quoted(path)
+    for line in unified_diff(_lines(before), _lines(after), name, name, n=3):
         yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _quoted(path: str) -> str:
+    """The name of a file as git writes it into a diff, where it holds what is no printable character."""
+    if path.isprintable() and not set(path) & set('"\\'):
+        return path
+    escaped = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return f'"{"".join(escaped)}"'
 
 
 def _lines(text: str) -> list[str]:
@@ -98,16 +107,6 @@ def _lines(text: str) -> list[str]:
     )
 
 
-def _sweep(folder: str) -> None:
-    """Delete what runs that were killed have left; they left it where a fix was due, and so it is due again."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(TEMPORARY) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
-
-
 class Changed(Exception):
     """The file is no longer what was linted."""
 
@@ -115,29 +114,82 @@ class Changed(Exception):
 def write(path: str, before: bytes, after: bytes) -> None:
     """Replace the file's content in one step, keeping its mode; a link keeps pointing where it did.
 
-    Raises Changed if it does not hold ``before`` any more, OSError if it cannot be written.
+    Raises Changed if it does not hold ``before`` any more or another run is at it, OSError if it cannot be written.
     """
     target = os.path.realpath(path)
     with open(target, "rb") as file:
+        _lock(file.fileno())  # while this is held, no other run takes the file for a stray, whatever its name
         seen = os.fstat(file.fileno())
         if file.read() != before:
             raise Changed
-    if not os.access(target, os.W_OK):  # renaming over it would get around its protection
-        raise PermissionError(13, "Permission denied", path)
-    folder = os.path.dirname(target)
-    _sweep(folder)
-    handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
+        if not os.access(target, os.W_OK):  # renaming over it would get around its protection
+            raise PermissionError(13, "Permission denied", path)
+        prefix = os.path.join(os.path.dirname(target), f".dl-lint-{digest(target, before)}-")
+        _sweep(prefix)
+        temporary = f"{prefix}{os.getpid()}.tmp"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(handle, "wb") as new:
+                _lock(handle)
+                new.write(after)
+                new.flush()
+                with suppress(PermissionError):  # only root may keep another's name on it
+                    os.fchown(handle, seen.st_uid, seen.st_gid)
+                os.fchmod(handle, stat.S_IMODE(seen.st_mode))
+                os.fsync(handle)
+                _put_in_place(temporary, target, before, after)
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _lock(handle: int) -> None:
     try:
-        with open(handle, "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until it is in place: who can lock it may take it for a stray
-            file.write(after)
-            file.flush()
-            with suppress(PermissionError):  # only root may keep another's name on it
-                os.fchown(file.fileno(), seen.st_uid, seen.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(seen.st_mode))
-            os.fsync(file.fileno())
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Changed from None
+
+
+def _sweep(prefix: str) -> None:
+    """Delete what runs that were killed have left of this very fix. Nothing else has such a name: it is made of the
+    file that is to be replaced and of what that holds."""
+    with suppress(OSError), os.scandir(os.path.dirname(prefix)) as entries:
+        for entry in entries:
+            if entry.path.startswith(prefix) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError, Changed), open(entry.path, "rb") as file:
+                    _lock(file.fileno())
+                    os.unlink(entry.path)
+
+
+def _put_in_place(temporary: str, target: str, before: bytes, after: bytes) -> None:
+    """Let two files change places in one step, and back if the one that comes out is not what was linted, so that
+    whatever an editor saved meanwhile stays. Raises Changed."""
+    if not _exchanged(temporary, target):  # a race of microseconds is left
+        if _content(target) != before:
+            raise Changed
         os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    elif _content(temporary) != before:
+        while _exchanged(temporary, target) and _content(temporary) != after:
+            pass  # the editor saved once more between the two
+        raise Changed
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Make two names change places; False where the system or the file system cannot. Raises OSError."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if rename is None:
+        return False
+    if rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS):
+        return False
+    raise OSError(number, os.strerror(number), other)

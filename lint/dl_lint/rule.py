@@ -44,7 +44,8 @@ class Finding:
     """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead.
 
     ``subject`` is what the conditions of the rule's ``Quiet`` list look at; ``advice`` says that one of them holds, and
-    is set by those who apply them: this finding is shown only where advice is asked for.
+    is set by those who apply them: this finding is shown only where advice is asked for. With ``repeats``, one on the
+    next line that rests on the same places is the same fault, and told as a place of the first.
     """
 
     place: Place
@@ -53,6 +54,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     advice: bool = False
+    repeats: bool = False
     subject: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
 

@@ -14,22 +14,26 @@ from pygls.lsp.server import LanguageServer
 from dl_lint import __version__, fixes
 from dl_lint.config import locate
 from dl_lint.engine import catalogue
+from dl_lint.engine.report import Failure
 from dl_lint.engine.selection import ConfigError
 from dl_lint.output.rules import explanation
 from dl_lint.session import Session, Wishes
 from dl_lint.silencing import silenced
 from dl_lint.source.file import encoded
+from dl_lint.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dl_lint.engine.report import Entry, Failure, Reported
+    from dl_lint.engine.report import Entry, Reported
     from dl_lint.rule import Edit
     from dl_lint.source.positions import Place
-    from dl_lint.texts import Texts
 
 # After the last key; a warm run over 300 files takes less.
 QUIET_SECONDS = 0.3
+
+LARGEST_BYTES = 2_000_000
+"""Of a document: a run takes 100 times as much memory, and half a second for each 100,000 lines."""
 
 SEVERITIES = {
     "bug": lsp.DiagnosticSeverity.Error,
@@ -52,13 +56,16 @@ class Seen:
 
 def lint(documents: Mapping[str, tuple[int | None, bytes]], rules: Mapping[str, Entry]) -> dict[str, Seen]:
     """What is to be said of open documents, by absolute path; each project is linted as it would be with them saved."""
-    given = {path: data for path, (_, data) in documents.items()}
     found: dict[str, Seen] = {}
     by_home: dict[str | None, list[str]] = {}
-    for path in documents:
+    for path, (version, data) in documents.items():
+        if len(data) > LARGEST_BYTES:
+            failure = Failure(path, f"more than {LARGEST_BYTES / 1e6:.0f} MB, which is too much while somebody types")
+            found[path] = Seen(version, Texts({}), failures=(failure,))
+            continue
         by_home.setdefault(locate([path]).root, []).append(path)
     for paths in by_home.values():
-        outcome = Session(Wishes(given={path: given[path] for path in paths}), rules).lint()
+        outcome = Session(Wishes(given={path: documents[path][1] for path in paths}), rules).lint()
         for path in paths:
             findings = tuple(one for one in outcome.report.findings if one.path == path)
             failures = tuple(one for one in outcome.report.failures if one.path == path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from dl_lint import config
 from dl_lint.engine import files, question, run, selection
-from dl_lint.engine.cache import Cache
+from dl_lint.engine.cache import Cache, users_folder
 from dl_lint.engine.question import Question, Tree
 from dl_lint.engine.report import Failure
 from dl_lint.engine.selection import ConfigError, Selectors
@@ -81,7 +81,7 @@ class Session:
         paths = wishes.paths or (() if given else (".",))
         home = config.locate([*paths, *given])
         settings = _settings(wishes, home, rules)
-        self._cache = Cache((home.root or os.getcwd()) if wishes.cache else None)
+        self._cache = Cache(users_folder() if wishes.cache else None, os.path.abspath(home.root or os.getcwd()))
         self._baseline = wishes.baseline or settings.baseline
         pedantic = wishes.pedantic or settings.pedantic
         chosen = selection.chosen(rules.values(), settings.selectors, command, pedantic=pedantic)
@@ -108,7 +108,7 @@ class Session:
 
         def lint(tree: Tree) -> Report:
             nonlocal accepted
-            report = run.lint(tree, self._question, self._cache)
+            report = run.lint(tree, self._question, Cache(None))  # a fix is made anew, never taken from a record
             left = self._new(report, known, Texts(tree.data))
             accepted = len(report.findings) - len(left.findings)
             return left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from unicodedata import bidirectional, category
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +15,24 @@ if TYPE_CHECKING:
 
 Lines = Callable[[str], "tuple[str, ...]"]
 """The lines of a file by its path, without their ends; empty for a file that cannot be read any more."""
+
+
+def visible(text: str) -> str:
+    """Text as a terminal or a log may show it: what they would obey (control characters, also those of C1, line ends,
+    marks that turn the direction, bytes that are no text) is written out as in Python, ``\\x1b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_written_out, text))
+
+
+def _written_out(character: str) -> str:
+    kind = category(character)
+    if kind in ("Cc", "Zl", "Zp", "Cs") or (kind == "Cf" and bidirectional(character) not in ("BN", "AN")):
+        code = ord(character)
+        if 0xDC80 <= code <= 0xDCFF:  # a byte of a name that is no UTF-8
+            return f"\\x{code - 0xDC00:02x}"
+        return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+    return character
 
 
 def flagged(reported: Reported, lines: Lines) -> str:

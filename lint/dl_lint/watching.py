@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from dl_lint.config import Home
 
-ENDS = (".py", ".ipynb", ".pyx", ".toml", ".gitignore")
+ENDS = (".py", ".ipynb", ".pyx", ".toml", ".yaml", ".yml", ".json", ".gitignore")
 
 
 class _OfARun(DefaultFilter):
     """No hidden folders, caches or environments, which the default names."""
 
-    ignore_dirs = (*DefaultFilter.ignore_dirs, ".dl_lint_cache", ".ipynb_checkpoints", "venv")
+    ignore_dirs = (*DefaultFilter.ignore_dirs, ".ipynb_checkpoints", "venv")
 
     def __call__(self, change: Change, path: str) -> bool:
         return (path.endswith(ENDS) or may_tell(os.path.basename(path))) and super().__call__(change, path)

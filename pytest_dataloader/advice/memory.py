@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
-from pytest_dataloader.quantities import size
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ SOURCES = {
 
 def sentence(seen: Memory) -> str:
     """What was seen, how sure that is, and what of it was seen only in part."""
-    if seen.curve and (seen.reading_error or not seen.samples_read or seen.source == "none"):
+    if seen.batches_watched and (seen.reading_error or not seen.samples_read or seen.source == "none"):
         text = _watched(seen)
     elif seen.reading_error:
-        text = f"reading samples raised {seen.reading_error}, so little was seen"
+        text = f"reading samples raised {seen.reading_error}"
     elif seen.samples_read == 0:
         text = "no sample could be read"
     else:
@@ -38,6 +38,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
     for line in seen.attributes[:8]:
         share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
+        verdict += ", written to in place" if line.written else ""
         lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
     if len(seen.attributes) > 8:
         lines.append(f"  and {len(seen.attributes) - 8} more")
@@ -67,7 +68,8 @@ def _watched(seen: Memory) -> str:
 def _notes(seen: Memory) -> list[str]:
     notes = [note for note in (*seen.partly, seen.unclear) if note]
     if seen.source != "pagemap" and seen.start_method == "fork":
-        notes.append(f"judged {SOURCES[seen.source]} ({'; '.join(seen.withheld)})")
+        why = f" ({'; '.join(seen.withheld)})" if seen.withheld else ""
+        notes.append(f"judged {SOURCES[seen.source]}{why}")
     if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
         notes.append(f"only {size(seen.available_bytes)} of memory is left here")
     return notes
@@ -78,11 +80,11 @@ def _cost(seen: Memory) -> str:
     per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
     if not seen.workers:
         return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
-    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
 
 
 def _clean(seen: Memory) -> str:
-    text = f"workers do not grow: reading {seen.samples_read:,} samples"
+    text = f"workers do not grow: reading {counted(seen.samples_read, 'sample')}"
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
@@ -100,6 +102,12 @@ def _warm_up(seen: Memory) -> str:
 
 
 def _copy_on_access(seen: Memory) -> str:
+    if seen.written_in_place:
+        return (
+            f"{seen.attribute} holds {size(seen.exposed_bytes)} in {seen.count:,} {seen.type} objects, and making a "
+            f"sample writes to them, which copies their pages into the worker: {seen.share_unshared:.0%} of what "
+            f"{seen.samples_read:,} samples read was copied (an idle worker copied none); {_cost(seen)}"
+        )
     shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
     measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
     where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
@@ -135,7 +143,7 @@ def _duplicated(seen: Memory) -> str:
     copy = f"an unpickled copy of the dataset from the start: {size(seen.growth_bytes_per_worker)} per worker{largest}"
     if seen.workers == 0:
         return f"with num_workers=0 nothing is copied; under {seen.start_method} every worker would hold {copy}"
-    total = f"{size(seen.predicted_total_bytes)} in {seen.workers} workers"
+    total = f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
     return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 
@@ -154,7 +162,7 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     """What to change, for each kind found."""
     found = []
     if "copy_on_access" in seen.kinds:
-        found.append(Advice("DL301", _instead(seen)))
+        found.append(Advice("", _COPY_FIRST) if seen.written_in_place else Advice("DL301", _instead(seen)))
     if "cache" in seen.kinds:
         text = "no worker sees another's cache: share it (a memory-mapped file, a shared tensor), bound it, or drop it"
         found.append(Advice("DL302", text))
@@ -175,6 +183,12 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         )
         found.append(Advice("", text))
     return tuple(found)
+
+
+_COPY_FIRST = (
+    "change a copy (array.copy(), tensor.clone(), x = x - mean in place of x -= mean), or do it once for all samples "
+    "before workers start: what a worker writes to is its own, and each epoch changes what the one before has changed"
+)
 
 
 def _instead(seen: Memory) -> str:

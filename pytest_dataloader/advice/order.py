@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -18,14 +19,17 @@ def faults(evidence: Order) -> str:
 
 def passed(evidence: Order) -> str:
     """What was seen of an order without faults."""
-    told = f"{evidence.samples[0]:,} samples, none lost or doubled by the loader"
+    samples = counted(evidence.samples[0], "sample")
+    if evidence.iterable and evidence.partly:
+        return f"{samples} of a stream: no two workers begin alike{_part(evidence)}"
+    told = f"{samples}, none lost or doubled by the loader"
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
         told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
     if evidence.dropped_last:
         told += f"; drop_last leaves out {evidence.dropped_last:,} of {evidence.size:,} in every epoch"
     told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
     if evidence.compared:
-        told += f"; {evidence.compared:,} are those that one process reads"
+        told += f"; one process reads the same {evidence.compared:,}"
     return told + _part(evidence)
 
 
@@ -35,9 +39,13 @@ def _part(evidence: Order) -> str:
 
 def advice(evidence: Order) -> tuple[Advice, ...]:
     """What to change, for each fault."""
-    return tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
+    remedies = _REMEDIES | (_OF_STREAMS if evidence.iterable else {})
+    return tuple(Advice(*remedies[fault.kind]) for fault in evidence.faults)
 
 
+_OF_STREAMS = {
+    "lost": ("", "let the shares of the workers cover all: itertools.islice(samples, worker, None, workers) does"),
+}
 _REMEDIES = {
     "truncated": ("DL309", "give next() a default, or raise another error: StopIteration ends the epoch silently"),
     "lost": ("", "make one sample for each index that is asked for"),
@@ -48,5 +56,10 @@ _REMEDIES = {
     "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
     "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
     "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
+    "same_order": (
+        "",
+        "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",
+    ),
+    "wrong_length": ("", "count what __iter__ gives, or leave __len__ out: schedules and progress go by len(loader)"),
     "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.advice.workers import IMPORTABLE
+from pytest_dataloader.quantities import size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ def failure(start: Start) -> str:
     if start.attribute:
         return f"{head}: {start.attribute} is {start.what}, which does not pickle ({start.error})"
     if start.fault == "exit":
-        return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}"
+        said = f": {start.error}" if start.error else ""
+        return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}{said}"
     if start.fault == "killed":
         return f"{head}: the worker was killed{_phase(start)}"
     if start.fault == "hang":
@@ -38,13 +41,13 @@ def _phase(start: Start) -> str:
 def working(evidence: Portability) -> str:
     """The methods under which one came."""
     works = [start for start in evidence.starts if start.works]
-    each = [f"{start.method} ({start.seconds_to_first_batch or 0.0:.2g} s to the first batch)" for start in works]
+    each = [f"{start.method} ({start.seconds_to_first_batch:.2g} s to the first batch)" for start in works]
     return f"it starts under {', '.join(each)}" if each else ""
 
 
 def luggage(evidence: Portability) -> str:
     """What each worker is handed."""
-    return "" if evidence.pickled_bytes is None else f"; {evidence.pickled_bytes:,} bytes pickled for each worker"
+    return "" if evidence.pickled_bytes is None else f"; {size(evidence.pickled_bytes)} pickled for each worker"
 
 
 def advice(evidence: Portability, failed: Sequence[Start]) -> tuple[Advice, ...]:
@@ -63,6 +66,8 @@ def _advice(evidence: Portability, failed: Sequence[Start]) -> Iterator[Advice]:
     if "fork" in evidence.working and any(start.phase not in ("starting", "") for start in anew):
         yield Advice("", "such a worker imports your modules anew: what was set in them at run time is not there; hand "
                          "it over in the dataset")  # fmt: skip
-    if any(start.phase == "starting" and start.fault == "exit" for start in anew):
+    if any("ModuleNotFoundError" in start.error for start in anew):
+        yield Advice("", IMPORTABLE)
+    elif any(start.phase == "starting" and start.fault == "exit" for start in anew):
         yield Advice("DL307", 'what starts workers belongs under if __name__ == "__main__", and what they need into a '
                               "module that they can import; what the worker printed tells more")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ def faults(evidence: Randomness) -> str:
 
 def passed(evidence: Randomness) -> str:
     """What was seen of draws that all differ."""
-    seen = f"{evidence.samples_read} samples in {evidence.epochs} epochs"
-    where = f"of {evidence.workers} workers" if evidence.workers else "without workers"
+    seen = f"{counted(evidence.samples_read, 'sample')} in {counted(evidence.epochs, 'epoch')}"
+    where = f"of {counted(evidence.workers, 'worker')}" if evidence.workers else "without workers"
     part = "".join(f"; {each}" for each in evidence.partly)
     if evidence.drawn:
         return f"{' and '.join(evidence.drawn)}: all draws differ ({seen} {where}){part}"
-    return f"no random generator is drawn from ({seen} {where}){part}"
+    if evidence.varies:
+        changing = "samples change when they are read again, by no generator that was found, and all differ"
+        return f"{changing} ({seen} {where}){part}"
+    return f"no random generator that outlives a sample is drawn from ({seen} {where}){part}"
 
 
 def advice(evidence: Randomness) -> tuple[Advice, ...]:
@@ -37,7 +41,8 @@ _SAYS = {
     "epoch_repeating_seed": "seeds all {} alike",
     "repeating_loader_seed": "repeats in all {}",
     "reseeding_per_sample": "gives the same numbers to all {}",
-    "same_content": "makes the same changing samples in all {}, from a generator that was not found",
+    "same_content": "makes samples that change when they are read again, and change alike in all {}: by a generator "
+    "that was not found, or because reading changes what the dataset keeps",
     "same_seed_on_ranks": "seeds all {} alike",
     "same_draws_on_ranks": "gave the same numbers to all {}",
 }
@@ -49,7 +54,10 @@ _REMEDIES = {
     "epoch_repeating_seed": ("DL404", f"seed from {_SEED}, or leave worker_init_fn out"),
     "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
     "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
-    "same_content": ("DL402", f"draw from a generator that is seeded in the worker from {_SEED}"),
+    "same_content": (
+        "DL402",
+        f"draw from a generator that is seeded in the worker from {_SEED}; arrays changed in place are found by memory",
+    ),
     "same_seed_on_ranks": ("", _RANK),
     "same_draws_on_ranks": ("", _RANK),
 }

@@ -8,6 +8,7 @@ from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, kind
 from pytest_dataloader.probe.resources.leaks import NAMES
 from pytest_dataloader.probe.resources.usage import TELLING_ROUNDS
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ _UNLINK = "close() and unlink() what multiprocessing.shared_memory makes"
 
 def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     """What to change where things stay open, by what they are."""
+    if any(leak.per == "epoch that is left early" for leak in leaks):
+        yield Advice("", "end what takes batches ahead when its loop ends early: a generator's finally, or close()")
+        return
     torch = [leak for leak in leaks if leak.sort == TORCH or (leak.sort == NAMES and leak.example.startswith("torch_"))]
     if any(leak.where != "a worker" for leak in torch):
         yield Advice("DL305", "keep a copy (.clone()) or numbers (.tolist()) of a batch that outlives its step")
@@ -47,18 +51,16 @@ def leftovers(left: Leftovers) -> list[str]:
     found = []
     if left.workers:
         pids = ", ".join(str(process.pid) for process in left.workers[:_SHOWN])
-        count = len(left.workers)
-        found.append(f"{count} worker{'s' * (count > 1)} of a DataLoader still running (pid {pids})")
+        found.append(f"{counted(len(left.workers), 'worker of a DataLoader')} still running (pid {pids})")
     if left.names:
         held = segments.total_bytes(left.names)
         offer = removal([segment.name for segment in left.names]).text
-        found.append(f"{len(left.names)} segments in /dev/shm, {held:,} bytes; {offer}")
+        found.append(f"{counted(len(left.names), 'segment')} in /dev/shm, {size(held)}; {offer}")
     sorts: dict[str, list[str]] = {}
     for number, target in left.targets:
         sorts.setdefault(kind(target), []).append(f"{target} ({number})")
     for sort, targets in sorts.items():
-        count = len(targets)
-        found.append(f"{count} open descriptor{'s' * (count > 1)}, {sort}: {', '.join(targets[:_SHOWN])}")
+        found.append(f"{counted(len(targets), 'open descriptor')}, {sort}: {', '.join(targets[:_SHOWN])}")
     return found
 
 
@@ -67,10 +69,10 @@ def extent(seen: ResourceUse) -> str:
     if not seen.epochs:
         return "the time was up before a short epoch had ended: --dataloader-bench and --dataloader-seconds give more"
     total, read = seen.batches_in_epoch, seen.batches_in_round
-    part = f" of the first {read} of {total:,} batches" if total > read else ""
+    told = f"seen in {counted(seen.epochs, 'epoch')}"
     if not total:
-        part = f" of up to {read} batches and their multiples"
-    return f"seen in {seen.epochs} epoch{'s' * (seen.epochs != 1)}{part}"
+        return f"{told}, {counted(seen.batches, 'batch')} together"
+    return f"{told} of the first {read:,} of {counted(total, 'batch')}" if total > read else told
 
 
 def without_fault(
@@ -80,6 +82,8 @@ def without_fault(
     if seen.exhausted or seen.hung:
         why = seen.exhausted or "no batch came for a minute"
         return Verdict("inconclusive", f"the loader did not get through: {why}; {peak} until then", advice)
+    if not seen.batches:
+        return Verdict("not_measured", "the loader gave no batch: its epoch is empty", vacuous=True)
     if doubts:
         return Verdict("inconclusive", f"{'; '.join(doubts)}; {peak}", advice)
     outcome: Outcome = "passed" if seen.epochs >= TELLING_ROUNDS else "inconclusive"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def wrong(evidence: Resume) -> str:
 
 def exact(evidence: Resume) -> str:
     """What was seen of stops that all went on exactly, and what snapshots cost."""
-    told = f"exact after {len(evidence.stops)} stops of a run of {evidence.batches} batches"
+    told = f"exact after {counted(len(evidence.stops), 'stop')} of a run of {counted(evidence.batches, 'batch')}"
     others = sum(stop.next_epoch is False for stop in evidence.stops)
     told += f"; the next epoch's order is another one after {others} of them" if others else ""
     if (cost := evidence.overhead) is not None:
@@ -44,8 +45,8 @@ def part(evidence: Resume) -> str:
 
 def _told(stop: Resumption) -> str:
     says = {
-        "repeats": f"{stop.off_by} batches come again",
-        "skips": f"{stop.off_by} batches never come",
+        "repeats": f"it gives {counted(stop.off_by, 'batch')} again",
+        "skips": f"it leaves out {counted(stop.off_by, 'batch')}",
         "short": f"the epoch ends too soon ({stop.detail})",
         "differs": stop.detail,
         "raises": f"it raises {stop.detail}",

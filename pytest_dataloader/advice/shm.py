@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.advice.resources import about_leaks, removal
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def left_behind(evidence: Shm) -> str:
     if evidence.names:
         why = "epochs that are left early leave" if evidence.left_early else "the workers have ended and there are"
         parts.append(
-            f"{why} {len(evidence.names)} segments in /dev/shm, {evidence.leaked_bytes:,} bytes: {_few(evidence.names)}"
+            f"{why} {counted(len(evidence.names), 'segment')} in /dev/shm, {size(evidence.leaked_bytes)}: "
+            f"{_few(evidence.names)}"
         )
     return "; ".join(parts)
 

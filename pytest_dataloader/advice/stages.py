@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MOST, STRAGGLES
+from pytest_dataloader.probe.timing.bottleneck import MOST, STRAGGLES, cost_more, rates
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.evidence import Stages
     from pytest_dataloader.probe.timing.stall import Stall
 
-_FULL = 0.85
-"""Share of the CPUs from which more workers would only get in each other's way."""
+_STARTS_OFTEN = 0.2
+"""Share of the time from which starting workers in each epoch is worth a word."""
 
 
 def waiting(stall: Stall) -> str:
@@ -35,24 +35,30 @@ def advice(seen: Stages) -> tuple[Advice, ...]:
 
 
 def _advice(seen: Stages) -> Iterator[Advice]:
+    if cost_more(seen):
+        yield Advice("", _without_workers(seen))
+    else:
+        yield from _at_bottleneck(seen)
+    share = seen.pace_ms_per_sample["startup"] / max(1e-12, seen.limit_ms_per_sample)
+    if share >= _STARTS_OFTEN and seen.workers and not seen.persistent_workers:
+        text = f"each epoch starts its workers anew, {percent(share)} of its time: set persistent_workers=True"
+        yield Advice("DL204", text)
+
+
+def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
     stage = seen.bottleneck
-    full = seen.quietness.own_share >= _FULL
+    if seen.sample_times is not None and seen.sample_times.slowest:
+        yield Advice("", _slow_samples(seen))
     if stage in ("read", "fetch", "collate") and not seen.workers:
         yield Advice("DL207", "num_workers=0 does this while the training step waits: give it workers")
     if stage in ("read", "fetch") and seen.straggler_factor >= STRAGGLES:
         yield Advice("", "even out what the workers get (shards, file sizes), or let batches overtake: in_order=False")
-    if stage == "read" and seen.workers and not full:
-        yield Advice("", "waiting needs no CPU: raise num_workers, also above the number of CPUs")
+    if stage in ("read", "fetch", "collate") and seen.workers:
+        yield from _more_workers(seen)
     if stage == "read":
         yield Advice("", "read a batch at once: give the dataset __getitems__, which gets the indices of a whole batch")
-    if stage in ("fetch", "collate") and seen.workers:
-        if full or seen.workers >= seen.cpus:
-            code = "DL206" if seen.workers > seen.cpus else ""
-            yield Advice(code, f"{seen.workers} workers on {seen.cpus:g} CPUs: samples must become cheaper")
-        else:
-            yield Advice("", f"raise num_workers: {seen.cpus:g} CPUs are allowed")
     if stage == "collate":
-        yield Advice("", "move conversions from the collate function into the dataset; stack arrays of one shape")
+        yield Advice("", _collating(seen))
     if stage in ("send", "receive"):
         yield Advice(
             "", "hand over fewer, larger tensors: each tensor of a batch crosses by itself, other types by value"
@@ -62,5 +68,46 @@ def _advice(seen: Stages) -> Iterator[Advice]:
     if stage == "pin":
         code = "" if seen.workers else "DL210"
         yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
-    if stage == "startup" and seen.workers and not seen.persistent_workers:
-        yield Advice("DL204", "each epoch starts its workers anew: set persistent_workers=True")
+
+
+def _more_workers(seen: Stages) -> Iterator[Advice]:
+    """Waiting needs no CPU, and goes on beside any number of workers; computing needs a CPU each."""
+    more = seen.helpful_workers
+    waiting = f"{percent(seen.waiting_share_of_worker)} of a worker's time is waiting, which needs no CPU"
+    if more and seen.waiting_share_of_worker >= MOST:
+        yield Advice("", f"raise num_workers, also above the number of CPUs: {waiting}; {_up_to(seen)}")
+    elif more:
+        yield Advice("", f"raise num_workers: {seen.cpus:g} CPUs are allowed; {_up_to(seen)}")
+    elif seen.straggler_factor < STRAGGLES:
+        code = "DL206" if seen.workers > seen.cpus else ""
+        yield Advice(code, f"{seen.workers} workers on {seen.cpus:g} CPUs: samples must become cheaper")
+
+
+def _up_to(seen: Stages) -> str:
+    """What more workers would give, as far as the stages tell."""
+    times = seen.helpful_workers / seen.workers
+    return f"with {seen.helpful_workers} its workers would make up to {times:.1f} times as many samples"
+
+
+def _collating(seen: Stages) -> str:
+    if seen.collate_waiting_ms_per_sample >= MOST * seen.ms_per_sample["collate"]:
+        return "wait in the dataset instead of the collate function, or once for many batches"
+    return "move conversions from the collate function into the dataset; stack arrays of one shape"
+
+
+def _without_workers(seen: Stages) -> str:
+    alone, now = rates(seen)
+    return (
+        f"num_workers=0 is faster: {alone} samples/s against at most {now} with {seen.workers}; a batch costs less "
+        "to make than to hand over. Where workers are needed, let them make larger batches, of fewer tensors"
+    )
+
+
+def _slow_samples(seen: Stages) -> str:
+    times = seen.sample_times
+    assert times is not None
+    first = times.slowest[0]
+    many = f"{first.ms / max(1e-6, times.median_ms):.0f} times the median"
+    named = ", ".join(one.index for one in times.slowest)
+    look = f"look at sample{'s' * (len(times.slowest) > 1)} {named}: {figure(first.ms)} ms, {many}"
+    return f"{look}; while a worker makes one, batches of the others wait (in_order=False lets them pass)"

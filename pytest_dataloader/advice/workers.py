@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -16,8 +17,12 @@ _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared mem
 _DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
 _UNPICKLABLE = ("pickle", "get local object", "serialize non-leaf")  # Python 3.13: "Can't get local object"
 _TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
+_MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
 _SEED = "Seed must be between 0 and 2**32 - 1"
+
+
+IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
 
 def sentence(seen: Workers) -> str:
@@ -83,24 +88,33 @@ def left_behind(seen: Workers) -> str:
 
 def passed(seen: Workers) -> str:
     """What was seen of healthy workers."""
-    epochs = "an epoch" if len(seen.epochs) == 1 else f"{len(seen.epochs)} epochs"
-    delivered = f"{_count(seen.batches, 'batch')} of {epochs if seen.whole else 'part of an epoch'}"
+    delivered = _extent(seen)
     if seen.seconds_to_first_batch is not None:
         delivered += f", the first after {seen.seconds_to_first_batch:.2g} s"
     if not seen.workers:
-        return f"{delivered}, loaded in this process: the loader has no workers"
+        who = f"its {counted(seen.threads, 'worker')} are threads" if seen.threads else "the loader has no workers"
+        return f"{delivered}, loaded in this process: {who}"
     again = f"; {seen.restarts_per_epoch} started anew for the second epoch" if seen.restarts_per_epoch else ""
-    return f"{_count(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}"
+    return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}"
 
 
-def _count(number: int, noun: str) -> str:
-    """A number of things.
+def _extent(seen: Workers) -> str:
+    """The batches that came, and how much that is of what there is."""
+    if seen.whole:
+        *_, last = seen.epochs
+        epochs = "an epoch" if len(seen.epochs) == 1 else counted(len(seen.epochs), "epoch")
+        return f"{counted(seen.batches, 'batch')} in {epochs}{'' if last.batches else ', the last of them empty'}"
+    most = max(epoch.batches for epoch in seen.epochs)
+    if seen.batches_in_epoch > most:
+        return f"{most:,} of the {counted(seen.batches_in_epoch, 'batch')} of an epoch"
+    return f"{counted(most, 'batch')} of an epoch that was not watched to its end"
 
-    >>> _count(1, "batch"), _count(2, "batch"), _count(2, "worker")
-    ('1 batch', '2 batches', '2 workers')
-    """
-    plural = "es" if noun.endswith("ch") else "s"
-    return f"{number} {noun}{'' if number == 1 else plural}"
+
+def empty(seen: Workers) -> str:
+    """An epoch that gives nothing."""
+    if seen.hollow:
+        return f"every batch is None, {seen.hollow:,} of {seen.batches:,}: collate_fn returns nothing"
+    return f"the epoch is empty: {seen.why}"
 
 
 def slow_start(seen: Workers) -> tuple[Advice, ...]:
@@ -123,6 +137,10 @@ def advice(seen: Workers) -> tuple[Advice, ...]:
 
 def _advice(seen: Workers) -> Iterator[Advice]:
     text = seen.exception
+    if text.partition(":")[0].endswith("Warning"):
+        yield Advice(
+            "", "warnings are errors in this run (-W error, filterwarnings): mend what it warns of, or let it pass"
+        )
     yield from _about_resources(text, seen)
     if _CUDA in text:
         yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")
@@ -161,9 +179,11 @@ def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:
 
 def _about_starting(seen: Workers) -> Iterator[Advice]:
     if _any(_UNPICKLABLE, seen.exception):
-        yield Advice("DL306", f"{seen.start_method} pickles dataset, collate_fn and worker_init_fn: the portability "
-                              "check names the attribute that does not pickle")  # fmt: skip
-    if seen.fault == "exit":
+        yield Advice("DL306", f"{seen.start_method} pickles dataset, collate_fn and worker_init_fn: hand over "
+                              "functions and classes of a module, make in the worker what does not pickle")  # fmt: skip
+    if _MISSING in seen.why:
+        yield Advice("", IMPORTABLE)
+    elif seen.fault == "exit":
         yield Advice("DL307", "workers that are spawned import the script anew: what starts them belongs under "
                               'if __name__ == "__main__"; what the worker printed tells more')  # fmt: skip
 

@@ -8,6 +8,7 @@ A check module has
   name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
   measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
 * ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits;
+* perhaps ``contradiction(limits) -> str``: why limits that were read cannot be held together; empty where they can;
 * perhaps ``merge_ranks(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all
   of them told by ``setting.tell``, by rank; pure.
 """
@@ -41,8 +42,8 @@ NAMES = (
     "portability",
 )
 """Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once."""
-HANGS = "workers"
-"""The check that says where a loader hangs: it runs also where another has seen it hang."""
+BREAKAGE = "workers"
+"""The check that says where a loader breaks: it runs also where another has seen it break."""
 PAIRED = ("compare",)
 """Checks of two loaders, which only a test can have: ``dataloader_throughput.compare``."""
 
@@ -104,7 +105,15 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
             read[key] = known[key](value)
         except BadLimit as error:
             raise BadLimit(f"{key}: {error}") from None
+    if wrong := contradiction(name, read):
+        raise BadLimit(wrong)
     return read
+
+
+def contradiction(name: str, limits: Mapping[str, Any]) -> str:
+    """Why a check cannot hold limits that were read together; empty where it can."""
+    find = getattr(check_module(name), "contradiction", None)
+    return "" if find is None else str(find(limits))
 
 
 def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any]) -> Any:

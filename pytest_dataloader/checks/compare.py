@@ -75,7 +75,7 @@ def judge(evidence: Comparison, *, tolerance: Share | None = None) -> Verdict:
     """Failed only where the loader is certainly slower than the reference by more than ``tolerance``."""
     share = TOLERANCE if tolerance is None else tolerance
     if evidence.empty:
-        return Verdict("not_measured", "one of the two loaders gave no batch: its epoch is empty")
+        return Verdict("not_measured", "one of the two loaders gave no batch: its epoch is empty", vacuous=True)
     if evidence.pairs < pairs.LEAST_PAIRS:
         seconds = f"{evidence.measured_seconds:.0f} s"
         return Verdict("inconclusive", f"{seconds} gave {evidence.pairs} turns of each loader, too few to compare")

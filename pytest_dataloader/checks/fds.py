@@ -12,12 +12,14 @@ from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Fds
 from pytest_dataloader.probe.resources.observations import Usage
+from pytest_dataloader.probe.resources.open_files import keepers
 from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
+    from pytest_dataloader.probe.resources.referrers import Referrer
 
 NEEDS_BENCH = False
 
@@ -61,7 +63,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         batches_ahead=shape.workers * shape.prefetch_factor,
         handed_to_worker=asked.handed,
         leaks=found[0].leaks + found[1].leaks,
-        kept_by=seen.kept_by if found[0].leaks or seen.exhausted else (),
+        kept_by=(seen.kept_by if found[0].leaks or seen.exhausted else ()) or _keepers(loader, found),
         unclear=found[0].unclear + found[1].unclear,
         shortage=asked.shortage_of_descriptors,
         exhausted=seen.exhausted,
@@ -70,7 +72,14 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,
         epochs=seen.rounds,
+        batches=seen.batches,
     )
+
+
+def _keepers(loader: Any, found: tuple[leaks.Found, leaks.Found]) -> tuple[Referrer, ...]:
+    """Who keeps what is no tensor: in a worker no name can be looked up, so some batches are made again."""
+    sorts = {leak.sort for each in found for leak in each.leaks} - {descriptors.TORCH, descriptors.SEGMENT}
+    return keepers(loader, sorts) if sorts else ()
 
 
 def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import memory as sentences
 from pytest_dataloader.probe.host.capacity import available_bytes
+from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
@@ -44,6 +45,7 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
 
 def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched: Watched, seconds: float) -> Memory:
     kinds, growth = watched.confirm(found)
+    workers = worker_processes_of(loader)
     culprit = found.culprit if {"copy_on_access", "duplicated"} & set(kinds) else None
     return Memory(
         kind=kinds[0],
@@ -53,10 +55,11 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         count=culprit.count if culprit else 0,
         exposed_bytes=culprit.exposed_bytes if culprit else 0,
         share_unshared=culprit.share_unshared if culprit else 0.0,
+        written_in_place=culprit is not None and culprit.written,
         growth_bytes_per_worker=growth,
         growth_low_bytes=min(growth, found.growth_low_bytes),
         growth_high_bytes=max(growth, found.growth_high_bytes),
-        predicted_total_bytes=loader.num_workers * growth,
+        predicted_total_bytes=workers * growth,
         available_bytes=available_bytes(),
         accumulating_attribute=found.accumulation.attribute,
         accumulated_bytes_per_sample=round(found.accumulation.bytes_per_sample, 1),
@@ -64,7 +67,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         warm_up_bytes=found.warm_up_bytes,
         attributes=found.attributes,
         replacement=tried,
-        workers=loader.num_workers,
+        workers=workers,
         start_method=found.start_method,
         source=watched.source or found.source,
         unclear="" if watched.source else found.unclear,
@@ -75,6 +78,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         worker_growth=watched.workers,
         parent_growth_bytes=watched.parent_growth_bytes,
         epoch_seen=watched.share,
+        batches_watched=watched.batches,
         curve=watched.curve,
         seconds=round(seconds, 3),
     )
@@ -92,10 +96,12 @@ def judge(
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", sentences.screen(evidence), advice)
     seen = sentences.sentence(evidence)
-    readable = bool(evidence.curve) or (evidence.samples_read > 0 and not evidence.reading_error)
-    if readable and evidence.source == "none" and evidence.start_method == "fork":
+    readable = evidence.batches_watched > 0 or (evidence.samples_read > 0 and not evidence.reading_error)
+    if not readable:
+        return Verdict("not_measured", seen, advice, vacuous=True)
+    if evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
-    if not readable or evidence.unclear:
+    if evidence.unclear:
         return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
 

@@ -18,6 +18,7 @@ from pytest_dataloader.probe.samples.sequence import (
     by_worker,
     flat,
     indexed_faults,
+    is_whole,
     iterable_faults,
     subject_of,
 )
@@ -54,8 +55,10 @@ def measure(loader: Any, *, setting: Setting) -> Order:
             given, given_all = run.given_in_full(seconds)
         setting.progress("reading in one process", 0.8)
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
-        alone = read_alone(loader, indices, most=_MOST, seconds=seconds) if loader.num_workers else None
-    about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator)
+        singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
+        compares = loader.num_workers and singly
+        alone = read_alone(loader, indices, most=_MOST, seconds=seconds) if compares else None
+    about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
 
@@ -71,23 +74,30 @@ def _evidence(
         part.append(f"the first {len(about.given):,} indices of the sampler were seen")
     seen = len(set(about.given))
     orders = [flat(epoch.given.indices) for epoch in epochs]
+    told_apart = about.shuffles or (orders[0] != orders[1] and not cut)
+    held = not iterable or (is_whole(epochs[0]) and alone is not None and alone.complete)
     return Order(
         faults=faults,
         iterable=iterable,
         sampler=about.sampler,
         size=about.size,
-        samples=tuple(sum(len(entry.digests) for entry in epoch.samples) for epoch in epochs),
-        repeated=0 if iterable else len(about.given) - seen,
+        samples=tuple(_samples_in(epoch, about) for epoch in epochs),
+        repeated=0 if iterable or not about.given_all else len(about.given) - seen,
         left_out=about.size - seen if about.given_all and not iterable and about.size else 0,
         dropped_last=sampling.dropped_last(loader),
-        reshuffled=orders[0] != orders[1] if about.shuffles and not iterable else None,
-        compared=len(alone.first) if alone is not None and alone.steady else 0,
+        reshuffled=orders[0] != orders[1] if told_apart and not iterable else None,
+        compared=len(alone.first) if alone is not None and alone.steady and held else 0,
         samples_per_worker=tuple(len(made) for _, made in sorted(by_worker(epochs[0]).items())),
         workers=about.workers,
         persistent_workers=about.persistent,
         partly=tuple(part),
         seconds=round(seconds, 3),
     )
+
+
+def _samples_in(epoch: Epoch, about: Subject) -> int:
+    """Samples that were made for an epoch; workers of a kept iterator make those of the next one meanwhile."""
+    return len(flat(epoch.given.indices)) if about.keeps_iterator else sum(len(each.digests) for each in epoch.samples)
 
 
 def judge(evidence: Order) -> Verdict:
@@ -97,5 +107,6 @@ def judge(evidence: Order) -> Verdict:
         outcome: Outcome = "failed" if sure else "inconclusive"
         return Verdict(outcome, sentences.faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
-        return Verdict("not_measured", "no sample came: the epoch is empty, or the loader reads no dataset of its own")
+        reason = "no sample came: the epoch is empty, or the loader reads no dataset of its own"
+        return Verdict("not_measured", reason, vacuous=True)
     return Verdict("passed", sentences.passed(evidence))

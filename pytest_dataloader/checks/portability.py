@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import portability as sentences
+from pytest_dataloader.probe.loader.settings import has_thread_workers, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Portability
 from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
 from pytest_dataloader.probe.workers.startup import try_methods
@@ -25,10 +26,11 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
     A loader without workers starts none unless the limit asks for it; what would not pickle is told.
     """
     begun, context = time.monotonic(), getattr(loader, "multiprocessing_context", None)
-    pinned = "" if context is None else str(context.get_start_method())
+    pinned = "" if context is None or has_thread_workers(loader) else str(context.get_start_method())
     methods = start_methods or ((pinned,) if pinned else tuple(sorted(multiprocessing.get_all_start_methods())))
     setting.progress(f"starting workers by {', '.join(methods)}", 0.2)
-    starts = try_methods(loader, methods) if loader.num_workers or start_methods else ()
+    workers = worker_processes_of(loader)
+    starts = try_methods(loader, methods) if workers or start_methods else ()
     culprit, luggage = None if starts else find_culprit(loader), weigh(loader)
     named = next((start for start in starts if start.attribute), None)
     return Portability(
@@ -38,7 +40,7 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
         error=named.error if named else culprit.error if culprit else "",
         pickled_bytes=luggage.pickled_bytes if luggage else None,
         tensor_bytes=luggage.tensor_bytes if luggage else None,
-        workers=loader.num_workers,
+        workers=workers,
         pinned=pinned,
         seconds=round(time.monotonic() - begun, 3),
     )
@@ -47,11 +49,13 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
 def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -> Verdict:
     """Fail for each method under which no batch came."""
     wanted = [start for start in evidence.starts if start_methods is None or start.method in start_methods]
-    failed = [start for start in wanted if start.available and not start.works]
+    failed = [start for start in wanted if start.available and start.fault != "none"]
     certain = [start for start in failed if start.certain]
     if failed:
         reason = "; ".join(filter(None, [*map(sentences.failure, failed), sentences.working(evidence)]))
         return Verdict("failed" if certain else "inconclusive", reason, sentences.advice(evidence, failed))
+    if any(start.empty for start in wanted):
+        return Verdict("not_measured", "workers start, and there is no batch to give: the epoch is empty", vacuous=True)
     if missing := [start.method for start in wanted if not start.available]:
         return Verdict(
             "inconclusive", f"this system has no start method {', '.join(missing)}; {sentences.working(evidence)}"
@@ -59,4 +63,4 @@ def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -
     if evidence.starts:
         return Verdict("passed", f"{sentences.working(evidence)}{sentences.luggage(evidence)}")
     would = f"; with workers, {evidence.attribute} ({evidence.what}) would not pickle" if evidence.attribute else ""
-    return Verdict("passed", f"the loader has no workers to start{would}")
+    return Verdict("passed", f"the loader has no worker processes to start{would}")

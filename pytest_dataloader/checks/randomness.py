@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import randomness as sentences
+from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
-from pytest_dataloader.probe.loader.sampling import shuffles
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
+from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of
 from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
 from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
@@ -39,6 +40,8 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
     """
     started = time.monotonic()
+    if has_thread_workers(loader):
+        raise NotMeasured("its workers are threads of one process: what each of them draws cannot be told apart")
     iterable = torch_private.reads_by_iteration(loader)
     workers = min(_WORKERS, loader.num_workers)
     natural = repeated_reads.natural(loader)
@@ -46,10 +49,16 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     def plan(copy: Any) -> list[Any]:
         return repeated_reads.plan(copy, max(1, workers))
 
-    with traced(loader, generators=True, displaced_from=natural, plan=plan, workers=workers) as run:
+    with (
+        traced(loader, generators=True, displaced_from=natural, plan=plan, workers=workers) as run,
+        epochs_told(loader) as tell,
+    ):
         for number in range(_EPOCHS):
             setting.progress("reading the same samples again", number / _EPOCHS)
+            tell(number)
             run.epoch(seconds=_SECONDS, most=10**9)
+            if run.borrowed.keeps_iterator:
+                break  # its workers live on: the next epoch is more of the same
         entries = [entry for epoch in run.epochs for entry in epoch.entries]
         cut = any(epoch.given.cut for epoch in run.epochs)
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
@@ -60,7 +69,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         drawn=draws.drawn,
         varies=None if iterable else draws.varies,
         workers=workers,
-        epochs=_EPOCHS,
+        epochs=len(run.epochs),
         samples_read=sum(len(entry.digests) for entry in entries if entry.kind == "sample"),
         ranks=ranks,
         start_method=start_method_of(loader),
@@ -96,5 +105,5 @@ def judge(evidence: Randomness) -> Verdict:
     if evidence.faults:
         return Verdict("inconclusive", sentences.faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
-        return Verdict("not_measured", "the loader's own iteration reads no sample of its dataset")
+        return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
     return Verdict("passed", sentences.passed(evidence))

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import resume as sentences
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued
 from pytest_dataloader.probe.samples.evidence import Resume
@@ -44,7 +44,7 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     seconds = max(_SECONDS, setting.seconds / 3) if setting.bench else _SECONDS
     run = run_through(loader, seed=1, most=_MOST, seconds=seconds)
     if run.error or not run.stops:
-        raise NotMeasured(f"an uninterrupted run gave no batch: {run.error or 'the epoch is empty'}")
+        raise NothingSeen(f"an uninterrupted run gave no batch: {run.error or 'the epoch is empty'}")
     parts = stable_parts(run, run_through(loader, seed=2, most=_MOST // 4, seconds=seconds / 2))
     if parts is None:
         raise NotMeasured("batches follow the random state throughout: a resumed run cannot be told from another")

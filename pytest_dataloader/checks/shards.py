@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import shards as sentences
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Shards
@@ -66,6 +66,8 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     whole = found.view(0, 1, seconds=VIEW_SECONDS)
     if whole.error:
         raise NotMeasured(f"a world of one rank cannot be simulated: {whole.error}")
+    if not whole.epochs[0]:
+        raise NothingSeen("a world of one rank gives no sample: the epoch is empty")
     iterable = torch_private.reads_by_iteration(loader)
     if not iterable and found.how != "sampler" and not _world(found, world_size or 2, whole, same_seeds=True).clean:
         found = replace(found, by_content=True)
@@ -111,7 +113,9 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     # Streams are padded to whole batches of all ranks, by each worker, as accelerate's IterableDatasetShard does.
     pads = size * (loader.batch_size or 1) * max(1, loader.num_workers) - 1
     streams = torch_private.reads_by_iteration(loader)
-    return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops, pads=pads if streams else 0)
+    whole_batches = (loader.batch_size or 0) if streams else 0
+    slack, pads = size * each - 1, pads if streams else 0
+    return partition(views, whole.epochs[0], slack=slack, drops=drops, pads=pads, whole_batches=whole_batches)
 
 
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:

@@ -14,6 +14,7 @@ from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Shm
 from pytest_dataloader.probe.resources.observations import Usage
 from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
+from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
     persistent = bool(getattr(loader, "persistent_workers", False))
     main = leaks.in_main(seen).only(TORCH, SEGMENT)
     workers = leaks.in_workers(seen, persistent=persistent).only(TORCH, SEGMENT)
-    stays = main.leaks + workers.leaks or leaks.by_name(seen, persistent=persistent).leaks
+    left_early = () if main.leaks else leaks.after_leaving(seen).leaks
+    stays = main.leaks + workers.leaks + left_early or leaks.by_name(seen, persistent=persistent).leaks
     # What lies in the queue of workers that persist goes with them, and their next epoch would have taken it out.
     left = seen.left[-1] - seen.left[0] if persistent and not seen.drained and seen.left else len(seen.remaining)
     remaining = seen.remaining if left > 0 else ()
@@ -57,7 +59,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         leaked=max(len(remaining), sum(leak.count for leak in stays)),
         leaked_bytes=segments.total_bytes(remaining),
         names=tuple(segment.name for segment in remaining),
-        left_early=bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays,
+        left_early=bool(left_early)
+        or (bool(seen.left) and seen.left[-1] > len(seen.main[-1].names if seen.main else ()) and not stays),
         peak_segments=seen.peak_segments,
         predicted_peak_bytes=asked.need.segment_bytes,
         predicted_segments=asked.need.segments,
@@ -74,21 +77,22 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,
         epochs=seen.rounds,
+        batches=seen.batches,
     )
 
 
 def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
     """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``."""
     advice = sentences.advice(evidence)
-    peak = f"peak {evidence.peak_bytes:,} of {evidence.capacity_bytes:,} bytes"
+    peak = f"peak {size(evidence.peak_bytes)} of {size(evidence.capacity_bytes)}"
     if evidence.shortage:
         return Verdict("failed", f"{evidence.shortage}: not run", advice)
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
-        return Verdict("failed", f"/dev/shm ran out ({evidence.capacity_bytes:,} bytes): {evidence.exhausted}", advice)
+        return Verdict("failed", f"/dev/shm ran out ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
         return Verdict("failed", f"{sentences.left_behind(evidence)}; {peak}", advice)
     if max_shm is not None and evidence.peak_bytes > max_shm:
-        return Verdict("failed", f"{peak}; allowed: {max_shm:,}", advice)
-    told = f"batches name {evidence.handed_over} segments, which whoever takes them must unlink"
+        return Verdict("failed", f"{peak}; allowed: {size(max_shm)}", advice)
+    told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"
     doubts = (told,) if evidence.handed_over else evidence.unclear
     return without_fault(evidence, peak=peak, nothing="nothing left behind", doubts=doubts, advice=advice)

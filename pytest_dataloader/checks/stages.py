@@ -6,10 +6,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
+from pytest_dataloader.advice.hang import hung
 from pytest_dataloader.claim import Claim, conclude, missed_even
-from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
+from pytest_dataloader.probe.timing.closer_look import look_closer, suspects
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -25,22 +26,39 @@ from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Share
     from pytest_dataloader.probe.timing.evidence import Stages
 
 NEEDS_BENCH = True
 
+_CLOSER = 0.2
+"""Share of the budget that goes into single samples, and as much into a run without workers where these cost much."""
+
+
+def contradiction(limits: Mapping[str, Any]) -> str:
+    """A limit on waiting says nothing without a step that waits."""
+    alone = "max_stall" in limits and "step_ms" not in limits
+    return "max_stall needs step_ms, the time of one training step in milliseconds" if alone else ""
+
 
 def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_stall: float | None = None) -> Stages:
     """Pull from a copy of the loader with clocks on its batches for ``setting.seconds``, or until ``max_stall`` is
     clearly kept or missed; with ``step_ms`` each batch is followed by a step of so long.
 
-    The user's errors come out as they are; raises BadLimit for max_stall without step_ms, BadTarget for what is no
-    loader, NotMeasured for one to be used once.
+    The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
-    if max_stall is not None and step_ms is None:
-        raise BadLimit("max_stall needs step_ms, the time of one training step in milliseconds")
+    seen, doubtful = _run(loader, setting, step_ms, max_stall)
+    if seen.hung_seconds or not seen.bottleneck:
+        return seen
+    setting.progress("reading single samples", 1.0)
+    return look_closer(loader, seen, doubtful, seconds=min(1.0, _CLOSER * setting.seconds))
+
+
+def _run(loader: Any, setting: Setting, step_ms: float | None, max_stall: float | None) -> tuple[Stages, list[Any]]:
+    """The evidence of a run, and the indices of batches that were waited for longer than for others, longest first."""
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
     limits = {"step_ms": step_ms, "max_stall": max_stall}
     with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
@@ -49,7 +67,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
         def seen() -> Stages:
             return aggregate(instrumented, meter, tolerated=max_stall)
 
-        through = measure_until_decided(
+        way = measure_until_decided(
             meter,
             seconds=setting.seconds,
             wait=wait,
@@ -57,7 +75,10 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_
             clear=lambda spent: max_stall is not None and _clear(seen(), spent, limits),
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
-        return seen() if through else aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait)
+        if way == "measured":
+            return seen(), suspects(instrumented)
+        found = aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=way == "unclear")
+        return found, suspects(instrumented)
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:
@@ -88,13 +109,16 @@ def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
 def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: Share | None = None) -> Verdict:
     """Name the bottleneck, and hold the waiting of a step to its limit: one-sided, never failed on a busy machine."""
     if evidence.hung_seconds:
-        after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
-        return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
+        return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
-        return Verdict("failed" if max_stall is not None else "not_measured", reason)
+        return Verdict("failed", reason) if max_stall is not None else Verdict("not_measured", reason, vacuous=True)
     if not evidence.bottleneck:
-        return Verdict("not_measured", f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators")
+        return Verdict(
+            "not_measured",
+            f"no clock saw a batch of it: {evidence.batches:,} came past torch's iterators",
+            vacuous=True,
+        )
     advice = sentences.advice(evidence)
     claims = _claims(evidence, max_stall)
     if not claims:
@@ -108,7 +132,7 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         advice=advice,
     )
     return Verdict(verdict.outcome, f"{verdict.reason}; {evidence.why}", verdict.advice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import throughput as sentences
+from pytest_dataloader.advice.hang import hung
 from pytest_dataloader.claim import Claim, conclude, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -32,6 +33,8 @@ NEEDS_BENCH = True
 
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
+_VAGUE = 10.0
+"""By definition: where the ends of an interval are so many times apart, not even the order of magnitude is known."""
 """Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
 
 
@@ -56,7 +59,7 @@ def measure(
     with borrow(loader) as borrowed:
         meter = RateMeter(borrowed, setting.seconds)
         wait = max(_WAIT_SECONDS, 12 * setting.seconds)
-        through = measure_until_decided(
+        way = measure_until_decided(
             meter,
             seconds=setting.seconds,
             wait=wait,
@@ -64,8 +67,8 @@ def measure(
             clear=lambda spent: _clear(throughput(meter), spent, limits),
             narrow=lambda: _fails_narrowly(throughput(meter), limits),
         )
-        if not through:
-            return throughput(meter, hung_seconds=wait)
+        if way != "measured":
+            return throughput(meter, hung_seconds=wait, at_work=way == "unclear")
         return step_of(throughput(meter), step_ms, min_samples_per_second, min_batches_per_second)
 
 
@@ -114,22 +117,25 @@ def judge(
     """Hold the figures to their limits: one-sided, and never failed on a machine that was busy."""
     claims = _claims(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
     if evidence.hung_seconds:
-        after = f"after {evidence.batches:,} batches" if evidence.batches else "from the start"
-        return Verdict("failed", f"the loader hangs {after}: no batch came for {evidence.hung_seconds:.0f} s")
+        return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
     if not evidence.batches:
-        return Verdict("failed" if claims else "not_measured", "the loader gave no batch: its epoch is empty")
+        reason = "the loader gave no batch: its epoch is empty"
+        return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
     if not claims:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
         waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
+        if evidence.interval[1] >= _VAGUE * evidence.interval[0]:
+            why = "; ".join(evidence.quietness.disturbances) or "its times differ too much"
+            return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
         return Verdict("passed", f"{reason}{waits}")
     return conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=HOPELESS,
         disturbances=evidence.quietness.disturbances,
-        quiet=f"others held its CPU for {percent(evidence.quietness.lost_share)} of the time",
+        quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         close="" if evidence.steady or not evidence.workers else sentences.too_short(evidence),
         advice=sentences.advice(evidence),
     )

@@ -6,9 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import workers as sentences
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.sampling import why_empty
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
-from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
+from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
+from pytest_dataloader.probe.workers.startup import obstacle
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         sample_indices=found.sample_indices,
         stack=found.stack,
         waited_seconds=found.waited_seconds,
-        why=found.why,
+        why=found.why or _why(loader, seen, method),
         certain=found.certain,
         oom_kills=seen.oom_kills,
         seconds_to_first_batch=first.first_batch_seconds if first else None,
@@ -54,11 +58,21 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         zombies=seen.zombies,
         lingering=seen.lingering,
         forked_threads=seen.forked_threads,
-        workers=loader.num_workers,
+        workers=worker_processes_of(loader),
+        threads=loader.num_workers if not worker_processes_of(loader) else 0,
         start_method=method,
         persistent=bool(loader.persistent_workers),
         seconds=round(time.monotonic() - begun, 3),
+        batches_in_epoch=0 if torch_private.reads_by_iteration(loader) else length_of(loader),
+        hollow=seen.hollow,
     )
+
+
+def _why(loader: Any, seen: Lifecycle, method: str) -> str:
+    """Why a loader gives nothing, or a worker does not start."""
+    if seen.fault.kind != "none":
+        return obstacle(loader, seen.fault, method).sentence
+    return "" if any(each.batches for each in seen.epochs) else why_empty(loader)
 
 
 def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> Verdict:
@@ -66,6 +80,8 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     advice = sentences.advice(evidence)
     if evidence.fault != "none":
         return Verdict("failed" if evidence.certain else "inconclusive", sentences.sentence(evidence), advice)
+    if evidence.empty:
+        return Verdict("failed", sentences.empty(evidence), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.left_behind(evidence), advice)
     took = evidence.seconds_to_first_batch

@@ -31,24 +31,22 @@ _MOST_LINES = 64
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one rank says: its record, and whether its loader raised."""
+    """What one rank says."""
 
     record: Record
-    raised: bool = False
 
     def encode(self) -> str:
-        return json.dumps({"record": dataclasses.asdict(self.record), "raised": self.raised}, allow_nan=False)
+        return json.dumps(dataclasses.asdict(self.record), allow_nan=False)
 
     @classmethod
     def decode(cls, text: str) -> Told:
-        given = json.loads(text)
-        fields = given["record"]
+        fields = json.loads(text)
         advice = tuple(Advice(**each) for each in fields["advice"])
-        return cls(Record(**{**fields, "advice": advice, "ranks": ()}), given["raised"])
+        return cls(Record(**{**fields, "advice": advice, "ranks": ()}))
 
     @property
     def outcome(self) -> Outcome:
-        return "failed" if self.raised else self.record.verdict
+        return self.record.verdict
 
 
 def together(job: Job, nodeid: str, told: Told) -> Record:
@@ -62,6 +60,7 @@ def together(job: Job, nodeid: str, told: Told) -> Record:
         reason=verdict.reason,
         advice=verdict.advice,
         ranks=by_rank(everybody),
+        vacuous=verdict.vacuous,
     )
 
 
@@ -84,7 +83,8 @@ def agree(told: Mapping[int, Told], missing: Mapping[int, str], world_size: int)
         rank, each = max(alike, key=lambda ranked: (_badness(ranked[1]), -ranked[0]))
         head = f"rank {rank} of {world_size}{_why(each, alike)}: {each.record.reason}"
         advice = each.record.advice
-    return Verdict(outcome, "\n".join([head, *lines[:_MOST_LINES], *cut]), advice)
+    vacuous = outcome == "not_measured" and any(each.record.vacuous for _, each in alike)
+    return Verdict(outcome, "\n".join([head, *lines[:_MOST_LINES], *cut]), advice, vacuous)
 
 
 def by_rank(told: Mapping[int, Told]) -> tuple[dict[str, Any], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ _VALUE = 10
 _MANY = 3
 _NEGLIGIBLE = 0.001
 """A stage below this share of the slowest one gets no bar."""
+_ASIDE = 0.01
+"""A stage beside them that takes less than this share of the slowest one is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +90,29 @@ def _scale(most: float, columns: int) -> list[float]:
 
 
 def of_stages(evidence: Mapping[str, Any], width: int, ink: Ink) -> Iterator[Line]:
-    """A bar for each stage that takes time, in the order in which a batch goes through them; the slowest stands out."""
-    pace = evidence.get("pace_ms_per_sample") or evidence.get("ms_per_sample") or {}
+    """A bar for each stage that time passes in, in the order in which a batch goes through them; the longest is bold.
+
+    They add up to the time that passes for a sample. What runs beside them is told, and has no bar.
+    """
+    own = evidence.get("ms_per_sample") or {}
+    pace = evidence.get("pace_ms_per_sample") or own
     most = max(pace.values(), default=0.0)
     if most <= 0:
         return
     columns = _columns(width, _LABEL + _VALUE + 2)
     workers = evidence.get("workers") or 0
     head = f"{'':{_LABEL}}{'ms/sample':>{_VALUE}}"
-    shared = f"{head}  of {workers} workers side by side"
+    shared = f"{head}  that pass, {workers} workers side by side"
     yield [(shared if workers > 1 and len(shared) <= width else head, {})]
     for stage, cost in pace.items():
         if cost < _NEGLIGIBLE * most:
             continue
         slowest = {"bold": True} if stage == evidence.get("bottleneck") else {}
         yield [(f"{stage:{_LABEL}}{figure(cost):>{_VALUE}}  {bar(cost / most, columns, ink)}", slowest)]
+    aside = [f"{stage} {figure(cost)}" for stage, cost in own.items() if not pace.get(stage) and cost >= _ASIDE * most]
+    if aside:
+        text = f"{'beside':{_LABEL}} {', '.join(aside)}"
+        yield [(textwrap.shorten(text, width, placeholder=" ...") if len(text) > width else text, {})]
 
 
 def of_waiting(evidence: Mapping[str, Any], width: int, ink: Ink) -> Iterator[Line]:

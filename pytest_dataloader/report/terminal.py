@@ -31,18 +31,37 @@ def lines(
 ) -> Iterator[Line]:
     """A block for each loader: its name, then verdict and reason of each check, what can be drawn, then advice.
 
-    Negative verbosity leaves drawings and advice out; positive adds the details of reasons and the figures. Long texts
-    are wrapped to ``width`` columns, or not at all.
+    Negative verbosity leaves drawings and advice out; positive adds the details of reasons and the figures. Checks that
+    were not measured for one reason have one line, but for positive verbosity. Long texts are wrapped to ``width``
+    columns, or not at all.
     """
     blocks: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         blocks.setdefault((record.nodeid, record.id), []).append(record)
     for block in blocks.values():
         description = next((record.description for record in block if record.description), "")
+        if not description:  # it was not built, and the error of its test says why
+            continue
         yield [(block[0].id, {"bold": True}), (f"  {description}" if description else "", {})]
         columns = max(len(record.check) for record in block), max(len(record.verdict) for record in block)
+        unmeasured = _unmeasured(block) if verbosity <= 0 else {}
         for record in block:
-            yield from _check(record, columns, verbosity, width, ink)
+            if record.reason not in unmeasured or record.verdict != "not_measured":
+                yield from _check(record, columns, verbosity, width, ink)
+        for reason, names in unmeasured.items():
+            first, *more = _wrapped(f"{', '.join(names)}: {reason}", width, len("  not measured  "))
+            yield [("  ", {}), ("not measured", MARKUP["not_measured"]), (f"  {first}", {})]
+            for text in more:
+                yield [(f"{'':16}{text}", {})]
+
+
+def _unmeasured(block: Iterable[Record]) -> dict[str, list[str]]:
+    """Reasons for which several checks were not measured, with their names."""
+    found: dict[str, list[str]] = {}
+    for record in block:
+        if record.verdict == "not_measured":
+            found.setdefault(record.reason, []).append(record.check)
+    return {reason: names for reason, names in found.items() if len(names) > 1}
 
 
 def _check(

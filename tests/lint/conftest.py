@@ -120,10 +120,19 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Project:
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where runs in the project keep their records."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Project:
     """An empty project: it has a pyproject.toml, so nothing above it is looked at."""
     for name in ("NO_COLOR", "FORCE_COLOR", "CI_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DL_LINT_CACHE_DIR", str(cache_folder))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "sample"\n')
     return Project(tmp_path, capsys)

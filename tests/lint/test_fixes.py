@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 from typing import TYPE_CHECKING
@@ -170,7 +169,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == b"theirs"
 
 
-@pytest.mark.parametrize("when", ["fsync", "replace"])
+@pytest.mark.parametrize("when", ["os.fsync", "dl_lint.fixes._exchanged"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_whatever_stops_a_write_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, error: BaseException
@@ -180,7 +179,7 @@ def test_whatever_stops_a_write_leaves_the_old_file_and_nothing_else(
 
     path = tmp_path / "a.py"
     path.write_bytes(b"old")
-    monkeypatch.setattr(os, when, stop)
+    monkeypatch.setattr(when, stop)
     with pytest.raises(type(error)):
         write(str(path), b"old", b"new")
     monkeypatch.undo()

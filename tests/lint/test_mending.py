@@ -195,7 +195,7 @@ def test_what_cannot_be_written_is_reported(
 
     rule(replacing("bad", "good"))
     project.write({"a.py": HEAD + "bad = 1\n"})
-    monkeypatch.setattr("tempfile.mkstemp", full)
+    monkeypatch.setattr("os.fsync", full)
     ran = project.lint("--fix", "--no-cache")
     assert (ran.status, ran.err) == (2, "dl-lint: a.py: cannot be written: No space left on device\n")
 

@@ -57,7 +57,7 @@ def try_repo(project: Project, hooks: Path, *hook: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_hooks_name_a_fault_mend_it_and_then_pass(project: Project, hooks: Path, faulty: str, mended: str) -> None:
-    project.write({"data.py": faulty, "notes.txt": faulty, ".gitignore": ".dl_lint_cache/\n"})
+    project.write({"data.py": faulty, "notes.txt": faulty, ".gitignore": "build/\n"})
     git(project.root, "init")
     git(project.root, "add", ".")
     status, shown = try_repo(project, hooks)

@@ -59,7 +59,7 @@ def test_every_change_is_linted_and_ctrl_c_ends_it_quietly(project: Project, fau
         assert watcher.next_run().startswith("No findings")
         project.write({"requirements.txt": "torch==1.4\n"})
         assert watcher.next_run().startswith("No findings")
-        project.write({"notes.txt": "x", ".dl_lint_cache/runs/x.py": "x"})  # none of a run's
+        project.write({"notes.txt": "x", "node_modules/x.py": "x"})  # none of a run's
         assert watcher.stop() == (130, "")
     finally:
         watcher.process.kill()

@@ -141,6 +141,7 @@ def preloaded() -> Iterator[Server]:
 def pytester(pytester: pytest.Pytester, preloaded: Server, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Its runs in processes of their own find torch imported."""
     monkeypatch.setattr(pytester, "popen", preloaded.popen)
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and what it says is wrapped
     return pytester
 
 

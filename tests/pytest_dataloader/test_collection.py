@@ -100,6 +100,13 @@ def test_an_ad_hoc_target_needs_no_configuration(project: Project) -> None:
     assert project.collected(AD_HOC) == QUICK
 
 
+@pytest.mark.parametrize("argument", ["pyproject.toml", "pyproject.toml::train::memory"])
+def test_targets_that_are_named_and_not_asked_for_say_what_is_missing(declared: Project, argument: str) -> None:
+    done = declared.collect(argument)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"ERROR: {argument}: the loaders declared there are measured with --dataloader-bench"])
+
+
 def test_an_unknown_target_or_check_is_a_usage_error(declared: Project) -> None:
     for argument in ("pyproject.toml::tarin", "pyproject.toml::train::mem", "dataloader-target::quick"):
         done = declared.collect("--dataloader-bench", argument)
@@ -119,7 +126,7 @@ def test_a_broken_declaration_is_still_collected_under_its_name(declared: Projec
         ((), "dataloader: measuring, 0.3 s per check; targets: train, val"),
         (("--dataloader-strict", AD_HOC), "dataloader: *; inconclusive fails; targets: train, val, quick"),
         (("checks",), "dataloader: measuring, 0.3 s per check; the paths given leave pyproject.toml out"),
-        (("--rootdir=checks", "checks"), "dataloader: *; no targets declared in */checks/pyproject.toml"),
+        (("--rootdir=checks", "checks"), "dataloader: *; no pyproject.toml in */checks"),
     ],
 )
 def test_one_header_line_says_what_is_measured(declared: Project, arguments: tuple[str, ...], header: str) -> None:

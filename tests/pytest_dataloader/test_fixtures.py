@@ -72,9 +72,9 @@ MESSAGES = {
 }
 ONLY_WITH_BENCH = {
     "test_floor": "throughput.samples_per_second was not measured: run with --dataloader-bench",
-    "test_missed": "throughput was not measured: run with --dataloader-bench",
+    "test_missed": "throughput was not measured: the loader gave no batch: its epoch is empty",
     "test_two_loaders": "throughput was not measured: run with --dataloader-bench",
-    "test_expected_failure": "throughput was not measured: run with --dataloader-bench",
+    "test_expected_failure": "throughput was not measured: the loader gave no batch: its epoch is empty",
     "test_random_state_is_as_it_was": "throughput was not measured: run with --dataloader-bench",
 }
 

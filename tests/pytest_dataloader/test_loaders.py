@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # torchdata ships no types
 
-from pytest_dataloader import loaders
+from pytest_dataloader import checks, loaders
+from pytest_dataloader.checks import order
 from pytest_dataloader.errors import BadTarget
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 
@@ -100,10 +103,91 @@ def test_an_error_of_the_users_code_comes_with_their_frames_and_no_others(root: 
     assert str(root / "looked_up.py") in frames[0]
 
 
-def test_an_error_of_this_package_keeps_its_frames() -> None:
+def test_a_syntax_error_comes_with_its_line_and_no_frames(root: Path) -> None:
+    root.joinpath("looked_up_torn.py").write_text("first = 1\ndef broken(:\n")
+    with pytest.raises(BadTarget) as caught:
+        loaders.build("looked_up_torn:ready", [root])
+    first, place, *rest = str(caught.value).splitlines()
+    assert first.startswith("importing looked_up_torn raised SyntaxError: ")
+    assert place == f'  File "{root}/looked_up_torn.py", line 2'
+    assert not any(" in " in line for line in rest)
+
+
+def test_an_error_of_this_package_is_told_in_a_line_as_its_own_fault() -> None:
     with pytest.raises(AttributeError) as caught:
         list(loaders._settings(None))
-    assert "loaders.py" in loaders.explain(caught.value)
+    assert loaders.is_ours(caught.value)
+    told = loaders.own_fault(caught.value)
+    assert re.fullmatch(
+        r"a fault of pytest-dataloader, not of the loader: AttributeError: .* \(loaders.py, line \d+\)", told
+    )
+
+
+class Ragged(Dataset[Any]):
+    def __len__(self) -> int:
+        return 32
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.zeros(1 + index % 7)
+
+
+class Keyed(Ragged):
+    def __getitem__(self, index: int) -> Any:
+        return {"a": 1}[str(index)]
+
+
+class Ours(Ragged):
+    def __getitem__(self, index: int) -> Any:
+        return loaders._settings(None).__next__()
+
+
+def error_of_order(dataset: Any, workers: int) -> Exception:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # whatever the dataset raises
+        order.measure(DataLoader(dataset, batch_size=8, num_workers=workers), setting=checks.Setting())
+    return caught.value
+
+
+def test_an_error_of_a_worker_is_one_line_with_the_frames_of_its_code_alone() -> None:
+    told = loaders.explain(error_of_order(Keyed(), 2))
+    first, place, source = told.splitlines()
+    assert first == "KeyError: '0' (in worker 0)"
+    assert place.startswith(f'  File "{__file__}", line ')
+    assert source.strip() == 'return {"a": 1}[str(index)]'
+    assert loaders.explain(error_of_order(Ragged(), 2)).startswith(
+        "RuntimeError: stack expects each tensor to be equal"
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_error_that_is_passed_on_holds_no_frame_of_ours(workers: int) -> None:
+    error = error_of_order(Ragged(), workers)
+    assert not loaders.is_ours(error)
+    before = "".join(traceback.format_exception(error))
+    loaders.hide_our_frames(error)
+    told = "".join(traceback.format_exception(error))
+    assert "probe/samples/tracing.py" in before
+    assert "/pytest_dataloader/" not in told.replace(__file__, "")
+    assert "collate_tensor_fn" in told
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_a_function_in_c_raises_is_not_ours(workers: int) -> None:
+    loader: Any = DataLoader(Ragged(), batch_size=8, num_workers=workers, collate_fn=torch.stack)
+    with pytest.raises(RuntimeError, match="stack expects each tensor") as caught:
+        order.measure(loader, setting=checks.Setting())
+    assert not loaders.is_ours(caught.value)
+
+
+def test_an_error_out_of_this_package_in_a_worker_is_known_as_such() -> None:
+    assert loaders.is_ours(error_of_order(Ours(), 1))
+
+
+def test_the_death_of_a_worker_comes_without_the_place_where_its_signal_came() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        raise RuntimeError("DataLoader worker (pid 77) is killed by signal: Killed. ")
+    told = loaders.explain(caught.value)
+    assert told.splitlines() == [told]
+    assert "a worker ended before its time: the workers check tells at which sample" in told
 
 
 class Loud:
@@ -115,11 +199,17 @@ class Loud:
 def test_our_frames_are_cut_from_the_traceback_of_a_users_error() -> None:
     with pytest.raises(KeyError) as caught:
         list(loaders._settings(Loud()))
-    assert caught.value.__traceback__ is not None
-    below_this_test = caught.value.__traceback__.tb_next
-    left = loaders.without_our_frames(caught.value.with_traceback(below_this_test))
-    assert left is not None
-    assert left.tb_frame.f_code.co_name == "dataset"
+    loaders.hide_our_frames(caught.value)
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames == ["test_our_frames_are_cut_from_the_traceback_of_a_users_error", "dataset"]
+
+
+def test_a_batch_sampler_is_described_by_its_name() -> None:
+    data = TensorDataset(torch.zeros(8))
+    batches = torch.utils.data.BatchSampler(range(8), 4, drop_last=False)
+    told = loaders.describe(DataLoader(data, batch_sampler=batches))
+    assert told == "DataLoader(TensorDataset, batch_sampler=BatchSampler, num_workers=0)"
+    assert "batch_size=None" in loaders.describe(DataLoader(data, batch_size=None))
 
 
 def test_sys_path_is_as_it_was_afterwards(tmp_path: Path) -> None:

@@ -87,6 +87,10 @@ def test_a_relative_json_path_starts_where_it_was_written(pytester: pytest.Pytes
             "--dataloader-target: 'a' is given twice",
         ),
         (["--dataloader-target", "a=m:f"], "--dataloader-target needs --dataloader-bench*"),
+        (
+            ["--dataloader-json=/nowhere/seen.json"],
+            "--dataloader-json: there is no folder /nowhere; only folders below*",
+        ),
         (["-o", "dataloader_seconds=soon"], "-o dataloader_seconds*soon*"),
         (["-o", "dataloader_strict=perhaps"], "-o dataloader_strict*perhaps*"),
     ],

@@ -58,7 +58,7 @@ def test_every_target_gets_its_verdict_and_a_mistake_hurts_no_other(project: Pro
     done.stdout.fnmatch_lines([f'{at}faults] max_worker_growth = "32XB": expected a size*'])
     done.stdout.fnmatch_lines(["_* empty::throughput _*", "throughput: the loader gave no batch*"])
     done.stdout.fnmatch_lines(
-        ["throughput: measuring broken raised KeyError: 'sample 0 is broken'", '  File "*data.py", line *__getitem__']
+        ["throughput: the loader raised KeyError: 'sample 0 is broken'", '  File "*data.py", line *__getitem__']
     )
     assert "pytest_dataloader/" not in output.replace(str(project.path), "")  # no frame of ours
 
@@ -78,7 +78,7 @@ def check_reports(project: Project) -> None:
     assert train["checks"]["memory"]["limits"] == {"max_worker_growth": 32_000_000}
     assert loaders["empty"]["checks"]["throughput"]["verdict"] == "failed"
     for name in ("broken", "faults", *MISTAKES):
-        assert loaders[name]["checks"]["throughput"]["verdict"] == "not_measured"
+        assert loaders[name]["checks"]["throughput"]["verdict"] == "failed"
 
     failure = cases["pyproject.toml.empty::throughput"].find("failure")
     assert failure is not None
@@ -256,6 +256,67 @@ def test_a_loader_that_hangs_is_named_at_once_and_waited_for_once(project: Proje
         True,
     )
     assert {check["reason"] for name, check in found.items() if name != "workers"} == {"the loader hangs: see workers"}
+
+
+RAGGED = """
+class Ragged(Zeros):
+    def __getitem__(self, index):
+        return torch.zeros(1 + index % 7)
+def make_ragged():
+    return DataLoader(Ragged(), batch_size=16, num_workers=2)
+def make_nothing():
+    return DataLoader(Zeros(0), batch_size=16, num_workers=2)
+"""
+
+
+@pytest.mark.parametrize(("loader", "why"), [("make_ragged", "raises"), ("make_nothing", "gives nothing")])
+def test_one_cause_is_one_failure(project: Project, loader: str, why: str) -> None:
+    with project.path.joinpath("proj", "data.py").open("a") as file:
+        file.write(RAGGED)
+    project.declare(train=f'loader = "proj.data:{loader}"\nmax_worker_growth = "1MB"\nmin_samples_per_second = 1')
+    done = project.bench("--dataloader-strict")
+    done.assert_outcomes(failed=1, skipped=len(NAMES) - 1)
+    found = project.loaders["train"]["checks"]
+    assert {check["reason"] for name, check in found.items() if name != "workers"} == {f"the loader {why}: see workers"}
+    others = ", ".join(name for name in NAMES if name != "workers")
+    done.stdout.fnmatch_lines([f"  not measured  {others}: the loader {why}: see workers"])
+    assert "pytest_dataloader/" not in done.stdout.str().replace(str(project.path), "")
+
+
+def test_what_was_not_seen_fails_when_strict_and_a_check_that_does_not_apply_does_not(project: Project) -> None:
+    keys = 'checks = ["memory", "fds", "order", "resume"]'
+    project.declare(train=f'loader = "proj.data:make_empty"\n{keys}')
+    project.bench().assert_outcomes(skipped=4)
+    assert {check["verdict"] for check in project.loaders["train"]["checks"].values()} == {"not_measured"}
+    done = project.bench("--dataloader-strict")
+    done.assert_outcomes(failed=3, skipped=1)
+    done.stdout.fnmatch_lines(
+        ["fds: not measured: the loader gave no batch*", "(--dataloader-strict: what was not seen fails)"]
+    )
+
+
+def test_a_fault_of_ours_is_one_line_and_no_failure_of_the_loader(project: Project) -> None:
+    project.path.joinpath("conftest.py").write_text(
+        "from pytest_dataloader.probe.samples import provenance\n"
+        "provenance._WAIT_SECONDS = None\n"  # as if we had got it wrong
+    )
+    project.declare(train='loader = "proj.data:make"\nchecks = ["order"]')
+    done = project.bench()
+    done.assert_outcomes(skipped=1)
+    reason = project.loaders["train"]["checks"]["order"]["reason"]
+    assert reason.startswith("a fault of pytest-dataloader, not of the loader: TypeError: ")
+    assert "Traceback" not in done.stdout.str()
+    project.bench("--dataloader-strict").assert_outcomes(failed=1)
+
+
+def test_long_reasons_are_wrapped_where_columns_are_asked_for(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.declare(train=f'loader = "proj.data:make"\n{ONLY}')
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = project.bench().outlines
+    block = lines[next(at for at, line in enumerate(lines) if line.startswith("train  ")) + 1 :][:2]
+    assert all(len(line) <= 60 for line in block)
 
 
 def test_the_report_is_written_though_a_loader_has_used_up_all_descriptors(project: Project) -> None:

@@ -179,7 +179,7 @@ def test_a_watched_suite_blames_the_test_that_leaves_something(pytester: pytest.
     assert re.search(r"test_leaks_batches: left behind: 40 open descriptors, segment of torch", text)
     assert re.search(r"batches are kept by \w+\.KEPT\[\*\]", text)
     assert re.search(r"test_leaks_a_file: left behind: 1 open descriptor, file: \S+test_suite.py", text)
-    assert re.search(r"test_leaks_a_segment: left behind: 1 segments in /dev/shm, .* rm /dev/shm/psm_\w+", text)
+    assert re.search(r"test_leaks_a_segment: left behind: 1 segment in /dev/shm, .* rm /dev/shm/psm_\w+", text)
 
 
 def test_what_a_fixture_leaves_is_told_where_it_is_torn_down(pytester: pytest.Pytester) -> None:

@@ -45,8 +45,9 @@ def test_a_target_runs_every_check_with_the_limits_that_are_the_checks_own(tmp_p
         ("checks = ['memory']", ("memory",)),
         ("skip = ['memory']", tuple(name for name in checks.NAMES if name != "memory")),
         ("checks = ['memory', 'throughput']\nskip = ['memory']", ("throughput",)),
-        # A limit of a check that is skipped for now is no mistake.
-        ("skip = ['memory']\nmax_worker_growth = '1MB'", tuple(name for name in checks.NAMES if name != "memory")),
+        ("checks = 'memory'", ("memory",)),
+        ("checks = ['memory']\nmax_worker_growth = '1MB'", ("memory",)),
+        ("checks = ['memory']\nstep_ms = 35", ("memory",)),  # tuning takes it, whatever is checked
     ],
 )
 def test_checks_and_skip_narrow_a_target(tmp_path: Path, keys: str, expected: tuple[str, ...]) -> None:
@@ -66,7 +67,11 @@ def test_checks_and_skip_narrow_a_target(tmp_path: Path, keys: str, expected: tu
         (f"{TRAIN}{LOADER}colour = 'red'", f'{AT_TRAIN} colour = "red": unknown key'),
         (f"{TRAIN}{LOADER}checks = ['memry']", "*[\"memry\"]: there is no check 'memry'; did you mean memory?"),
         (f"{TRAIN}{LOADER}skip = ['x']", "*there is no check 'x'; the checks are workers, fds, shm*"),
-        (f"{TRAIN}{LOADER}checks = 'memory'", '*checks = "memory": expected a list of names*'),
+        (f"{TRAIN}{LOADER}checks = 3", "*checks = 3: expected a list of names*"),
+        (f"{TRAIN}{LOADER}checks = ['order']\nmax_shm = 3", f"{AT_TRAIN} max_shm = 3: no check holds it, as shm*"),
+        (f"{TRAIN}{LOADER}skip = ['fds']\nmax_fd_use = 0.5", "* = 0.5: no check holds it, as fds is not selected"),
+        (f"{TRAIN}{LOADER}max_stall = 0.1", f"{AT_TRAIN}: max_stall needs step_ms, the time of one training step*"),
+        (f"{TRAIN}{LOADER}max_worker_growth = [32]", '*: expected a size such as "32MB" or a whole number*32]'),
         (f"{TRAIN}{LOADER}checks = []", f"{AT_TRAIN}: checks and skip leave no check to run"),
         (f"{TRAIN}{LOADER}min_samples_per_second = 0", "*min_samples_per_second = 0: expected a number above 0, got 0"),
         (f"{TRAIN}{LOADER}min_samples_per_second = '9'", "*: expected a number, got '9'"),

@@ -111,6 +111,43 @@ class SharedFile(OwnFile):
         self.file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115  # kept open on purpose
 
 
+class FixedOrder(Sampler[int]):
+    """An order that looks shuffled and is always the same, or by ``step`` in turn; ``goes_on`` draws anew."""
+
+    def __init__(self, order: str = "seeded") -> None:
+        self.order = order
+        self.dice = random.Random(7)
+        self.drawn = random.Random(3).sample(range(SIZE), SIZE)
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __iter__(self) -> Iterator[int]:
+        match self.order:
+            case "seeded":
+                yield from torch.randperm(SIZE, generator=torch.Generator().manual_seed(7)).tolist()
+            case "drawn once":
+                yield from self.drawn
+            case "goes on":
+                yield from self.dice.sample(range(SIZE), SIZE)
+            case "in turn":
+                yield from (index for start in range(4) for index in range(start, SIZE, 4))
+
+
+class Lying(IterableDataset[Any]):
+    """A stream of SIZE samples, shared among workers, that says it has ``length``."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[int]:
+        worker = get_worker_info()
+        return iter(range(worker.id if worker else 0, SIZE, worker.num_workers if worker else 1))
+
+
 class TakesEpochs:
     """Is told the epoch; keeps it in a tensor where that is what it was given, for all workers to see."""
 
@@ -323,11 +360,15 @@ FAULTS = {
     "unsharded stream without end": Case(make(lambda: Forever(sharded=False)), "unsharded", "Forever", "DL405"),
     "rows lost between workers": Case(make(lambda: Halves(3)), "lost", "Halves", ""),
     "rows doubled between workers": Case(make(lambda: Halves(-3)), "duplicated", "Halves", ""),
+    "longer than it says": Case(make(lambda: Lying(40)), "wrong_length", "Lying", ""),
+    "shorter than it says": Case(make(lambda: Lying(400), num_workers=0), "wrong_length", "Lying", ""),
     "fewer shards than workers": Case(make(lambda: Stream(shards=2), num_workers=4), "starved", "Stream", ""),
 }  # fmt: skip
 
 UNSURE = {
     "a sampler that misses a row": Case(make(Rows, sampler=Skipping()), "uneven_sampler", "Skipping", ""),
+    "a seeded order": Case(make(Rows, sampler=FixedOrder()), "same_order", "FixedOrder", ""),
+    "an order drawn once": Case(make(Rows, sampler=FixedOrder("drawn once")), "same_order", "FixedOrder", ""),
     "as many samples in each worker as alone": Case(
         make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
     ),
@@ -376,5 +417,9 @@ CLEAN = {
     ),
     "one of two ranks": Case(make(Rows, sampler=DistributedSampler(Rows(), num_replicas=2, rank=0))),
     "a list": Case(make(lambda: list(range(SIZE)), shuffle=True)),
+    "an order of its own that goes on": Case(make(Rows, sampler=FixedOrder("goes on"))),
+    "an order in turn": Case(make(Rows, sampler=FixedOrder("in turn"))),
+    "an order written down": Case(make(Rows, sampler=random.Random(3).sample(range(SIZE), SIZE))),
+    "a length that batches and workers round": Case(make(lambda: Lying(SIZE + 13))),
     "few samples for many workers": Case(make(lambda: Rows(3), num_workers=4)),
 }  # fmt: skip

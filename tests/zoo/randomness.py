@@ -136,6 +136,19 @@ def lazily(self: Any, _index: int) -> Any:
     return self.rng.random()
 
 
+def lazily_alike(self: Any, _index: int) -> Any:
+    if self.rng is None:
+        self.rng = np.random.default_rng(42)
+    return self.rng.random()
+
+
+def table_of_own(self: Any, index: int) -> Any:
+    if self.rng is None:
+        self.rng = np.random.default_rng(42)
+        self.table = self.rng.permutation(SIZE)
+    return float(self.table[index])
+
+
 def table(self: Any, index: int) -> Any:
     if self.table is None:
         self.table = self.rng.permutation(SIZE)
@@ -173,6 +186,21 @@ class Mix:
     def __call__(self, rows: list[Any]) -> Any:
         share = np.random.rand() if self.rng is None else self.rng.random()
         return share * default_collate(rows)
+
+
+class Masks:
+    """A collate function that makes its generator in the worker, from a fixed seed and the worker's number."""
+
+    def __init__(self, seed: int | None = 42) -> None:
+        self.seed = seed
+        self.generator: torch.Generator | None = None
+
+    def __call__(self, rows: list[Any]) -> Any:
+        if self.generator is None:
+            info = get_worker_info()
+            seed = torch.initial_seed() if self.seed is None else self.seed + (info.id if info else 0)
+            self.generator = torch.Generator().manual_seed(seed)
+        return default_collate(rows), torch.rand(len(rows), 4, generator=self.generator)
 
 
 class SeedsEveryEpoch(DataLoader[Any]):
@@ -229,6 +257,10 @@ FAULTS = {
     ),
     "generator of the module": Case(make(rows(from_module)), FROZEN[0], "tests.zoo.randomness.MODULE_RNG", "DL402"),
     "frozen collate": Case(make(Rows, collate_fn=Mix(np.random.default_rng(1))), FROZEN[0], "collate_fn.rng", "DL402"),
+    "made in the worker from a fixed seed": Case(make(rows(lazily_alike, rng=lambda: None)), *FROZEN),
+    "made in the worker from a fixed seed, collate": Case(
+        lambda: make(Rows, collate_fn=Masks())(), FROZEN[0], "collate_fn.generator", "DL402"
+    ),
     "frozen in a stream": Case(make(stream(drawing, rng=numpy_generator)), *FROZEN),
     "constant worker seed": Case(make(rows(from_numpy), worker_init_fn=seed_alike), *CONSTANT),
     "constant worker seed, persistent": Case(
@@ -263,6 +295,12 @@ CLEAN = {
     "kept and never drawn from": Case(make(rows(from_numpy, rng=numpy_generator))),
     "made in the worker": Case(make(rows(lazily, rng=lambda: None))),
     "made in the worker, persistent": Case(make(rows(lazily, rng=lambda: None), **PERSISTENT)),
+    "made in the worker from a fixed seed, persistent, collate": Case(
+        lambda: make(Rows, collate_fn=Masks(), **PERSISTENT)()
+    ),
+    "made in the worker from a fixed seed, evaluation": Case(lambda: make(Rows, collate_fn=Masks(), shuffle=False)()),
+    "made in the worker from torch's seed, collate": Case(lambda: make(Rows, collate_fn=Masks(None))()),
+    "table made with its generator on first use": Case(make(rows(table_of_own, rng=lambda: None, table=lambda: None))),
     "made by worker_init_fn": Case(make(rows(from_own, rng=numpy_generator), worker_init_fn=seed_dataset)),
     "seeded well": Case(make(rows(from_numpy), worker_init_fn=seed_well)),
     "seed by worker, persistent": Case(make(rows(from_random), worker_init_fn=seed_by_worker, **PERSISTENT)),

@@ -11,6 +11,7 @@ from dl_lint.engine import files, suppress, unused_suppression
 from dl_lint.engine.catalogue import UNUSED_SUPPRESSION, load
 from dl_lint.engine.files import File
 from dl_lint.engine.ignored import Settings
+from dl_lint.engine.joining import joined
 from dl_lint.engine.reading import Reading
 from dl_lint.engine.relevance import is_doubtful
 from dl_lint.engine.report import Failure, Report, Reported, order
@@ -169,7 +170,7 @@ class Analysis:
         advised = self._question.advised
         shown = [one for one in left if not one.finding.advice or one.rule in advised]
         self._hidden += len(left) - len(shown)
-        yield from shown
+        yield from joined(shown)
         if UNUSED_SUPPRESSION in self._question.rules and "dl-lint" in syntax.code:
             source = Source.of(file.path, self._tree.data[file.path])
             judged = {entry for entry in ran if not any(exactness(selector, entry) for selector in ignored)}

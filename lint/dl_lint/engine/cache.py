@@ -1,7 +1,9 @@
-"""What earlier runs worked out, kept as checksummed text that can be read but never executed.
+"""What earlier runs worked out, kept as text that can be read but never executed.
 
-The folder ``.dl_lint_cache`` may be deleted at any time, shared by concurrent runs, read-only or damaged: a record that
-is absent, unreadable or altered is worked out again. Records are written to a file of their own and renamed into place.
+It is the user's, not the repository's: ``DL_LINT_CACHE_DIR``, or ``dl-lint`` in the user's folder for caches, never a
+folder in what is linted, where whoever wrote that could have put records of their own. The folder may be deleted at
+any time, shared by concurrent runs, read-only or damaged: a record that is absent, unreadable, altered, of another
+user or no regular file is worked out again. Records are written to a file of their own and renamed into place.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from dl_lint.source import disk
 from dl_lint.source.disk import digest
 
-FOLDER = ".dl_lint_cache"
 KINDS = ("ignored", "runs")
 
 # An answer about a thousand findings takes 1 MB, one about which of 50,000 paths are ignored 4 MB.
@@ -26,15 +28,35 @@ LONGEST_WRITE_SECONDS = 600
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# See https://bford.info/cachedir/\n"
 
 
-class Cache:
-    """Records by kind and key. Without a folder nothing is found and nothing kept."""
+def users_folder() -> str | None:
+    """Where this user's records lie; None where there is no such place."""
+    chosen = os.environ.get("DL_LINT_CACHE_DIR")
+    if chosen:
+        return os.path.abspath(chosen)
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        return None
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Caches", "dl-lint")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.join(home, ".cache"), "dl-lint")
 
-    def __init__(self, root: str | None) -> None:
-        self._folder = None if root is None else os.path.join(root, FOLDER)
+
+def _is_within(folder: str, project: str) -> bool:
+    return f"{os.path.realpath(folder)}/".startswith(f"{os.path.realpath(project)}/")
+
+
+class Cache:
+    """Records by kind and key, those of each project on their own. Without a folder nothing is found and nothing kept.
+
+    ``project`` is the folder that is linted: the same files elsewhere may mean something else.
+    """
+
+    def __init__(self, folder: str | None, project: str = "") -> None:
+        self._folder = None if folder is not None and project and _is_within(folder, project) else folder
+        self._project = project
         self._ready = False
         self._written = False
-        if self._folder is not None and os.path.islink(self._folder):
-            self._folder = None  # a link could lead out of the project, and trimming deletes
 
     def read(self, kind: str, key: str) -> Any | None:
         """The record, or None if there is none that can be trusted."""
@@ -43,8 +65,7 @@ class Cache:
         import json
 
         try:
-            with open(self._path(kind, key), "rb") as file:
-                checksum, _, body = file.read().partition(b"\n")
+            checksum, _, body = disk.read(self._path(kind, key), LIMIT_BYTES, own=True).partition(b"\n")
             if checksum.decode("ascii") != digest(body):
                 return None
             return json.loads(body)
@@ -62,7 +83,7 @@ class Cache:
         temporary = f"{path}.{os.getpid()}.tmp"
         try:
             self._prepare()
-            with open(temporary, "wb") as file:
+            with open(temporary, "xb") as file:
                 file.write(digest(body).encode("ascii") + b"\n" + body)
             os.replace(temporary, path)
             self._written = True
@@ -101,18 +122,17 @@ class Cache:
 
     def _path(self, kind: str, key: str) -> str:
         assert self._folder is not None
-        return os.path.join(self._folder, kind, key + ".json")
+        return os.path.join(self._folder, kind, digest(self._project, key) + ".json")
 
     def _prepare(self) -> None:
         if self._ready or self._folder is None:
             return
         for kind in KINDS:
-            os.makedirs(os.path.join(self._folder, kind), exist_ok=True)
-        for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", TAG)):
-            path = os.path.join(self._folder, name)
-            if not os.path.exists(path):
-                with open(path, "w", encoding="ascii") as file:
-                    file.write(text)
+            os.makedirs(os.path.join(self._folder, kind), mode=0o700, exist_ok=True)
+        tag = os.path.join(self._folder, "CACHEDIR.TAG")
+        if not os.path.exists(tag):
+            with open(tag, "w", encoding="ascii") as file:
+                file.write(TAG)
         self._ready = True
 
 

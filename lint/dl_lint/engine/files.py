@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dl_lint.engine.ignored import GitIgnore, Settings
 from dl_lint.engine.report import Failure
 from dl_lint.source import disk
+from dl_lint.source.file import LARGEST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,8 +57,9 @@ def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, given: 
     if home.root is not None and not _covers(paths, home.root):
         walk.add_rest(home.root)
     walk.keep()
+    failures = (*walk.failures, *walk.ignoring.failures)
     files = sorted(walk.files.values(), key=lambda file: file.path)
-    return Found(tuple(files), tuple(walk.failures), tuple(sorted(walk.beside)))
+    return Found(tuple(files), failures, tuple(sorted(walk.beside)))
 
 
 def _covers(paths: Sequence[str], root: str) -> bool:
@@ -73,7 +75,7 @@ class _Walk:
         self.failures: list[Failure] = []
         self.beside: set[str] = set()
         self._top = home.checkout or home.root
-        self._git = GitIgnore(cache)
+        self.ignoring = GitIgnore(cache)
         self._exclude = Settings(config.base, [config.exclude] if config.exclude else [], cache)
         self._links: list[tuple[str, str, bool]] = []
 
@@ -108,12 +110,12 @@ class _Walk:
         del self.failures[failures:]  # nobody asked about those folders
 
     def keep(self) -> None:
-        self._git.keep()
+        self.ignoring.keep()
         self._exclude.keep()
 
     def _walk(self, top: str, prefix: str, *, asked: bool) -> None:
         git_top = self._top or top
-        self._git.enter(top, git_top)
+        self.ignoring.enter(top, git_top)
         pending = [(top, prefix)]
         while pending:
             folder, shown = pending.pop()
@@ -126,7 +128,7 @@ class _Walk:
             if folder != top:
                 if any(entry.name == "pyvenv.cfg" for entry in entries):
                     continue
-                self._git.enter(folder, git_top)
+                self.ignoring.enter(folder, git_top)
             for entry in entries:
                 self._visit(entry, folder, shown, pending, asked=asked)
 
@@ -142,7 +144,9 @@ class _Walk:
             self._note(entry, f"{folder}/{name}")
             return
         absolute = f"{folder.rstrip('/')}/{name}"
-        if self._git.ignores(absolute, folder, folder=is_folder) or self._exclude.matching(absolute + "/" * is_folder):
+        if self.ignoring.ignores(absolute, folder, folder=is_folder) or self._exclude.matching(
+            absolute + "/" * is_folder
+        ):
             self._note(entry, absolute)
             return
         if is_folder:
@@ -173,9 +177,9 @@ class _Walk:
 def read(file: File) -> bytes | Failure | None:
     """The bytes of a file; None if it vanished since its folder was listed."""
     try:
-        return disk.read(file.absolute)
-    except disk.NotRegularError:
-        return Failure(file.path, "not a regular file")
+        return disk.read(file.absolute, LARGEST_BYTES)
+    except disk.NotRegularError as error:
+        return Failure(file.path, _reason(error).removeprefix("cannot be read: "))
     except FileNotFoundError as error:
         return Failure(file.path, _reason(error)) if file.by_name else None
     except OSError as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from dl_lint.engine.report import Failure
+from dl_lint.source import disk
 from dl_lint.source.disk import digest
 
 if TYPE_CHECKING:
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
 
     from dl_lint.engine.cache import Cache
 
+
+LONGEST_PATTERN = 1_000
+MOST_STARS = 3
+"""In one part of a path: a name of 250 characters takes 0.24 s with three, 13 s with four. None of the 4,800 patterns
+in 140 repositories has more than two."""
+
+TOO_MANY = "patterns left out that are longer than 1,000 characters or have more than 3 stars in a part: {}"
 
 # More answers than this are not carried from run to run; torch's own tree asks about 2,900 paths.
 KEPT_ANSWERS = 50_000
@@ -31,7 +40,7 @@ class Patterns:
         self._cache = cache
         self._key = digest(text)
         kept = cache.read("ignored", self._key)
-        self._answers: dict[str, bool | None] = kept if isinstance(kept, dict) else {}
+        self._answers: dict[str, bool | None] = kept if _are_answers(kept) else {}
         self._spec: GitIgnoreSpec | None = None
         self._changed = False
 
@@ -51,8 +60,23 @@ class Patterns:
             self._cache.write("ignored", self._key, self._answers)
 
 
+def _are_answers(kept: Any) -> TypeGuard[dict[str, bool | None]]:
+    return isinstance(kept, dict) and all(one is None or isinstance(one, bool) for one in kept.values())
+
+
+def is_bounded(pattern: str) -> bool:
+    """Whether a pattern is matched in time that grows with the path and not with its power: a regular expression, which
+    it becomes, tries all ways to share a name among its stars."""
+    segments = pattern.split("/")
+    return (
+        len(pattern) <= LONGEST_PATTERN
+        and segments.count("**") <= MOST_STARS
+        and all(segment.replace("**", "*").count("*") <= MOST_STARS for segment in segments)
+    )
+
+
 def _compile(text: str) -> GitIgnoreSpec:
-    """A line that git would not understand is passed over, as git does.
+    """A line that git would not understand is passed over, as git does, and one that is not bounded.
 
     ``data/**`` is read as ``data/*``: to git they are the same, but pathspec takes the first to name ``data/`` itself.
     """
@@ -65,7 +89,9 @@ def _compile(text: str) -> GitIgnoreSpec:
             return False
         return True
 
-    lines = [line.rstrip()[:-1] if line.rstrip().endswith("/**") else line for line in text.splitlines()]
+    lines = [
+        line.rstrip()[:-1] if line.rstrip().endswith("/**") else line for line in text.splitlines() if is_bounded(line)
+    ]
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:
@@ -95,6 +121,7 @@ class GitIgnore:
     """The .gitignore files of a tree, read as they are met; the deepest file with an opinion decides, as in git."""
 
     def __init__(self, cache: Cache) -> None:
+        self.failures: list[Failure] = []
         self._cache = cache
         self._by_text: dict[str, Patterns] = {}
         self._by_folder: dict[str, tuple[tuple[int, Patterns], ...]] = {}
@@ -126,10 +153,14 @@ class GitIgnore:
 
     def _read(self, path: str, base: str) -> tuple[tuple[int, Patterns], ...]:
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        except OSError:
+            text = disk.read(path, disk.SETTINGS_BYTES).decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
             return ()
+        except OSError as error:
+            self.failures.append(Failure(os.path.relpath(path), f"not read: {error.strerror}", partial=True))
+            return ()
+        if (left_out := sum(not is_bounded(line) for line in text.splitlines())) and text not in self._by_text:
+            self.failures.append(Failure(os.path.relpath(path), TOO_MANY.format(left_out), partial=True))
         if not text.strip():
             return ()
         if text not in self._by_text:

@@ -54,4 +54,4 @@ def _module(path: str) -> bytes:
     """The name by which a file is imported."""
     folder, _, name = path.replace("\\", "/").rpartition("/")
     stem = name.rpartition(".")[0]
-    return (folder.rpartition("/")[2] if stem == "__init__" else stem).encode()
+    return (folder.rpartition("/")[2] if stem == "__init__" else stem).encode(errors="surrogateescape")

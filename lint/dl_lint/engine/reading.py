@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 # Python's parser takes about 50 times a file's size in memory, libcst's 100. torch's largest module has 1 MB.
 LARGEST_BYTES = 8_000_000
 
-# Most of a notebook is pictures, which are read over at 100 MB/s.
-LARGEST_NOTEBOOK_BYTES = 200_000_000
-
 # Handing a tree over recurses in C, with four calls a level of at most 200.
 DEEP_ENOUGH = 2_000
 
@@ -98,9 +95,8 @@ class Reading:
 
 
 def _source(path: str, data: bytes) -> Source:
-    largest = LARGEST_NOTEBOOK_BYTES if is_notebook(path) else LARGEST_BYTES
-    if len(data) > largest:
-        raise SourceError(path, f"not analysed: more than {largest / 1e6:.0f} MB")
+    if len(data) > LARGEST_BYTES and not is_notebook(path):
+        raise SourceError(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB")
     source = Source.of(path, data)
     if len(source.code) > LARGEST_BYTES:
         raise SourceError(path, f"not analysed: more than {LARGEST_BYTES / 1e6:.0f} MB of code")

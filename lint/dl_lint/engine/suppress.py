@@ -20,12 +20,10 @@ Used = set[tuple[int, str]]
 
 def covering(comments: Comments, rule: Entry, line: int) -> Iterator[tuple[int, str]]:
     """The suppressions, by their number and the code as written, that accept a finding of ``rule`` on ``line``."""
-    lines = comments.lines(line)
-    for number, suppression in enumerate(comments.suppressions):
-        if suppression.kind == "file" or (suppression.kind != "unknown" and suppression.at[0] in lines):
-            for code in codes(suppression):
-                if not code or exactness(code, rule):
-                    yield number, code
+    for number, suppression in comments.at(line):
+        for code in codes(suppression):
+            if not code or exactness(code, rule):
+                yield number, code
 
 
 def codes(suppression: Suppression) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, scopes
 from dl_lint.flow.interpreter import arguments, classes, objects
-from dl_lint.flow.libraries import composes
+from dl_lint.flow.libraries import HYDRA, composes
 from dl_lint.flow.program import operation
 from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import (
@@ -21,6 +21,7 @@ from dl_lint.flow.values import (
     Bound,
     Class,
     Collection,
+    External,
     Frame,
     Function,
     Instance,
@@ -195,6 +196,9 @@ def _constructs(program: Program, value: Value, scope: Scope) -> bool:
 @operation("bind")
 def bind(program: Program, parameter: Parameter) -> Value:
     """What a parameter may be over all known calls."""
+    configured = _configured(program, parameter)
+    if configured is not None:
+        return configured
     callers = _solved(program, parameter.scope)
     if not isinstance(callers, _Callers):
         return callers
@@ -205,6 +209,16 @@ def bind(program: Program, parameter: Parameter) -> Value:
     if shown:
         return union(program.resolve(passed_for(program, frame, parameter)) for frame in shown)
     return _uncalled(program, parameter) if not frames else UNKNOWN
+
+
+def _configured(program: Program, parameter: Parameter) -> Value | None:
+    """The configuration that the decorator ``@hydra.main`` passes to a function that is called without."""
+    node = parameter.scope.node
+    is_first = parameter.scope.params[0] is parameter.param
+    for decorator in node.decorator_list if isinstance(node, FunctionDefinition) and is_first else ():
+        if isinstance(decorator, ast.Call) and program.symbolic(decorator.func) == External(HYDRA):
+            return Made(HYDRA, decorator)
+    return None
 
 
 def _is_use(program: Program, frame: Frame) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.source.syntax import (
     Assignment,
     Comprehension,
+    Display,
     ForStatement,
     FunctionDefinition,
     WithStatement,
@@ -264,3 +265,12 @@ def _evaluated_once(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield one
         waiting.extend(children(one))
+
+
+def assigned(stmt: ast.AST | None) -> frozenset[str]:
+    parts = [
+        part
+        for one in (targets(stmt) if stmt is not None else ())
+        for part in (one.elts if isinstance(one, Display) else (one,))
+    ]
+    return frozenset(name for one in parts if (name := dotted(one)) is not None)

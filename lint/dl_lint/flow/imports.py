@@ -14,8 +14,9 @@ from dl_lint.flow import search_paths
 from dl_lint.flow.index import index_file
 from dl_lint.flow.libraries import ALWAYS_EXTERNAL, canonical
 from dl_lint.flow.values import External, Module, Package, Value
+from dl_lint.source import disk
 from dl_lint.source.byte_filter import is_opaque
-from dl_lint.source.file import Source
+from dl_lint.source.file import LARGEST_BYTES, Source
 from dl_lint.source.packaging import Around
 from dl_lint.source.parser import Syntax
 from dl_lint.source.syntax import option_name
@@ -124,8 +125,8 @@ class Files:
     def _data(self, key: str) -> bytes | None:
         data = self.content(key)
         if data is None:
-            with suppress(OSError), open(key, "rb") as opened:
-                data = opened.read()
+            with suppress(OSError):
+                data = disk.read(key, LARGEST_BYTES)
         return data
 
     def exists(self, key: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 ALWAYS_EXTERNAL = frozenset(
     {
         "torch",
@@ -191,6 +193,9 @@ PREPARERS = frozenset(
 )
 """Methods of accelerate and Lightning Fabric that return their arguments, with loaders that shard and move batches."""
 
+HANDING_THROUGH = frozenset({"split_between_processes"})
+"""Methods that give their first argument back, or a part of it: of accelerate, a process's share of a batch."""
+
 LIGHTNING_MODULES = frozenset(
     {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
     | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
@@ -288,6 +293,29 @@ PARSERS = frozenset(
         "jsonargparse.ArgumentParser",
     }
 )
+
+DEFAULTS_OF_CONFIGURATIONS = frozenset(
+    {"yacs.config.CfgNode", "fvcore.common.config.CfgNode", "detectron2.config.CfgNode"}
+)
+"""Objects whose fields are defaults, which a file that the user names replaces."""
+
+CONFIGURATIONS = DEFAULTS_OF_CONFIGURATIONS | {
+    "easydict.EasyDict", "addict.Dict", "munch.Munch", "munch.DefaultMunch", "box.Box", "ml_collections.ConfigDict",
+    "ml_collections.config_dict.ConfigDict", "omegaconf.OmegaConf.create", "mmcv.ConfigDict", "mmengine.ConfigDict",
+    "argparse.Namespace",
+}  # fmt: skip
+"""Objects whose fields are settings, by attribute or by item."""
+
+HYDRA = "hydra.main"
+
+CONFIGURATION_READERS = frozenset(
+    {HYDRA, "yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.unsafe_load", "omegaconf.OmegaConf.load",
+     *(f"{library}.load" for library in JSON)}
+)  # fmt: skip
+"""What reads a file of settings, or of something else."""
+
+ADDS_ARGUMENTS = re.compile(r"add_(?:\w+_)?arg(?:ument)?s")
+"""Functions of frameworks that add options to a parser and return it: ``deepspeed.add_config_arguments``."""
 
 FRESH_TENSORS = frozenset(
     {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",

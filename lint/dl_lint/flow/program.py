@@ -187,9 +187,10 @@ class Program:
             self._scopes.update((scope.node, scope) for scope in file.scopes if scope.node is not None)
         return self._scopes[node]
 
-    def mentions(self, near: ast.AST, word: str) -> bool:
-        """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``."""
-        return self._tokens.mentions(self.sites[near].scope.file, word)
+    def mentions(self, near: ast.AST, word: str, *endings: str) -> bool:
+        """Whether any Python file of the sub-project around ``near``, linted or not, holds ``word``; or any with one of
+        ``endings``."""
+        return self._tokens.mentions(self.sites[near].scope.file, word, *endings)
 
     def are_near(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes stand in the same sub-project."""
@@ -252,6 +253,11 @@ class Program:
     def iterated(self, base: Instance) -> Value:
         """What a loop over an object of a class of the program gives each time."""
         found: Value = _OPERATIONS["iterated"](self, base)
+        return found
+
+    def of_torch(self, operand: Value, call: Made) -> Value:
+        """What a function of torch makes of its first operand, now that this is known."""
+        found: Value = _OPERATIONS["of_torch"](self, operand, call)
         return found
 
     def _derived(self, base: Value, step: str, key: str | Value | ast.Call | None) -> Value:

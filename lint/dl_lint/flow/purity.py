@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow import call_graph
 from dl_lint.flow.interpreter.tensor_memory import VIEWS
-from dl_lint.flow.values import External, alternatives
-from dl_lint.source.syntax import walk
+from dl_lint.flow.values import UNKNOWN, External, alternatives
+from dl_lint.source.syntax import dotted, walk
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
 
 
 ON_DEVICE = frozenset({"zeros", "ones", "full", "arange", "linspace", "eye"})
@@ -42,3 +44,18 @@ def _is_pure_call(program: Program, call: ast.Call) -> bool:
 def _builds(name: str) -> bool:
     package, _, last = name.rpartition(".")
     return last in FUNCTIONS.get(package, ())
+
+
+def only_reads(program: Program, call: ast.Call) -> bool:
+    """Whether what a call enters is known, and neither that nor what it calls changes more than its own names."""
+    entered = tuple(call_graph.entered(program, call))
+    if not entered or UNKNOWN in alternatives(program.value(call.func)):
+        return False
+    return not any(_changes(one) for one in call_graph.reachable(program, *entered))
+
+
+def _changes(function: Scope) -> bool:
+    """Whether a function stores into, or changes in place, what it was given or what is global."""
+    changed = [*function.changes, *(dotted(store.target.value) or "" for store in function.stores)]
+    own = function.bindings.keys() - {param.name for param in function.params}
+    return any("." in name or name not in own for name in changed)

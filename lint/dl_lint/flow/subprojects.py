@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from dl_lint.source import disk
+from dl_lint.source.file import LARGEST_BYTES
+
 if TYPE_CHECKING:
     from dl_lint.flow.imports import Files
     from dl_lint.flow.scopes import FileIndex
@@ -17,20 +20,22 @@ MARKS = frozenset(
 
 MOST_FILES = 5_000
 
+PYTHON = (".py", ".ipynb", ".pyx")
+
 
 class Tokens:
     """Which sub-projects mention a word."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self._found: dict[tuple[str, bytes], bool] = {}
+        self._found: dict[tuple[str, bytes, tuple[str, ...]], bool] = {}
         self._tops: dict[FileIndex, str] = {}
 
-    def mentions(self, file: FileIndex, word: str) -> bool:
-        """Whether a Python file of the sub-project around ``file`` holds ``word``."""
-        key = (self._top(file), word.encode())
+    def mentions(self, file: FileIndex, word: str, *endings: str) -> bool:
+        """Whether a Python file of the sub-project around ``file``, or one with these endings, holds ``word``."""
+        key = (self._top(file), word.encode(), endings or PYTHON)
         if key not in self._found:
-            self._found[key] = self._search(*key)
+            self._found[key] = self._search(key[0], key[1], endings=key[2])
         return self._found[key]
 
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
@@ -50,14 +55,16 @@ class Tokens:
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
 
-    def _search(self, folder: str, word: bytes, known: frozenset[str] = frozenset()) -> bool:
+    def _search(
+        self, folder: str, word: bytes, known: frozenset[str] = frozenset(), endings: tuple[str, ...] = PYTHON
+    ) -> bool:
         searched = 0
         for top, below, names in os.walk(folder):
             below[:] = [
                 name for name in below if not name.startswith(".") and name not in ("node_modules", "__pycache__")
             ]
             for name in names:
-                if name.endswith((".py", ".ipynb", ".pyx")):
+                if name.endswith(endings):
                     searched += 1
                     path = os.path.join(top, name)
                     if searched > MOST_FILES or (path not in known and self._holds(path, word)):
@@ -68,8 +75,7 @@ class Tokens:
         content = self.files.content(path)
         if content is None:
             try:
-                with open(path, "rb") as file:
-                    content = file.read()
+                content = disk.read(path, LARGEST_BYTES)
             except OSError:
                 return True
         return word in content

@@ -306,7 +306,8 @@ class Parameter(Value):
 
 @_value
 class Derived(Value):
-    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate or call."""
+    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate, call or
+    operand (what the function of torch ``key`` makes of it)."""
 
     base: Value
     step: str
@@ -350,3 +351,21 @@ def alternatives(value: Value) -> tuple[Value, ...]:
     if isinstance(value, OneOf):
         return value.members
     return () if isinstance(value, Nothing) else (value,)
+
+
+def present(value: Value) -> tuple[Value, ...]:
+    """What ``value`` may be where it is anything: without None, ``{}`` and other defaults that hold nothing."""
+    return tuple(one for one in alternatives(value) if one != NONE and not _is_empty(one))
+
+
+def known(value: Value) -> tuple[Value, ...]:
+    """What ``value`` may be where it is anything, of what is known of it."""
+    return tuple(one for one in present(value) if one != UNKNOWN)
+
+
+def _is_empty(value: Value) -> bool:
+    match value:
+        case Table(items=(), closed=True) | Collection(items=()):
+            return True
+        case _:
+            return False

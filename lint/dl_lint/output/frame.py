@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
 from dl_lint.output import where
+from dl_lint.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,12 +89,8 @@ class _Gutter:
 
 
 def printable(text: str) -> str:
-    """Without what a terminal would obey or what would move the marks: tabs as spaces, controls as question marks."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        TAB if c == "\t" else "\N{REPLACEMENT CHARACTER}" if category(c) in ("Cc", "Cs") else c for c in text
-    )
+    """Without what a terminal would obey or what would move the marks: tabs as spaces."""
+    return visible(text.replace("\t", TAB))
 
 
 def one_line(text: str) -> str:
@@ -104,12 +101,10 @@ def width(text: str) -> int:
     """Columns that a terminal takes for the printable form of the text."""
     if text.isascii() and text.isprintable():
         return len(text)
-    return sum(_columns(c) for c in text)
+    return sum(map(_columns, printable(text)))
 
 
 def _columns(character: str) -> int:
-    if character == "\t":
-        return len(TAB)
     if category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1

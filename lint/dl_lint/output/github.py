@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.output import where
+from dl_lint.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,19 +24,20 @@ def render(report: Report, look: Look) -> Iterator[str]:
         cell = look.cell(finding.place.path, row)
         properties = {
             "title": f"dl-lint {rule.code} {rule.name}",
-            "file": reported.path,
+            "file": visible(reported.path),
             "line": str(row if cell is None else cell.line(row)),
             "endLine": str(end_row if cell is None else cell.line(end_row)),
         }
         if row == end_row and cell is None:  # GitHub rejects columns of a stretch of several lines
             properties |= {"col": str(column + 1), "endColumn": str(end_column + 1)}
         shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-        message = f"{name}:{shown_row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
+        message = f"{visible(name)}:{shown_row}:{column + 1}: {rule.code} {finding.message}\nhelp: {finding.remedy}"
         yield f"::{LEVELS[reported.severity]} {shown}::{_data(message)}\n"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = text.replace("%", "%25").split("\n")
+    return "%0A".join(map(visible, lines))
 
 
 def _property(text: str) -> str:

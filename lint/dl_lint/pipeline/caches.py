@@ -26,7 +26,7 @@ from dl_lint.pipeline import datasets, loaders, records, workers
 from dl_lint.pipeline.handles import HANDLES
 from dl_lint.pipeline.retention import ADDING
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, FunctionDefinition, dotted, targets
+from dl_lint.source.syntax import Assignment, FunctionDefinition, are_alike, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,9 @@ def growing(program: Program, cls: Class) -> Iterator[Growth]:
                             origin = _origin(program, owner, name)
                             yield Growth(change.node, f"`{name}`", origin, unread=unread)
             for entry in filled(program, scope, function.params[0].name):
-                yield Growth(entry, f"`{dotted(entry.value)}`")
+                if indices.kind(function, entry.slice) is not None:
+                    yield Growth(entry, f"`{dotted(entry.value)}`")
+            yield from _in_entries(indices, scope, function, cls)
     yield from _memoised_on_self(program, cls)
 
 
@@ -236,6 +238,54 @@ def _origin(program: Program, owner: Class, name: str) -> ast.AST | None:
 # --- stores into entries -------------------------------------------------------------------
 
 
+def _in_entries(indices: records.Indices, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
+    """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
+    program = indices.program
+    for node, target, added in _additions(scope):
+        entry = entry_of(_aliased(function, target), function.params[0].name)
+        if (
+            entry is None
+            or enclosing.in_handler(program, node)
+            or indices.kind(function, entry.slice) is None
+            or _is_small(function, target, added)
+            or entry_of(added, function.params[0].name) is not None  # which is kept as it is
+        ):
+            continue
+        name = dotted(entry.value) or ""
+        stays = any(_holds_entries(one) for one in alternatives(program.value(entry.value)))
+        if stays and not _emptied(program, name, function, cls):
+            yield Growth(node, f"`{name}`")
+
+
+def _additions(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
+    """What is stored in a dict under a name, or added to a list or set: where, to what, and what."""
+    for store in scope.stores:
+        if not isinstance(store.target, ast.Subscript) or store.op or store.path or store.value is None:
+            continue
+        if isinstance(store.target.slice, ast.Constant) and isinstance(store.target.slice.value, str | int):
+            yield store.node, store.target.value, store.value
+    for call in scope.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend", "add") and call.args:
+            yield call, call.func.value, call.args[0]
+
+
+def _is_small(function: Scope, target: ast.expr, added: ast.expr) -> bool:
+    """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``, or a
+    slice of that."""
+    if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Slice):
+        added = added.value
+    if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Constant) and are_alike(added.value, target):
+        return True
+    return isinstance(added, ast.Constant) or (
+        isinstance(added, ast.Name) and any(param.name == added.id for param in function.params)
+    )
+
+
+def _holds_entries(value: Value) -> bool:
+    """Whether items of a container are objects that stay: of an unknown one, each may be made anew."""
+    return isinstance(value, Table | Collection) or (isinstance(value, Made) and value.name in LOADED)
+
+
 # --- functions that remember ---------------------------------------------------------------
 
 
@@ -333,3 +383,11 @@ def _fills(program: Program, function: Scope, name: str, depth: int) -> bool:
                 if any(_fills(program, one, its, depth - 1) for one, its in further):
                     return True
     return False
+
+
+def _aliased(function: Scope, target: ast.expr) -> ast.expr:
+    """What a name was bound to, if that was once."""
+    bindings = function.bindings.get(target.id, ()) if isinstance(target, ast.Name) else ()
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        return bindings[0].value or target
+    return target

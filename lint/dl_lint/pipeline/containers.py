@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.interpreter.expressions import FEW_ITEMS
 from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
 from dl_lint.flow.values import (
     Collection,
@@ -14,11 +15,13 @@ from dl_lint.flow.values import (
     External,
     Generated,
     Made,
+    Number,
     Table,
     Tensor,
     Value,
     Wrapped,
     alternatives,
+    known,
 )
 from dl_lint.pipeline import loaders
 
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
 
-LARGE = 100_000
-"""Elements from which a number in the code is that of a data set: ten million bytes of texts."""
+DATABASES = frozenset(
+    {"h5py.File", "tables.open_file", "netCDF4.Dataset", "lmdb.open", "lmdb.Environment", "sqlite3.connect"}
+)
+"""What opens a file of many records, whose number it knows."""
 
 _TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
 """Methods that give one string."""
@@ -95,7 +100,7 @@ def _is_large_result(program: Program, value: Made, depth: int) -> bool:
         return True
     args = value.call.args
     if value.name == "builtins.range":
-        return length(program, value.call) >= LARGE or any(_counts(program, arg, depth) for arg in args)
+        return length(program, value.call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in args)
     return value.name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in args)
 
 
@@ -114,9 +119,20 @@ def _reads_many(name: str) -> bool:
 
 
 def _counts(program: Program, expr: ast.expr, depth: int) -> bool:
-    """Whether a number is the length of something large."""
+    """Whether a number is the length of something large, or what a database says of its own."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "len" and expr.args:
-        return is_large(program, program.value(expr.args[0]), depth - 1)
+        counted = program.value(expr.args[0])
+        return _is_of_database(counted) or is_large(program, counted, depth - 1)
+    return _is_of_database(program.value(expr))
+
+
+def _is_of_database(value: Value) -> bool:
+    """Whether something was read out of a database or of a file that is organised as one."""
+    for one in alternatives(value):
+        while isinstance(one, Derived):
+            one = one.base
+        if isinstance(one, Made) and one.name in DATABASES:
+            return True
     return False
 
 
@@ -186,7 +202,7 @@ def of_python_objects(program: Program, value: Value) -> bool:
 def _holds(program: Program, value: Value) -> bool:
     match value:
         case Collection(items=None):
-            return not is_array(innermost(value)) and is_large(program, value)
+            return not are_arrays(value) and is_large(program, value)
         case Collection(items=tuple() as items):
             return any(of_python_objects(program, one) for one in items)
         case Table():
@@ -204,13 +220,25 @@ def _holds(program: Program, value: Value) -> bool:
             return False
 
 
-def innermost(value: Value) -> Value:
-    """What the innermost lists of a nested list hold."""
-    for _ in range(DEEPEST):
-        if not isinstance(value, Collection):
-            break
-        value = value.items[0] if value.items else value.element
-    return value
+def are_arrays(value: Value, depth: int = DEEPEST) -> bool:
+    """Whether a container, or what it holds however deep, holds nothing but arrays; so does an array itself."""
+    found = known(value) or alternatives(value)
+    return bool(found) and all(_are_arrays(one, depth) for one in found)
+
+
+def _are_arrays(value: Value, depth: int) -> bool:
+    if not isinstance(value, Collection):
+        return is_one_array(value)
+    held = [item for item in value.items or (value.element,) if known(item) and not _is_number(item)]
+    return depth > 0 and bool(held) and all(are_arrays(one, depth - 1) for one in held)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether something is a number, which beside an array is next to nothing."""
+    found = alternatives(value)
+    return bool(found) and all(
+        isinstance(one, Number) or (isinstance(one, Const) and one.kind in ("int", "float", "bool")) for one in found
+    )
 
 
 def _is_handle(value: Derived) -> bool:

@@ -11,7 +11,7 @@ from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import qualified
 from dl_lint.flow.libraries import ITERABLE_DATASETS, is_map_dataset
-from dl_lint.flow.values import Class, External, Function, Instance, Loader, Made, alternatives
+from dl_lint.flow.values import Class, External, Function, Instance, Loader, Made, Value, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.syntax import targets
 
@@ -111,6 +111,22 @@ def _names(program: Program, cls: Class) -> Iterator[str]:
             yield qualified(one.scope)
 
 
+def is_map_style(program: Program, value: Value) -> bool:
+    """Whether a dataset is known to be indexed, whichever of its alternatives it is."""
+    found = alternatives(value)
+    return bool(found) and all(_is_map_style(program, one) for one in found)
+
+
+def _is_map_style(program: Program, value: Value) -> bool:
+    match value:
+        case Made(name=name) if is_map_dataset(name):
+            return True
+        case Instance(cls=cls) | Made(cls=Class() as cls):
+            return _defines(program, cls, "__getitem__") and not _defines(program, cls, "__iter__")
+        case _:
+            return False
+
+
 def given_classes(program: Program, loader: Loader) -> Iterator[Class]:
     """The classes of the project whose objects ``loader`` is given as its dataset."""
 
@@ -160,6 +176,16 @@ def fetching(program: Program, cls: Class) -> tuple[Scope, ...]:
         if isinstance(found, Function):
             roots.append(found.scope)
     return call_graph.reachable(program, *roots, cls=cls)
+
+
+def outside_calls(program: Program, *functions: Scope) -> Iterator[tuple[ast.Call, str]]:
+    """The calls of outside functions in ``functions``, each with the qualified name of what is called."""
+    for function in functions:
+        for scope in classes.with_inner(function):
+            for call in scope.calls:
+                for one in alternatives(program.value(call.func)):
+                    if isinstance(one, External):
+                        yield call, one.name
 
 
 def reads(program: Program, cls: Class) -> Iterator[Read]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.guards import truth_of
 from dl_lint.flow.interpreter import classes, names
-from dl_lint.flow.values import Class, Collection, Const, Derived, Function, Made, Value, alternatives
+from dl_lint.flow.values import Class, Collection, Const, Derived, Function, Made, Table, Value, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
 from dl_lint.source.syntax import is_none
 
@@ -71,6 +71,9 @@ def opened(value: Value) -> Iterator[Made]:
             case Collection():
                 for item in one.items if one.items is not None else (one.element,):
                     yield from opened(item)
+            case Table():
+                for _, item in one.items:
+                    yield from opened(item)
             case _:
                 continue
 
@@ -121,11 +124,19 @@ def shared(program: Program, cls: Class) -> Iterator[Shared]:
             continue
         if _is_harmless(program, read):
             continue
-        for made in _for_reading(program, tuple(opened(program.value(read.node)))):
+        for made in _for_reading(program, tuple(_read_through(program, cls, read))):
             if enclosing.function_of(program, made.call) not in building or _is_closed(program, made, building):
                 continue
             if _is_stored_in(program, cls, made, building) and not _is_reopened(program, cls, read):
                 yield Shared(made, read, enclosing.function_of(program, made.call) not in making, pickled)
+
+
+def _read_through(program: Program, cls: Class, read: Read) -> Iterator[Made]:
+    """The handles that an attribute is or holds, also under keys: ``self.files[path] = h5py.File(path)``."""
+    yield from opened(program.value(read.node))
+    for kept in datasets.kept(program, cls):
+        if kept.attribute == read.attribute and kept.change is not None and kept.change.kind == "item":
+            yield from opened(program.value(kept.change.value))
 
 
 def _for_reading(program: Program, opened: tuple[Made, ...]) -> tuple[Made, ...]:

@@ -90,6 +90,12 @@ def may_have_workers(program: Program, loader: Loader) -> bool:
     return any(_workers(one) == "some" for one in alternatives(argument(program, loader, "num_workers").value))
 
 
+def are_left_to_users(program: Program, loader: Loader) -> bool:
+    """Whether a loader has workers only where somebody asks for them, in all ways that lead to it."""
+    found = {_workers(one) for one in alternatives(argument(program, loader, "num_workers").value)}
+    return found <= {"none", "default-none"}
+
+
 def _workers(value: Value) -> Workers:
     match value:
         case Absent() | Const(kind="none"):
@@ -108,16 +114,17 @@ def _workers(value: Value) -> Workers:
 
 
 def pins(program: Program, loader: Loader) -> Pins:
-    """Whether a loader pins its batches where that matters.
+    """Whether a loader pins its batches where that matters, in all ways that are known.
 
     ``torch.cuda.is_available()`` counts as yes, and so does True in keywords that are only passed in some runs.
     """
-    found = {_pins(one) for one in alternatives(argument(program, loader, "pin_memory").value)}
-    if found == {"yes", "absent"}:
+    said = {one: _pins(one) for one in alternatives(argument(program, loader, "pin_memory").value)}
+    if "unknown" in said.values():  # ``is_available() and args.pin`` says nothing of where there is an accelerator
+        said = {one: it for one, it in said.items() if it != "unknown" and not isinstance(one, WhenAccelerated)}
+    found = set(said.values())
+    if found in ({"yes"}, {"yes", "absent"}):
         return "yes"
-    found = {"no" if one == "absent" else one for one in found}
-    one = found.pop() if len(found) == 1 else "unknown"
-    return "yes" if one == "yes" else "no" if one == "no" else "unknown"
+    return "no" if found and "yes" not in found else "unknown"
 
 
 def _pins(value: Value) -> str:

@@ -403,13 +403,8 @@ def _has_passes(program: Program, loop: LoopNode, most: int, *, by_default: bool
     if not isinstance(over, ast.Call) or dotted(over.func) not in RANGES:
         return False
     ends = [_number(program, one, by_default=by_default) for one in over.args]
-    match ends:
-        case [int(stop)]:
-            return stop <= most
-        case [int(start), int(stop)]:
-            return stop - start <= most
-        case _:
-            return False
+    known = [one for one in ends if one is not None]
+    return len(known) == len(ends) in (1, 2, 3) and 0 not in known[2:] and len(range(*known)) <= most
 
 
 def _number(program: Program, expr: ast.expr, *, by_default: bool) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.context import torch_version
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
@@ -112,7 +112,11 @@ class Touch:
 
 def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
-    touches = (one for one in _all(program) if _may_hold(program, one.holder, loader, again))
+    touches = (
+        one
+        for one in (*_all(program), *_imported(program, again, loop))
+        if _may_hold(program, one.holder, loader, again)
+    )
     if any(_is_between(program, one, loader, again) for one in touches):
         return True
     if loop is None or not isinstance(again, ForStatement | ast.While | ast.comprehension):
@@ -139,6 +143,14 @@ def _all(program: Program) -> tuple[Touch, ...]:
         "touched datasets",
         lambda: tuple(one for file in program.files for scope in file.scopes for one in _touches(program, scope)),
     )
+
+
+def _imported(program: Program, *nodes: ast.AST | None) -> Iterator[Touch]:
+    """The touches in what the functions of ``nodes`` call in files that are only imported."""
+    functions = dict.fromkeys(enclosing.function_of(program, node) for node in nodes if node is not None)
+    for function in call_graph.reachable(program, *functions):
+        if not function.file.linted:
+            yield from _touches(program, function)
 
 
 def _touches(program: Program, scope: Scope) -> Iterator[Touch]:
@@ -181,7 +193,8 @@ def _is_loader(program: Program, scope: Scope, target: ast.Attribute) -> bool:
 
 def _changed_by(program: Program, call: ast.Call) -> Iterator[ast.expr]:
     """What a call may change: the object of a method, or what a function of the project stores on."""
-    if isinstance(call.func, ast.Attribute) and not call.func.attr.startswith(READING):
+    named_for_reading = isinstance(call.func, ast.Attribute) and call.func.attr.startswith(READING)
+    if isinstance(call.func, ast.Attribute) and not (named_for_reading or purity.only_reads(program, call)):
         yield call.func.value
     named = [one for one in call.args if not isinstance(one, ast.Starred)]
     named += [one.value for one in call.keywords]

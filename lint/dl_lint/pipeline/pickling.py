@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Value
 
 
-DEEPEST = 6
+DEEPEST = 12
 """Objects in objects that are looked into: a lambda in a Lambda in a Compose in a dataset in a Subset is four."""
 
 UNPICKLABLE = {
@@ -74,7 +74,7 @@ def obstacles(program: Program, value: Value, at: ast.AST, depth: int = DEEPEST)
             case Function():
                 yield from _of_function(program, one.scope, at)
             case Bound():
-                yield from _of_local_class(one.receiver)
+                yield from _of_local_class(program, one.receiver)
             case Partial():
                 yield from obstacles(program, program.resolve(one.func), at, depth - 1)
                 yield from _of_arguments(program, one.call, depth, first=1)
@@ -107,6 +107,8 @@ def _of_function(program: Program, scope: Scope, at: ast.AST) -> Iterator[Obstac
     elif _is_local(scope):
         cause = scope.node if _is_returned(program, scope) else None
         yield Obstacle(f"the nested function `{scope.name}`", _handing(program, scope, at), cause)
+    elif enclosing.under_main_guard(program, scope.node):
+        yield Obstacle(f"the function `{scope.name}` of the main guard, which workers do not run,", at)
 
 
 def _is_returned(program: Program, scope: Scope) -> bool:
@@ -136,10 +138,16 @@ def _is_local(scope: Scope) -> bool:
     return outer is not None and outer.kind != "module"
 
 
-def _of_local_class(value: Value) -> Iterator[Obstacle]:
+def _of_local_class(program: Program, value: Value) -> Iterator[Obstacle]:
     for one in alternatives(value):
-        if isinstance(one, Instance) and one.call is not None and _is_local(one.cls.scope):
+        if not isinstance(one, Instance) or one.call is None or one.cls.scope.node is None:
+            continue
+        if _is_local(one.cls.scope):
             yield Obstacle(f"an object of the local class `{one.cls.scope.name}`", one.call)
+        elif enclosing.under_main_guard(program, one.cls.scope.node):
+            yield Obstacle(
+                f"an object of the class `{one.cls.scope.name}` of the main guard, which workers do not run,", one.call
+            )
 
 
 # --- what objects hold ----------------------------------------------------------------------
@@ -183,7 +191,7 @@ def _kept_by(program: Program, instance: Instance, depth: int) -> Iterator[Obsta
     program = program
     if any(isinstance(classes.of_class(program, instance.cls, name), Function) for name in PICKLED_BY_HAND):
         return
-    yield from _of_local_class(instance)
+    yield from _of_local_class(program, instance)
     building = workers.building(program, instance.cls)
     for kept in datasets.kept(program, instance.cls):
         binding = kept.binding

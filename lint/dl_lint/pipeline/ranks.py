@@ -120,7 +120,8 @@ def _wraps(program: Program, call: ast.Call) -> bool:
 
 
 def is_prepared(program: Program, loader: Loader) -> bool:
-    """Whether a loader is given to accelerate or Fabric anywhere."""
+    """Whether a loader is given to accelerate or Fabric anywhere. What goes over it, such as ``cycle(loader)``, is left
+    alone by them."""
     if loader.prepared:
         return True
     calls = program.method_calls(*PREPARERS)

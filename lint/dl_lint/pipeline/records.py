@@ -15,7 +15,7 @@ from dl_lint.flow.values import Collection, Table, Value, alternatives
 from dl_lint.pipeline import containers, datasets, record_sizes, workers
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, children, dotted
+from dl_lint.source.syntax import Assignment, called, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -164,10 +164,7 @@ def _is_list(value: Value) -> bool:
     """Whether something is a list of nobody knows how many Python objects."""
     found = alternatives(value)
     return bool(found) and all(
-        isinstance(one, Collection)
-        and one.items is None
-        and one.node is not None
-        and not containers.is_array(containers.innermost(one))
+        isinstance(one, Collection) and one.items is None and one.node is not None and not containers.are_arrays(one)
         for one in found
     )
 
@@ -204,7 +201,7 @@ def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None]) -> bool:
     if isinstance(added, ast.Constant):
         return False  # one object, again and again
     value = program.value(added)
-    of_arrays = containers.is_array(containers.innermost(value)) or _is_dict_of_arrays(value)
+    of_arrays = containers.are_arrays(value) or _is_dict_of_arrays(value)
     return not of_arrays and containers.grows_with_data(program, node)
 
 
@@ -290,7 +287,8 @@ class Indices:
         for scope in classes.with_inner(function):
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
-                    if binding.value is not None and binding.kind in ("assign", "augment", "for"):
+                    bound = binding.kind in ("assign", "augment", "for") and not _is_field(binding)
+                    if binding.value is not None and bound:
                         self._note(function, name, function, binding.value)
 
     def _passed(self, function: Scope) -> None:
@@ -335,6 +333,12 @@ class Indices:
             return False
         name = dotted(node.func) or ""
         return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
+
+
+def _is_field(binding: Binding) -> bool:
+    """Whether a name is that of one field of a sample after the other: ``for key, value in row.items()``."""
+    over = called(binding.value) if binding.kind == "for" and binding.value is not None else ""
+    return over == "keys" or (over == "items" and binding.path[:1] == (0,))
 
 
 def _measures(node: ast.AST) -> bool:
@@ -427,8 +431,16 @@ def leads_to_file(program: Program, read: Indexed) -> bool:
 
 def is_short(read: Indexed) -> bool:
     """Whether an attribute is called a short table, or a word of a vocabulary is looked up in it:
-    ``self.tokens[self.word2idx(answer)]``."""
+    ``self.tokens[self.word2idx(answer)]``, ``for label in record["labels"].split(","): self.index[label]``."""
     index = read.node.slice if isinstance(read.node, ast.Subscript) else None
     asked = index.func if isinstance(index, ast.Call) else index.value if isinstance(index, ast.Subscript) else None
     name = (dotted(asked) or "").rpartition(".")[2]
+    if isinstance(index, ast.Name) and any(map(_is_of_split_text, read.function.bindings.get(index.id, ()))):
+        return True
     return not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name) is not None
+
+
+def _is_of_split_text(binding: Binding) -> bool:
+    """Whether a name goes over the words of a text."""
+    over = binding.value if binding.kind == "for" else None
+    return isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr == "split"

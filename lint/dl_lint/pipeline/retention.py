@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.values import (
-    NONE,
     Batch,
     Collection,
     Const,
@@ -21,6 +20,8 @@ from dl_lint.flow.values import (
     Table,
     Tensor,
     alternatives,
+    known,
+    union,
 )
 from dl_lint.pipeline import datasets, trip_counts, workers
 from dl_lint.source.syntax import Display, ForStatement, called, dotted
@@ -206,7 +207,7 @@ def shares(program: Program, one: Kept) -> tuple[Loader, ...]:
 
 def _shared(value: Value) -> tuple[Loader, ...]:
     found: dict[Loader, None] = {}
-    for one in alternatives(value):
+    for one in known(value):
         match one:
             case Batch():
                 inner: tuple[Loader, ...] = (one.loader,)
@@ -214,8 +215,11 @@ def _shared(value: Value) -> tuple[Loader, ...]:
                 inner = _shared(one.source)
             case Derived(step="attr", key="numpy"):
                 inner = _shared(one.base)
-            case _ if one == NONE:
-                continue
+            case Collection() | Table():
+                held = _held(one)
+                if not known(held):  # what a helper that calls itself makes of itself
+                    continue
+                inner = _shared(held)
             case _:
                 inner = ()
         if not inner:
@@ -224,9 +228,23 @@ def _shared(value: Value) -> tuple[Loader, ...]:
     return tuple(found)
 
 
+def _held(container: Collection | Table) -> Value:
+    if isinstance(container, Table):
+        return union(item for _, item in container.items)
+    return container.element if container.items is None else union(container.items)
+
+
 def is_of_tensors(program: Program, one: Kept) -> bool:
     """Whether the code treats what is kept as tensors: a batch may as well hold names."""
-    return _is_tensor(program, one.expr) or _is_joined(program, one)
+    return _is_tensor(program, one.expr) or _is_joined(program, one) or _is_computed(program.value(one.expr))
+
+
+def _is_computed(value: Value) -> bool:
+    """Whether a value, or what it holds, came out of a method of a tensor."""
+    return any(
+        isinstance(one, Tensor) or (isinstance(one, Collection | Table) and _is_computed(_held(one)))
+        for one in known(value)
+    )
 
 
 def _is_joined(program: Program, one: Kept) -> bool:

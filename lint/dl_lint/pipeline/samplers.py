@@ -9,9 +9,10 @@ from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
 from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
-from dl_lint.flow.values import Absent, Const, Function, Sampler, Value, alternatives
-from dl_lint.pipeline import loaders, loops
-from dl_lint.source.syntax import ForStatement
+from dl_lint.flow.values import NONE, Absent, Class, Const, Function, Instance, Made, Sampler, Value, alternatives
+from dl_lint.pipeline import datasets, loaders, loops
+from dl_lint.pipeline.training import names_in, words
+from dl_lint.source.syntax import ForStatement, called
 
 if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
@@ -41,6 +42,74 @@ def _innermost(program: Program, value: Value) -> Value:
         if inner.given:
             return inner.value
     return value
+
+
+def takes_whole_dataset(program: Program, loader: Loader, *, shuffled: bool) -> bool:
+    """Whether a loader goes over all of its dataset, in random or in stored order, for want of a sampler."""
+    for name in ("sampler", "batch_sampler"):
+        if not all(
+            isinstance(one, Absent) or one == NONE
+            for one in alternatives(loaders.argument(program, loader, name).value)
+        ):
+            return False
+    said = alternatives(loaders.argument(program, loader, "shuffle").value)
+    return bool(said) and all(
+        (isinstance(one, Const) and bool(one.value) is shuffled) or (isinstance(one, Absent) and not shuffled)
+        for one in said
+    )
+
+
+ORDERING = frozenset({"shuffle", "shuffle_", "permutation", "randperm", "sample", "train_test_split", "random_split"})
+"""Functions and methods that put records, or the indices of records, in random order."""
+
+DRAWING = frozenset(
+    {"choice", "choices", "randrange", "randint", "integers", "rand", "randn", "random_sample", "uniform"}
+)
+"""Functions by which ``__getitem__`` may choose a sample, or make one."""
+
+ORDERED = frozenset(
+    {"series", "forecast", "forecasting", "window", "windows", "sequence", "sequences", "seq", "temporal", "time",
+     "stock", "trajectory", "lm", "corpus", "token", "tokens", "bptt", "stream"}
+)  # fmt: skip
+"""Words of records that belong one after the other."""
+
+TRIAL = frozenset({"overfit", "toy", "debug", "tiny", "dummy", "fake", "mock", "random", "synthetic", "subset"})
+"""Words of data whose order does not matter."""
+
+
+def is_in_stored_order(program: Program, loader: Loader) -> bool:
+    """Whether the records of a map-style dataset come in the order in which they are stored, and not by design: nothing
+    near the loader or the dataset shuffles, makes a sampler, draws samples or speaks of series."""
+    dataset = loaders.argument(program, loader, "dataset")
+    if not datasets.is_map_style(program, dataset.value):
+        return False
+    places: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
+    spoken = {word for name in names_in(dataset.expr) for word in words(name)}
+    for one in alternatives(dataset.value):
+        if isinstance(one, Made | Instance):
+            places += [one.call] if one.call is not None else []
+            cls = one.cls
+            spoken |= set(words(cls.scope.name if cls is not None else getattr(one, "name", "")))
+            if cls is not None and cls.scope.node is not None:
+                places.append(cls.scope.node)
+                if _draws(program, cls):
+                    return False
+    files = {program.site(one).scope.file for one in places}
+    spoken |= {word for file in files for word in words(file.path.rpartition("/")[2].removesuffix(".py"))}
+    return spoken.isdisjoint(ORDERED | TRIAL) and not any(_orders(name) for file in files for name in file.methods)
+
+
+def _orders(called_name: str) -> bool:
+    """Whether a call of this name shuffles, or makes a sampler of whatever kind."""
+    return called_name in ORDERING or "ampler" in called_name
+
+
+def _draws(program: Program, cls: Class) -> bool:
+    """Whether fetching a sample may choose which, whatever index it is given."""
+    fetched = of_class(program, cls, "__getitem__")
+    return not isinstance(fetched, Function) or any(
+        called(call) in DRAWING for scope in classes.with_inner(fetched.scope) for call in scope.calls
+    )
 
 
 def shuffles(program: Program, sampler: Sampler) -> bool:

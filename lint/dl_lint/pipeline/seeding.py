@@ -7,19 +7,35 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.interpreter import classes
+from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import composes
-from dl_lint.flow.values import Class, Const, External, Instance, Made, Option, Partial, Value, alternatives
-from dl_lint.pipeline import datasets, loaders, workers
-from dl_lint.source.syntax import children, dotted
+from dl_lint.flow.reaching import reached_by
+from dl_lint.flow.values import (
+    NONE,
+    Absent,
+    Class,
+    Const,
+    Derived,
+    External,
+    Instance,
+    Made,
+    Option,
+    Partial,
+    Unknown,
+    Value,
+    alternatives,
+)
+from dl_lint.pipeline import datasets, loaders, loops, workers
+from dl_lint.source.syntax import Comprehension, Display, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
-    from dl_lint.flow.values import Loader
+    from dl_lint.flow.values import Frame, Loader
 
 
 SEEDERS = ("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.random.manual_seed")
@@ -52,11 +68,15 @@ _RANDOM_TRANSFORMS = frozenset(
 """Transforms of torchvision that draw, besides those that say so in their names."""
 
 Origin = Literal["constant", "id", "base", "state", "other"]
-"""What a seed is worked out from: constants and options; the worker's id; torch's own seed of the worker, which differs
-by worker and epoch; the first word of numpy's state, which is the same in every worker; or something else."""
+"""What a seed is worked out from: constants, options, the rank and what else stays the same in a run; the worker's id;
+torch's own seed of the worker, which differs by worker and epoch; the first word of numpy's state, which is the same in
+every worker; or something else."""
 
 _OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
 _WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
+_SAME_IN_A_RUN = frozenset(
+    {"torch.distributed.get_rank", "torch.distributed.get_world_size", "os.getenv", "os.environ.get"}
+)
 _NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
 _DEEPEST = 6
 
@@ -165,58 +185,139 @@ class _Origins:
     identity: str | None
     bound: Mapping[str, ast.expr]
 
-    def of(self, expr: ast.expr, depth: int = _DEEPEST) -> Iterator[Origin]:
+    def of(self, expr: ast.expr, depth: int = _DEEPEST, *, summed: bool = False) -> Iterator[Origin]:
+        """``summed`` where a number is worked out with ``expr``, which therefore is not None."""
         match expr:
             case ast.Constant(value=value):
                 yield "other" if value is None else "constant"  # None asks the system for a fresh seed
             case ast.Name():
-                yield from self._of_name(expr, depth)
+                yield from self._of_name(expr, depth, summed or _is_told_from_none(self.program, expr))
             case ast.Attribute(value=inner, attr=attr) if _is_worker_info(self.program, inner):
                 yield _OF_WORKER_INFO.get(attr, "other")
-            case ast.Subscript() if _is_state_word(self.program, expr):
-                yield "state"
+            case ast.Subscript() if (call := _state_behind(self.program, expr)) is not None:
+                yield from self._of_state(call, depth)
+            case ast.Subscript(value=inner) if self.program.value(inner) == External("os.environ"):
+                yield "constant"
             case ast.Call():
-                yield from self._of_call(expr, depth)
+                yield from self._of_call(expr, depth, summed)
             case ast.BinOp() | ast.UnaryOp():
                 for child in children(expr):
                     if isinstance(child, ast.expr):
-                        yield from self.of(child, depth)
+                        yield from self.of(child, depth, summed=True)
             case _:
-                yield _of_value(self.program.value(expr))
+                yield _of_value(self.program.value(expr), summed or _is_told_from_none(self.program, expr))
 
-    def _of_name(self, name: ast.Name, depth: int) -> Iterator[Origin]:
-        bindings = enclosing.function_of(self.program, name).bindings.get(name.id, [])
+    def _of_name(self, name: ast.Name, depth: int, is_number: bool) -> Iterator[Origin]:
+        function = enclosing.function_of(self.program, name)
+        bindings = function.bindings.get(name.id) or function.file.module.bindings.get(name.id, [])
         if name.id == self.identity:
             yield "id"
         elif name.id in self.bound:
-            yield _of_value(self.program.value(self.bound[name.id]))
+            yield self._of_bound(self.bound[name.id], is_number)
         elif bindings and depth and all(one.kind == "assign" and not one.path for one in bindings):
             for binding in bindings:
                 if binding.value is not None:
-                    yield from self.of(binding.value, depth - 1)
+                    yield from self.of(binding.value, depth - 1, summed=is_number)
         else:
-            yield _of_value(self.program.value(name))
+            yield _of_value(self.program.value(name), is_number)
 
-    def _of_call(self, call: ast.Call, depth: int) -> Iterator[Origin]:
+    def _of_bound(self, expr: ast.expr, is_number: bool) -> Origin:
+        """What a ``partial`` bound when the loader was made: one number for all its workers and epochs."""
+        is_number = is_number or _is_told_from_none(self.program, expr)
+        return "constant" if is_number and not _varies(self.program, expr) else _of_value(self.program.value(expr))
+
+    def _of_state(self, call: ast.Call, depth: int) -> Iterator[Origin]:
+        """The first word of numpy's state at ``call``: the seed, where a number has just been that."""
+        function, at = enclosing.function_of(self.program, call), self.program.site(call)
+        before = [
+            one
+            for one in function.calls
+            if one.args
+            and self.program.site(one).order < at.order
+            and _called(self.program, one) == "numpy.random.seed"
+            and reached_by(self.program.site(one), at) == "always"
+        ]
+        if before and depth and not isinstance(before[-1].args[0], Display | Comprehension):
+            yield from self.of(before[-1].args[0], depth - 1)
+        else:
+            yield "state"
+
+    def _of_call(self, call: ast.Call, depth: int, summed: bool) -> Iterator[Origin]:
         name = _called(self.program, call)
         if name in _WHOLE_SEEDS:
             yield "base"
         elif name in _NUMBERS and len(call.args) == 1:
-            yield from self.of(call.args[0], depth)
+            yield from self.of(call.args[0], depth, summed=True)
         else:
-            yield "other"
+            yield _of_value(self.program.value(call), summed)
 
 
-def _of_value(value: Value) -> Origin:
-    found = alternatives(value)
-    fixed = bool(found) and all(isinstance(one, Const | Option) and not _is_missing(one) for one in found)
+def _of_value(value: Value, is_number: bool = False) -> Origin:
+    found = [one for one in alternatives(value) if not (is_number and one == NONE)]
+    fixed = bool(found) and all(_is_fixed(one, is_number) for one in found)
     return "constant" if fixed else "other"
 
 
-def _is_missing(value: Value) -> bool:
-    """None as a seed asks the system for a fresh one."""
-    value = value.default if isinstance(value, Option) else value
-    return not isinstance(value, Const) or value.value is None
+def _is_fixed(value: Value, is_number: bool) -> bool:
+    """Whether something is a number that stays the same in one run. None as a seed asks the system for a fresh one."""
+    match value:
+        case Option():
+            return is_number or _is_fixed(value.default, is_number)
+        case Made():
+            return value.name in _SAME_IN_A_RUN
+        case _:
+            return isinstance(value, Const) and value.value is not None
+
+
+def _is_told_from_none(program: Program, expr: ast.expr) -> bool:
+    """Whether a test around ``seed`` asks for one: ``if seed is not None``, ``if seed``."""
+    name = dotted(expr)
+    return name is not None and any(
+        _asks_for_one(test, outcome, name) for test, outcome in enclosing.tests_around(program, expr)
+    )
+
+
+def _asks_for_one(test: ast.expr, outcome: bool, name: str) -> bool:
+    match test:
+        case ast.Compare(left=left, ops=(ast.IsNot() | ast.Is() as op,), comparators=(ast.Constant(value=None),)):
+            return dotted(left) == name and outcome is isinstance(op, ast.IsNot)
+        case _:
+            return outcome and dotted(test) == name
+
+
+def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
+    """Whether a counting loop around ``expr``, or around a call that passes what it is made of, changes it, or another
+    method. A loop over data sets makes another loader each time."""
+    counting = (one for one in enclosing.loops_around(program, expr) if _counts(one))
+    if any(enclosing.changes_in(program, expr, loop) for loop in counting):
+        return True
+    function = enclosing.function_of(program, expr)
+    for node in ast.walk(expr):
+        if isinstance(node, ast.Attribute) and function.is_method and dotted(node.value) == function.params[0].name:
+            stores = (enclosing.function_of(program, one.target) for one in program.attribute_stores(node.attr))
+            if any(one.name != "__init__" and one.is_method for one in stores):
+                return True
+        for binding in function.bindings.get(node.id, ()) if isinstance(node, ast.Name) and depth else ():
+            made_of = [binding.value]
+            if binding.kind == "param":
+                made_of = [_passed(program, frame, binding.name) for frame in call_graph.callers(program, function)]
+            if any(one is not None and one is not expr and _varies(program, one, depth - 1) for one in made_of):
+                return True
+    return False
+
+
+def _counts(loop: LoopNode) -> bool:
+    return (
+        isinstance(loop, ast.While)
+        or loops.counts_epochs(loop)
+        or any(isinstance(node, ast.Name) and node.id in ("range", "trange") for node in ast.walk(loop.iter))
+    )
+
+
+def _passed(program: Program, frame: Frame, name: str) -> ast.expr | None:
+    node = arguments.passed(program, frame, name).node
+    node = node.value if isinstance(node, ast.keyword) else node
+    return node if isinstance(node, ast.expr) and node is not frame.call else None
 
 
 def _is_worker_info(program: Program, expr: ast.expr) -> bool:
@@ -231,15 +332,15 @@ def _asks_worker(program: Program, call: ast.Call) -> bool:
     return _called(program, call) == "torch.utils.data.get_worker_info"
 
 
-def _is_state_word(program: Program, expr: ast.Subscript) -> bool:
-    """``numpy.random.get_state()[1][0]``."""
+def _state_behind(program: Program, expr: ast.Subscript) -> ast.Call | None:
+    """The call in ``numpy.random.get_state()[1][0]``."""
     match expr:
         case ast.Subscript(
             value=ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)), slice=ast.Constant(value=0)
         ):
-            return _called(program, call) == "numpy.random.get_state"
+            return call if _called(program, call) == "numpy.random.get_state" else None
         case _:
-            return False
+            return None
 
 
 def is_whole_seed(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
@@ -352,4 +453,13 @@ def repeats(program: Program, seeded: Seeding, loader: Loader) -> bool:
     """Whether a seed is fixed but for the worker's id, in workers that do not outlive an epoch."""
     if "id" not in seeded.origins or not seeded.origins <= {"id", "constant"}:
         return False
-    return not loaders.argument(program, loader, "persistent_workers").given
+    given = alternatives(loaders.argument(program, loader, "persistent_workers").value)
+    known = [one for one in given if not isinstance(one, Unknown | Derived)]
+    return bool(known) and all(isinstance(one, Absent) or guards.truth_of(one) is False for one in known)
+
+
+def may_draw_unseen(program: Program, seeded: Seeding, loader: Loader) -> bool:
+    """Whether the dataset is not known, and something that may be in it draws from what is seeded."""
+    found = alternatives(loaders.argument(program, loader, "dataset").value)
+    known = all(isinstance(one, Instance | Made) for one in found)
+    return not known and not seeded.seeder.startswith("torch.") and may_draw(program, seeded)

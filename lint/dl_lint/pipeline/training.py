@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
-from dl_lint.source.syntax import Assignment, children, dotted, targets, walk
+from dl_lint.source.syntax import Assignment, Display, children, dotted, targets, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Binding
+    from dl_lint.flow.values import Loader
     from dl_lint.pipeline.loops import LoaderLoop
 
 
@@ -36,6 +39,9 @@ STEPS = frozenset(
 )
 """Last words of the names of how many steps there are: of training, sampling or decoding."""
 
+
+PIECES = frozenset({"chunk", "chunks", "tile", "window", "stride", "split", "piece", "slice", "block"})
+"""Words for the size of the pieces that one thing is cut into."""
 
 FEW = frozenset(
     {"attempt", "attempts", "retry", "retries", "trial", "trials", "tries", "tracker", "trackers", "model", "models",
@@ -125,7 +131,7 @@ def _over(iterated: ast.expr) -> Repetition:
     ):
         inner = inner.args[0]
     if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "range":
-        return "other" if len(inner.args) > 2 else _range(inner.args[-1])
+        return _strided(*inner.args) if len(inner.args) == 3 else _range(inner.args[-1]) if inner.args else "other"
     name = dotted(inner)
     parts = words(name) if name is not None else []
     if not parts:
@@ -136,6 +142,12 @@ def _over(iterated: ast.expr) -> Repetition:
     return "step" if data else "other"
 
 
+def _strided(_start: ast.expr, stop: ast.expr, by: ast.expr) -> Repetition:
+    """``range(rank, len(dataset), world_size)``, or in batches; but not what goes through one thing in pieces."""
+    counted = isinstance(stop, ast.Call) and dotted(stop.func) == "len"
+    return _range(stop) if counted and dotted(by) and PIECES.isdisjoint(words(dotted(by) or "")) else "other"
+
+
 def _range(stop: ast.expr) -> Repetition:
     """``range(stop)``: over the samples of a batch, or so many steps."""
     if isinstance(stop, ast.Subscript) and isinstance(stop.value, ast.Attribute) and stop.value.attr == "shape":
@@ -144,7 +156,7 @@ def _range(stop: ast.expr) -> Repetition:
         if isinstance(stop.func, ast.Attribute) and stop.func.attr == "size" and len(stop.args) == 1:
             return "step" if isinstance(stop.args[0], ast.Constant) and stop.args[0].value == 0 else "other"
         if isinstance(stop.func, ast.Name) and stop.func.id == "len" and len(stop.args) == 1:
-            return _over(stop.args[0])
+            return "step" if words(dotted(stop.args[0]) or "")[-1:] == ["dataset"] else _over(stop.args[0])
         return "other"
     if isinstance(stop, ast.BinOp):
         return _range(stop.left)
@@ -234,6 +246,58 @@ def purpose(program: Program, made: Made) -> Purpose:
     if said == "unknown":
         said = _of_function(enclosing.function_of(program, made.call).name)
     return "unknown" if said == "both" else said
+
+
+def is_only_evaluated(program: Program, loader: Loader) -> bool:
+    """Whether a loader is for evaluation by its names, those that a builder's callers give it, or the branch that it is
+    made in, while none says training; and whether no loop over it trains."""
+    if guards.is_never_for(program, loader.call, loader.frames):
+        return False
+    if any(one.call is loader.call for one, _ in loops.drained_again(program)):
+        return False  # evaluation takes a few batches of a stream that never ends
+    made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
+    said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
+    for frame in loader.frames:
+        names = {*_bound_to(program, frame.call), *(name for arg in frame.call.args for name in _mentioned(arg))}
+        said.add("training" if (of_frame := _of_words(names)) == "both" else of_frame)
+    if "evaluation" not in said or "training" in said:
+        return False
+    return not any(
+        is_trained_on(program, loop)
+        for loop in loops.loader_loops(program)
+        for one in loop.loaders
+        if one.call is loader.call and all(map(is_, one.frames, loader.frames))
+    )
+
+
+def branch_purpose(program: Program, node: ast.AST) -> Purpose:
+    """What the tests around a node say: ``if split == "test":``, ``if not is_train:``."""
+    for test, outcome in enclosing.tests_around(program, node):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
+        match test:
+            case ast.Name() | ast.Attribute():
+                said = _of_words({dotted(test) or ""})
+                if said == "training":
+                    return "training" if outcome else "evaluation"
+                if said == "evaluation" and outcome:
+                    return said
+            case ast.Compare(ops=(ast.Eq() | ast.In(),), comparators=(asked,)) if outcome:
+                texts = asked.elts if isinstance(asked, Display) else (asked,)
+                asked_for = {_of_words({str(one.value)}) for one in texts if isinstance(one, ast.Constant)}
+                if asked_for in ({"evaluation"}, {"training"}):
+                    return "evaluation" if "evaluation" in asked_for else "training"
+            case _:
+                continue
+    return "unknown"
+
+
+def evaluation_bindings(program: Program, expr: ast.AST) -> Iterator[Binding]:
+    """What a name is bound to in branches that are for evaluation."""
+    if isinstance(expr, ast.Name):
+        for one in enclosing.function_of(program, expr).bindings.get(expr.id, ()):
+            if branch_purpose(program, one.node) == "evaluation":
+                yield one
 
 
 def _of_words(names: set[str]) -> Literal["training", "evaluation", "unknown", "both"]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dl_lint.context.entry_points import is_test
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import classes, names, objects
 from dl_lint.flow.libraries import MAP_DATASETS, composes
@@ -149,8 +150,15 @@ def idle(program: Program, cls: Class) -> bool:
         program.site(one.call).scope.file is not file for one in loaders.all_loaders(program)
     ):
         return True
-    using = users(program, cls) or _unasked(program, cls)
+    using = _of_product(program, cls) or _unasked(program, cls)
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
+
+
+def _of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
+    """The loaders that are given an object of ``cls``, without those of tests, which say nothing about others."""
+    if is_test(program, cls.scope.file.path):
+        return users(program, cls)
+    return tuple(one for one in users(program, cls) if not is_test(program, program.path(one.call)))
 
 
 def _unasked(program: Program, cls: Class) -> tuple[Loader, ...]:

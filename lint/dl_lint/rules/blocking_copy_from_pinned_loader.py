@@ -96,6 +96,7 @@ def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding
         f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),
         _fix(project, found),
+        repeats=True,
     )
 
 

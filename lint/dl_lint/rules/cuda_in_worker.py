@@ -94,7 +94,7 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
             related = (Related(project.place(why), "workers run it for this"),)
-            yield Finding(project.place(call), message, REMEDY, related)
+            yield Finding(project.place(call), message, REMEDY, related, repeats=True)
 
 
 def _running(project: Project) -> Iterator[tuple[Scope, ast.AST]]:

@@ -5,8 +5,8 @@
 Finds code that runs in workers and seeds `random`, numpy or torch
 
 * from `numpy.random.get_state()[1][0]` and the worker's id: since torch 1.9 that word is 2147483648 in every worker;
-* from the worker's id and nothing but constants and options, where the workers are not persistent and the samples draw
-  random numbers.
+* from the worker's id and nothing but what stays the same in a run (constants, options, the rank, what a `partial`
+  bound for the loader), where the workers are not persistent and the samples draw random numbers.
 
 ## Why is this bad?
 
@@ -127,10 +127,14 @@ def _fault(project: Project, seeded: Seeding, loader: Loader, drawing: ast.Call 
         message = (
             "the first word of numpy's state is 2147483648 in every worker (torch 1.9 and newer), so this seed is "
         )
-        message += "the same in every epoch, on every rank and in every run"
-    elif drawing is not None and seeding.repeats(project, seeded, loader):
+        persists = project.argument(loader, "persistent_workers").given  # then workers are seeded but once
+        message += f"the same {'' if persists else 'in every epoch, '}on every rank and in every run"
+    elif not seeding.repeats(project, seeded, loader):
+        return None
+    elif drawing is not None or seeding.may_draw_unseen(project, seeded, loader):
         message = "this seed is the same whenever the workers start, which is in every epoch: each repeats the "
-        message += f"random numbers of the first (drawn at {project.told(project.place(drawing))})"
+        message += "random numbers of the first"
+        message += "" if drawing is None else f" (drawn at {project.told(project.place(drawing))})"
     else:
         return None
     return _Fault(seeded, loader, message)

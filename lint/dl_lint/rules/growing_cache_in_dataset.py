@@ -74,6 +74,7 @@ from dl_lint.pipeline import caches, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from dl_lint.flow.values import Class
@@ -91,15 +92,18 @@ REMEDY = {
 
 @rule("DL302", severity="slow")
 def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
-    seen = set()
+    seen: set[ast.AST] = set()
     for dataset in project.dataset_classes():
         if dataset.kind != "map" or workers.idle(project, dataset.cls):
             continue
         stay = _stay(project, dataset.cls)
+        of_each: dict[tuple[str, bool, bool], list[Growth]] = {}
         for growth in caches.growing(project, dataset.cls):
             if growth.node not in seen:
                 seen.add(growth.node)
-                yield _finding(project, dataset, growth, stay)
+                of_each.setdefault((growth.what, growth.memo, growth.unread), []).append(growth)
+        for several in of_each.values():
+            yield _finding(project, dataset, several, stay)
 
 
 def _stay(project: Project, cls: Class) -> bool:
@@ -109,7 +113,8 @@ def _stay(project: Project, cls: Class) -> bool:
     return bool(found) and all(one == Const(True, "bool") for one in found)
 
 
-def _finding(project: Project, dataset: DatasetClass, growth: Growth, stay: bool) -> Finding:
+def _finding(project: Project, dataset: DatasetClass, several: list[Growth], stay: bool) -> Finding:
+    growth, *others = sorted(several, key=lambda one: project.place(one.node))
     place = project.place(growth.node)
     if growth.unread:
         cost = "each worker fills its own, which nobody else sees"
@@ -121,7 +126,7 @@ def _finding(project: Project, dataset: DatasetClass, growth: Growth, stay: bool
             "each epoch before it is ever hit"
         )
     message = f"{growth.what} grows with every sample that a worker fetches from `{dataset.name}`: {cost}"
-    related = []
+    related = [Related(project.place(one.node), "it grows here too") for one in others]
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]

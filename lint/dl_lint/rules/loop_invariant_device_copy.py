@@ -81,6 +81,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             if built and called(source) in ON_DEVICE
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
+            repeats=True,
         )
 
 

@@ -3,8 +3,8 @@
 ## What it does
 
 Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
-stand in another function or file, or belong to a Lightning Trainer. The message says how many workers there are, and
-what is known of the number of passes.
+stand in another function or file, or belong to the trainer of Lightning, composer, ignite or catalyst. The message says
+how many workers there are, and what is known of the number of passes.
 
 ## Why is this bad?
 
@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING
 from dl_lint import edits
 from dl_lint.pipeline import loops, persistence, trainers, trip_counts
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
-from dl_lint.source.syntax import FunctionDefinition, dotted
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,10 +80,15 @@ QUIET = (
 )
 
 
+UNCOUNTED = " (how many passes that makes is not known)"
+
+
 @rule("DL204", severity="slow", quiet=QUIET)
 def missing_persistent_workers(project: Project) -> Iterator[Finding]:
     ways: dict[ast.Call, list[tuple[Loader, ast.AST, LoopNode | None]]] = {}
-    for loader, again, loop in (*_repeated(project), *trainers.given_to_trainers(project)):
+    fits = {fit.node: fit for fit in trainers.fits(project)}
+    fitted = ((fit.loader, fit.node, None) for fit in trainers.fits(project))
+    for loader, again, loop in (*_repeated(project), *fitted):
         if persistence.starts_workers_again(project, loader):
             ways.setdefault(loader.call, []).append((loader, again, loop))
     for several in ways.values():
@@ -91,11 +96,12 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         loud = (way for way in several if not any(one.when(project, *way) for one in QUIET))
         loader, again, loop = next(loud, several[0])
         place = project.place(again)
-        hooked = isinstance(again, FunctionDefinition | ast.Call)
+        hooked = again in fits
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
+        passes = (UNCOUNTED if fits[again].uncounted else "") if hooked else _passes(project, again)
         yield Finding(
             project.place(loader.call),
-            f"{by} iterates this loader again and again{_passes(project, again)}, and its {_workers(project, loader)} "
+            f"{by} iterates this loader again and again{passes}, and its {_workers(project, loader)} "
             "started anew for every pass",
             f"pass {persistence.wanted(project, loader)}, so that the workers stay between epochs",
             (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"),),
@@ -119,7 +125,7 @@ def _passes(project: Project, again: ast.AST) -> str:
         return " (twice)"
     if loops.once_by_default(project, again):
         return " (once, by default of its option)"
-    return " (how many passes that makes is not known)" if isinstance(again, ast.While) else ""
+    return UNCOUNTED if isinstance(again, ast.While) else ""
 
 
 def _workers(project: Project, loader: Loader) -> str:

@@ -2,8 +2,9 @@
 
 ## What it does
 
-Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, in a project that never
-mentions `set_epoch`; and a `set_epoch(epoch)` that comes after the loader was iterated in that epoch.
+Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, or by a trainer that never
+calls it (an `Engine` of ignite), in a project that never mentions `set_epoch`; and a `set_epoch(epoch)` that comes
+after the loader was iterated in that epoch.
 
 ## Why is this bad?
 
@@ -12,7 +13,8 @@ epoch, and each rank sees the same batches of the same samples again and again. 
 generalises worse. Called after the loop, it takes effect one epoch late, so the first two epochs are alike.
 
 Not flagged: samplers that do not shuffle, loops that do not train, and loaders handed to a trainer that calls
-`set_epoch` itself (Lightning, accelerate; with `trainer-calls-set-epoch = true` your own).
+`set_epoch` itself (Lightning, transformers, composer, catalyst, accelerate; with `trainer-calls-set-epoch = true` your
+own).
 
 ## Example
 
@@ -56,7 +58,7 @@ from typing import TYPE_CHECKING
 from dl_lint import edits
 from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
 from dl_lint.flow.values import NONE, Sampler, alternatives
-from dl_lint.pipeline import samplers
+from dl_lint.pipeline import samplers, trainers
 from dl_lint.pipeline.training import purpose
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import ForStatement, dotted
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.values import Loader
     from dl_lint.pipeline.loops import LoaderLoop
+    from dl_lint.pipeline.trainers import Fit
     from dl_lint.project import Project
 
 
@@ -89,6 +92,29 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
                 elif sampler.call not in told and not project.hints.trainer_calls_set_epoch:
                     told.add(sampler.call)
                     yield _never(project, sampler, loop, loader, epochs)
+    for fit in trainers.fits(project):
+        for sampler in alternatives(samplers.sampler_of(project, fit.loader)):
+            if isinstance(sampler, Sampler) and sampler.call not in told and _is_left_alone(project, fit, sampler):
+                told.add(sampler.call)
+                yield _never_by_trainer(project, fit, sampler)
+
+
+def _is_left_alone(project: Project, fit: Fit, sampler: Sampler) -> bool:
+    """Whether neither a trainer nor the project sets the epoch of a sampler that shuffles by it."""
+    if fit.trainer.sets_epoch or not fit.trains or project.hints.trainer_calls_set_epoch:
+        return False
+    return _matters(project, sampler, fit.loader) and not project.mentions(sampler.call, "set_epoch")
+
+
+def _never_by_trainer(project: Project, fit: Fit, sampler: Sampler) -> Finding:
+    given = project.place(fit.node)
+    return Finding(
+        project.place(sampler.call),
+        "this sampler shuffles by epoch, but no `set_epoch` reaches it, and this Trainer calls none: every epoch has "
+        "the same order",
+        "call `set_epoch(epoch)` on the sampler in a callback that runs at the start of each epoch",
+        (Related(given, "the Trainer takes the loader from here"),),
+    )
 
 
 def _matters(project: Project, sampler: Sampler, loader: Loader) -> bool:

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 from dl_lint import edits
 from dl_lint.flow.interpreter import tensor_memory
 from dl_lint.flow.interpreter.tensor_memory import NEW_MEMORY
-from dl_lint.flow.values import Batch, Loader, Tensor, Value, alternatives
+from dl_lint.flow.values import Batch, Loader, Tensor, Value, alternatives, present
 from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import called
@@ -65,7 +65,7 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
     for transfer in project.transfers():
         if transfer.destination != "device" or transfer.asynchronous is not True:
             continue
-        sources = alternatives(transfer.receiver)
+        sources = present(transfer.receiver)
         unpinned = [found for one in sources if (found := _unpinned(project, one))]
         computed = [
             one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW_MEMORY)
@@ -124,6 +124,7 @@ def _of_loaders(project: Project, transfer: Transfer, loaders: tuple[Loader, ...
         f"give the {'loader' if one else 'loaders'} {given}, or leave `non_blocking` out",
         tuple(Related(place, "this loader does not pin its batches") for place in made),
         _pinning(project, loaders[0]) if one and not unattended and not cast else None,
+        repeats=True,
     )
 
 

@@ -68,7 +68,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import reaching
-from dl_lint.pipeline import records, workers
+from dl_lint.pipeline import record_sizes, records, workers
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
@@ -80,10 +80,16 @@ if TYPE_CHECKING:
     from dl_lint.project import Project
     from dl_lint.source.positions import Place
 
-REMEDY = (
-    "keep numbers and strings in a numpy array, a tensor or a pyarrow table, and nested data serialised in one byte "
-    "array with an array of offsets"
+NUMBERS = "keep them in one array or tensor of numbers"
+TEXTS = (
+    "keep the texts in one array of fixed-width bytes (`np.char.encode(…)`, and `.decode()` the one that is read), or "
+    "in a pyarrow array where their lengths differ much"
 )
+COLUMNS = (
+    "keep each column of the records in an array of its own, numbers as numbers and texts as fixed-width bytes "
+    "(`np.char.encode(…)`), or all in a pyarrow table"
+)
+RECORDS = "keep the records serialised, joined in one byte array with an array of offsets, or in a pyarrow table"
 
 QUIET = (
     Quiet("advice", "a base's container, read in the same place, was told already", lambda head: head is not None),
@@ -122,7 +128,16 @@ def _finding(project: Project, one: Container, filled: list[ast.AST], head: Plac
         f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) reads "
         "it: every worker comes to own a copy of all of them, as each read writes to a reference count; at about "
         f"{one.bytes:,} bytes each, a million samples make {one.bytes:,} MB a worker",
-        REMEDY,
+        _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
     )
+
+
+def _flat_form(one: Container) -> str:
+    """What holds the same without an object for each, by what one sample takes."""
+    if one.bytes <= record_sizes.NUMBER:
+        return NUMBERS
+    if one.bytes <= record_sizes.TEXT:
+        return TEXTS
+    return COLUMNS if one.bytes < record_sizes.PARSED else RECORDS

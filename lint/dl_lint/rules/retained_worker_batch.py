@@ -83,7 +83,7 @@ def retained_worker_batch(project: Project) -> Iterator[Finding]:
                 "piece of shared memory: at the limit, as a rule 1,024, the process fails with `Too many open files`"
             )
             related = tuple(Related(project.place(one.call), "its workers send the batches") for one in loaders[:1])
-            yield Finding(project.place(kept.node), message, REMEDY, related)
+            yield Finding(project.place(kept.node), message, REMEDY, related, repeats=True)
 
 
 def _sharing(project: Project, kept: Kept) -> tuple[Loader, ...]:

@@ -2,9 +2,10 @@
 
 ## What it does
 
-Finds lambdas, nested functions and objects of local classes handed to a loader that may have workers, as `collate_fn`,
-`worker_init_fn` or within the dataset, and datasets that keep such a function, an open file, a lock, a generator or a
-`torch.Generator`. Samplers stay in the main process and may hold anything.
+Finds lambdas, nested functions, objects of local classes and what is defined under `if __name__ == "__main__"`, handed
+to a loader that may have workers, as `collate_fn`, `worker_init_fn` or within the dataset, and datasets that keep such
+a function, an open file, a lock, a generator or a `torch.Generator`. Samplers stay in the main process and may hold
+anything.
 
 ## Why is this bad?
 
@@ -45,7 +46,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import NONE, Absent, alternatives
 from dl_lint.pipeline import loaders, pickling, workers
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
     import ast
@@ -62,23 +63,31 @@ REMEDY = (
 )
 
 
-@rule("DL306", severity="bug")
+QUIET = (
+    Quiet(
+        "advice",
+        "the loader has no workers unless somebody asks for some",
+        loaders.are_left_to_users,
+    ),
+)
+
+
+@rule("DL306", severity="bug", quiet=QUIET)
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen: set[ast.AST] = set()
-    for loader in project.loaders():
-        for variant in workers.variants(project, loader):
-            if project.workers(variant) == "none" or not _pickles(project, variant):
-                continue
-            found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, variant, part)]
-            for of, obstacle in found:
-                if obstacle.node not in seen and obstacle.cause not in seen:
-                    seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
-                    message = (
-                        f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
-                        "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
-                    )
-                    related = (Related(project.place(variant.call), "this loader"),)
-                    yield Finding(project.place(obstacle.node), message, REMEDY, related)
+    variants = (one for loader in project.loaders() for one in workers.variants(project, loader))
+    pickled = [one for one in variants if project.workers(one) != "none" and _pickles(project, one)]
+    for loader in sorted(pickled, key=lambda one: loaders.are_left_to_users(project, one)):
+        found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, loader, part)]
+        for of, obstacle in found:
+            if obstacle.node not in seen and obstacle.cause not in seen:
+                seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
+                message = (
+                    f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
+                    "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
+                )
+                related = (Related(project.place(loader.call), "this loader"),)
+                yield Finding(project.place(obstacle.node), message, REMEDY, related, subject=(project, loader))
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:

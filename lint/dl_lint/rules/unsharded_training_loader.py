@@ -3,16 +3,18 @@
 ## What it does
 
 Finds training loops, recognised by their backward pass, that run a model wrapped in `DistributedDataParallel` or the
-like, or one that accelerate prepared, over a `DataLoader` that shuffles without a distributed sampler and is never
-prepared. Loaders made under a test of the rank or of the number of processes, and datasets that are split by rank, are
-left alone; so is a model that is wrapped under `world_size > 1` or the like where that is 1 by default, no caller says
-otherwise and nothing in the project starts several processes.
+like, or one that accelerate prepared, over a `DataLoader` that has no distributed sampler, shuffled or not (then of a
+map-style dataset), and is never prepared; `prepare(cycle(loader))` leaves the loader alone. Loaders made under a test
+of the rank or of the number of processes, and datasets that are split by rank, are left alone; so is a model that is
+wrapped under `world_size > 1` or the like where that is 1 by default, no caller says otherwise and nothing in the
+project starts several processes.
 
 ## Why is this bad?
 
-Each process goes over all samples, so an epoch takes as many times longer as there are processes. Where all of them
-are seeded alike, as `set_seed(args.seed)` does, they also draw the same order: every process computes the same
-gradients from the same batches, and more processes buy nothing.
+Each process goes over all samples, so an epoch takes as many times longer as there are processes. Where all of them are
+seeded alike, as `set_seed(args.seed)` does, they also draw the same order: every process computes the same gradients
+from the same batches, and more processes buy nothing. So does every process where the loader does not shuffle: four
+ranks with batches of 32 learnt from 32 different samples a step instead of 128, in 32 steps an epoch instead of 8.
 
 ## Example
 
@@ -56,8 +58,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.libraries import TORCH_LOADERS
-from dl_lint.flow.values import NONE, Absent, Const, Made, alternatives
-from dl_lint.pipeline import ranks, training
+from dl_lint.flow.values import Made, alternatives
+from dl_lint.pipeline import datasets, ranks, samplers, training
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
     seen: set[ast.Call] = set()
     for loop in project.loader_loops():
         loaders = [one for one in loop.loaders if one.call not in seen]
-        if not loop.certain or not all(_shuffles_alone(project, one) for one in loop.loaders):
+        if not loop.certain or not all(_is_whole(project, one) for one in loop.loaders):
             continue
         if not loaders or not training.is_trained_on(project, loop):
             continue
@@ -98,27 +100,28 @@ def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: ast.C
     remedy = (
         "pass the loader to `prepare()` with the model and the optimizer, which shards it"
         if accelerated
-        else "pass `sampler=DistributedSampler(dataset, shuffle=True)` instead of shuffle=True, and call its "
+        else "pass `sampler=DistributedSampler(dataset, shuffle=True)`, not `shuffle`, and call its "
         "`set_epoch` before each epoch"
+    )
+    how = (
+        "shuffles without a distributed sampler; processes seeded alike even get the same batches"
+        if samplers.takes_whole_dataset(project, loader, shuffled=True)
+        else "has neither shuffle nor a distributed sampler; all of them train on the same batches"
     )
     return Finding(
         project.place(loader.call),
         f"every process (several run this loop: {project.told(place)}) goes over the whole dataset, as this "
-        "loader shuffles without a distributed sampler; processes seeded alike even get the same batches",
+        f"loader {how}",
         remedy,
         (Related(place, "several processes train this"), Related(project.place(loop.node), "the training loop")),
     )
 
 
-def _shuffles_alone(project: Project, loader: Loader) -> bool:
-    """Whether a loader draws a random order over its whole dataset, whatever the process."""
+def _is_whole(project: Project, loader: Loader) -> bool:
+    """Whether a loader goes over its whole dataset, whatever the process. An iterable dataset may know its share."""
     if loader.name not in TORCH_LOADERS or loader.prepared:
         return False
-    shuffle = alternatives(project.argument(loader, "shuffle").value)
-    samplers = [
-        one
-        for name in ("sampler", "batch_sampler")
-        for one in alternatives(project.argument(loader, name).value)
-        if not isinstance(one, Absent) and one != NONE
-    ]
-    return not samplers and bool(shuffle) and all(isinstance(one, Const) and one.value is True for one in shuffle)
+    return samplers.takes_whole_dataset(project, loader, shuffled=True) or (
+        samplers.takes_whole_dataset(project, loader, shuffled=False)
+        and datasets.is_map_style(project, project.argument(loader, "dataset").value)
+    )

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds loaders that a training loop iterates (one that calls `backward()`), with `num_workers` absent or 0, whose dataset
-opens, reads or decodes a file for every sample. Advice: off unless selected.
+Finds loaders that a training loop (one that calls `backward()`) or a Trainer goes over, with `num_workers` absent or 0,
+whose dataset opens, reads or decodes a file for every sample. Advice: off unless selected.
 
 ## Why is this bad?
 
@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.libraries import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, External, Instance, Made, Value, alternatives
-from dl_lint.pipeline import training
+from dl_lint.pipeline import trainers, training
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -77,22 +77,32 @@ TRUE = Const(True, "bool")
 @rule("DL207", severity="advice")
 def zero_workers(project: Project) -> Iterator[Finding]:
     seen: set[ast.Call] = set()
+    for loader, loop, waiting in _training(project):
+        if loader.call in seen or not _has_none(project, loader):
+            continue
+        reading = _reading(project, project.argument(loader, "dataset").value)
+        if reading is None:
+            continue
+        seen.add(loader.call)
+        place = project.place(loop)
+        yield Finding(
+            project.place(loader.call),
+            f"no workers: the {waiting} at {project.told(place)} waits while each sample is read and decoded "
+            f"({reading})",
+            "try `num_workers=4`, and measure it with `dataloader_throughput`",
+            (Related(place, f"the {waiting} that waits"),),
+        )
+
+
+def _training(project: Project) -> Iterator[tuple[Loader, ast.AST, str]]:
+    """The loaders that are trained on, each with the loop, or what gives it to a Trainer, and what to call that."""
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if loader.call in seen or not _has_none(project, loader) or not _trains(project, loop, loader):
-                continue
-            reading = _reading(project, project.argument(loader, "dataset").value)
-            if reading is None:
-                continue
-            seen.add(loader.call)
-            place = project.place(loop.node)
-            yield Finding(
-                project.place(loader.call),
-                f"no workers: the loop at {project.told(place)} waits while each sample is read and decoded "
-                f"({reading})",
-                "try `num_workers=4`, and measure it with `dataloader_throughput`",
-                (Related(place, "the training loop that waits"),),
-            )
+            if _trains(project, loop, loader):
+                yield loader, loop.node, "training loop"
+    for fit in trainers.fits(project):
+        if fit.trains and training.purpose(project, fit.loader) != "evaluation":
+            yield fit.loader, fit.node, "Trainer's loop"
 
 
 def _has_none(project: Project, loader: Loader) -> bool:

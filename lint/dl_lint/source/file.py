@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dl_lint.source import disk
 from dl_lint.source.text import NEWLINE, SourceError
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ def encoded(text: str) -> bytes:
     return plain
 
 
+LARGEST_BYTES = 200_000_000
+"""Of any file that is read: most of a notebook is pictures, which are read over at 100 MB/s."""
+
+
 def is_notebook(path: str) -> bool:
     return path.endswith(".ipynb")
 
@@ -104,8 +109,7 @@ def is_notebook(path: str) -> bool:
 def read_bytes(path: str) -> bytes:
     """What the file holds; raises SourceError if it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return disk.read(path, LARGEST_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SourceError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}") from None

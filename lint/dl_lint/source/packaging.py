@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# A lock file beyond this says what we look for in its first part, or not at all.
-MOST_BYTES = 1_000_000
-
 FILES = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "pipfile"})
 BEGINNINGS = ("environment", "conda", "env.", "env_", "env-")
 _WHOLE = re.compile(r"(?:^|[_.-])(?:env|environment|constraints)\.(?:txt|ya?ml)$")
@@ -49,7 +46,15 @@ class Around:
     def text(self, path: str) -> str:
         data = _content(path)
         self._seen[path] = "" if data is None else digest(data)
-        return "" if data is None else _decoded(data[:MOST_BYTES])
+        return "" if data is None else _decoded(data)
+
+    def small_text(self, path: str, most_bytes: int) -> str | None:
+        """The text of a file of so many bytes; None if there is none there, or a larger one, which nobody reads."""
+        try:
+            size = os.stat(path).st_size
+        except (OSError, ValueError):
+            size = 0
+        return self.text(path) or None if size <= most_bytes else None
 
 
 def digest_of_names(folder: str) -> str:
@@ -91,6 +96,6 @@ def _decoded(data: bytes) -> str:
 
 def _content(path: str) -> bytes | None:
     try:
-        return disk.read(path)
-    except OSError:
+        return disk.read(path, disk.SETTINGS_BYTES)
+    except (OSError, ValueError):
         return None

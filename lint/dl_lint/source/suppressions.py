@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import tokenize
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,9 +44,9 @@ class Suppression:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comments:
-    """``ranges`` are first and last line of each logical line that is longer than one, in source order."""
+    """``ranges`` are first and last line of each logical line that is longer than one, in source order and apart."""
 
     suppressions: tuple[Suppression, ...] = ()
     ranges: tuple[tuple[int, int], ...] = ()
@@ -51,11 +54,26 @@ class Comments:
     def lines(self, line: int) -> tuple[int, ...]:
         """Lines whose suppressions hold for a finding that starts on ``line``: its own, and the first and the last
         line of the logical line around it."""
-        found = {line}
-        for first, last in self.ranges:
-            if first <= line <= last:
-                found |= {first, last}
-        return tuple(sorted(found))
+        at = bisect_right(self.ranges, (line, math.inf)) - 1
+        first, last = self.ranges[at] if at >= 0 else (line, line)
+        return tuple(sorted({line, first, last})) if first <= line <= last else (line,)
+
+    def at(self, line: int) -> Iterator[tuple[int, Suppression]]:
+        """The suppressions that hold for a finding that starts on ``line``, each with its number in the file."""
+        numbers = self._of_file + [number for one in self.lines(line) for number in self._by_line.get(one, ())]
+        yield from ((number, self.suppressions[number]) for number in sorted(numbers))
+
+    @cached_property
+    def _of_file(self) -> list[int]:
+        return [number for number, one in enumerate(self.suppressions) if one.kind == "file"]
+
+    @cached_property
+    def _by_line(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for number, one in enumerate(self.suppressions):
+            if one.kind in ("ignore", "noqa"):
+                found.setdefault(one.at[0], []).append(number)
+        return found
 
 
 def read(code: str) -> Comments:

@@ -12,7 +12,6 @@ from dl_lint.flow.libraries import ACCELERATORS
 from dl_lint.flow.values import NONE, Absent, Batch, Const, Option, Parameter, Tensor, Value, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +53,8 @@ class Transfer:
     @property
     def told(self) -> str:
         """What is copied, as messages name it."""
-        return f"`{name}`" if (name := dotted(self.receiver_expr)) else "this"
+        text = ast.unparse(self.receiver_expr)
+        return f"`{text}`" if len(text) <= LONGEST else f"`{text[: LONGEST - 1]}…`"
 
 
 def transfers(program: Program) -> Iterator[Transfer]:
@@ -89,6 +89,9 @@ def _truth(value: Value) -> bool | None:
         return False
     return bool(value.value) if isinstance(value, Const) else None
 
+
+LONGEST = 40
+"""Characters of an expression that a message shows."""
 
 FARTHEST = 4
 """Calls that a device is followed through; it is made in main() and handed on two or three times."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,10 @@ class Passage:
     """Whether it was unpacked by the thread that consumes; else by the one that pins."""
 
 
+_REMEMBERED = 1024
+"""Batches whose indices are at hand when one of them turns out to be slow: many more than are ever under way."""
+
+
 @dataclass(slots=True)
 class Journal:
     """The passages that came in from one borrowed loader."""
@@ -110,6 +115,8 @@ class Journal:
     """By epoch and number."""
     sized: list[int] = field(default_factory=lambda: [0, 0])
     """How many samples the timed indices ask for, and in how many batches."""
+    asked: deque[tuple[int, int, Any]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    """The last indices that were asked for, by epoch and number."""
     opened: Passage | None = None
     """Without workers: the batch under way."""
     thread: int = field(default_factory=threading.get_ident)

@@ -22,10 +22,27 @@ iterator and position made by state_dict and load_state_dict (StatefulDataLoader
 
 
 def is_iterator(value: object) -> bool:
-    """Whether a value is an iterator of torch's: loaders that keep one for ever hold it in an attribute."""
+    """Whether a value is an iterator of torch's."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     return isinstance(value, _BaseDataLoaderIter)
+
+
+def discard_half_made(error: BaseException) -> None:
+    """Let iterators go in silence that an exception left half made: torch's ``__del__`` asks for what is not there."""
+    from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+    trace = error.__traceback__
+    while trace is not None:
+        made = trace.tb_frame.f_locals.get("self")
+        if isinstance(made, _MultiProcessingDataLoaderIter) and "_workers" not in vars(made):
+            made._shutdown = True
+        trace = trace.tb_next
+
+
+def kept_iterators(loader: Any) -> list[str]:
+    """The attributes in which a loader of the user's keeps an iterator of torch's for all epochs."""
+    return [name for name, value in vars(loader).items() if name not in _FORGOTTEN and is_iterator(value)]
 
 
 def forget_iterations(copy: Any) -> None:
@@ -168,13 +185,15 @@ def new_iterator(copy: Any) -> Any:
 
 
 def worker_processes(iterator: Any) -> list[BaseProcess]:
-    """The worker processes of an iterator: none with num_workers=0."""
-    return list(getattr(iterator, "_workers", ()))
+    """The worker processes of an iterator: none with num_workers=0, and none where its workers are threads."""
+    from multiprocessing.process import BaseProcess
+
+    return [worker for worker in getattr(iterator, "_workers", ()) if isinstance(worker, BaseProcess)]
 
 
 def prefetch_depth(iterator: Any) -> int:
     """Batches that an iterator keeps in flight: num_workers x prefetch_factor, 0 without workers."""
-    if not worker_processes(iterator):
+    if not getattr(iterator, "_workers", ()):
         return 0
     return int(getattr(iterator, "_num_workers", 0)) * int(getattr(iterator, "_prefetch_factor", 2))
 
@@ -189,7 +208,7 @@ def ready_batches(iterator: Any) -> int | None:
 
     None where the queue cannot be counted (macOS has no sem_getvalue).
     """
-    if not worker_processes(iterator):
+    if not getattr(iterator, "_workers", ()):
         return 0
     try:
         queues = {id(queue): queue for queue in (iterator._worker_result_queue, iterator._data_queue)}
@@ -273,8 +292,13 @@ def shut_down(iterator: Any, *, kill: bool = False) -> None:
         return
     disown_workers(iterator)
     iterator._shutdown = True
-    for worker in worker_processes(iterator):
+    processes = worker_processes(iterator)
+    for worker in processes:
         worker.kill()
+    if not processes and hasattr(iterator, "_workers_done_event"):  # threads, which can only be asked
+        iterator._workers_done_event.set()
+        for queue in iterator._index_queues:
+            queue.put(None)
     done = getattr(iterator, "_pin_memory_thread_done_event", None)
     if done is not None:
         done.set()
@@ -304,13 +328,18 @@ def reads_batches(loader: Any) -> bool:
     return getattr(loader, "batch_sampler", None) is not None
 
 
+def iterates_batches(loader: Any) -> bool:
+    """Whether what a dataset yields is handed out as it is (``batch_size=None``): mostly batches that it makes."""
+    return reads_by_iteration(loader) and getattr(loader, "batch_size", None) is None
+
+
 def index_sampler(loader: Any) -> Any:
     """What yields the indices that are sent to workers: the batch sampler, else the sampler."""
     return loader.batch_sampler if reads_batches(loader) else loader.sampler
 
 
-def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int) -> None:
-    """Be worker 0 of a loader in this very process, reading from and writing to stand-ins for its queues.
+def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int) -> None:
+    """Be worker 0 of so many of a loader in this very process, with stand-ins for its queues.
 
     It is torch's own worker loop, so worker info, seeds, ``worker_init_fn``, fetching and collating are as in
     a real worker. It returns only if the index queue says so. For forked children alone: it sets signal
@@ -322,10 +351,9 @@ def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int) -> None:
     from torch.utils.data import _DatasetKind
     from torch.utils.data._utils.worker import _worker_loop
 
-    # Workers are daemonic, which forbids them children of their own.
-    multiprocessing.current_process()._config["daemon"] = True  # type: ignore[attr-defined]  # no public setter once started
+    # Workers are daemonic, which forbids them children of their own; a dataset that has some is read without workers.
+    multiprocessing.current_process()._config["daemon"] = loader.num_workers > 0  # type: ignore[attr-defined]  # no public setter once started
     kind = _DatasetKind.Iterable if reads_by_iteration(loader) else _DatasetKind.Map
-    workers = max(1, loader.num_workers)
     _worker_loop(
         kind, loader.dataset, index_queue, data_queue, threading.Event(), reads_batches(loader), loader.collate_fn,
         loader.drop_last, seed, loader.worker_init_fn, 0, workers, loader.persistent_workers, seed,

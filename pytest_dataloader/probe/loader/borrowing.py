@@ -13,6 +13,7 @@ from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
 from pytest_dataloader.probe.loader.state_restoration import preserve_state
+from pytest_dataloader.probe.loader.thread_errors import expect_shutdown_errors
 from pytest_dataloader.probe.loader.timeout import Hang
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Borrowed:
 
     waited_ns = 0
     """What a consumer that takes its time waited for batches; one that takes none has none to wait in."""
+    started_seconds = 0.0
+    """What starting the workers of a kept iterator took, before any epoch was asked for."""
     _being_made: Callable[[Any], None] | None = None
     """Told of each iterator while it is made, before its workers start."""
 
@@ -50,7 +53,6 @@ class Borrowed:
         self._made: list[Any] = []
         self._sizes: deque[int] | None = None
         self._batches: Iterator[Any] | None = None
-        self.keeps_iterator = False
         self.loader = self._copy(loader)
         self.batch_size: int | None = getattr(loader, "batch_size", None)
 
@@ -60,6 +62,11 @@ class Borrowed:
         if self._sizes is not None:
             return "indices"
         return "first dimension" if self.batch_size is None else "batch_size"
+
+    @property
+    def keeps_iterator(self) -> bool:
+        """Whether the loader keeps one iterator for all epochs; of one made late, known once a batch has come."""
+        return any(torch_private.kept_iterators(copy) for copy in self._copies)
 
     @property
     def workers(self) -> list[BaseProcess]:
@@ -93,7 +100,7 @@ class Borrowed:
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch; errors of the user's code come out as they are."""
         self._release()
-        self._batches = iter(self.loader)
+        self._batches = _until_the_end(iter(self.loader))
 
     def pull(self, most: int) -> tuple[int, int]:
         """Pull up to ``most`` batches; how many came, and how many samples. Fewer batches: the epoch has ended."""
@@ -126,6 +133,7 @@ class Borrowed:
         """
         self._release()
         if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
+            self._expect_shutdown_errors()
             while self._made:
                 shut_down(self._made.pop(), receiving=receiving)
 
@@ -148,6 +156,7 @@ class Borrowed:
 
     def _stop(self, *, kill: bool) -> None:
         self._release()
+        self._expect_shutdown_errors()
         workers = [worker for iterator in self._made for worker in torch_private.worker_processes(iterator)]
         for iterator in self._made:
             shut_down(iterator, kill=kill)
@@ -158,6 +167,11 @@ class Borrowed:
                 worker.kill()
                 worker.join(_WORKER_GRACE_SECONDS)
         self._made.clear()
+
+    def _expect_shutdown_errors(self) -> None:
+        """A thread of the loader's own may still take batches from an iterator that is shut down."""
+        if any(torch_private.iterates_its_own_way(copy) for copy in self._copies):
+            expect_shutdown_errors()
 
     def _release(self) -> None:
         """Let go of the epoch under way; a generator's own clean-up runs now."""
@@ -184,10 +198,10 @@ class Borrowed:
             self._sizes = self._count_indices(copy)
         if "dataset" in vars(copy):  # a loader may be a wrapper that takes all it has from the one inside
             self._prepare(copy)
-        for name, value in list(vars(copy).items()):
-            if torch_private.is_iterator(value):  # made once and kept for ever, as timm's MultiEpochsDataLoader does
-                vars(copy)[name] = torch_private.new_iterator(copy)
-                self.keeps_iterator = True
+        begun = time.monotonic()
+        for name in torch_private.kept_iterators(copy):  # made once and kept for ever, as detectors do
+            vars(copy)[name] = torch_private.new_iterator(copy)
+        self.started_seconds += time.monotonic() - begun
         return copy
 
     def _count_indices(self, copy: Any) -> deque[int] | None:
@@ -200,6 +214,14 @@ class Borrowed:
     def _remember(self, iterator: Any) -> None:
         self.forget_ended()
         self._made.append(iterator)
+
+
+def _until_the_end(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches, and never a question more once they have ended, as in a ``for`` loop.
+
+    An iterator whose thread fills a queue would wait for ever for what comes after its last batch.
+    """
+    yield from batches
 
 
 def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> None:

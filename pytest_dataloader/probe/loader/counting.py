@@ -16,20 +16,23 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from pytest_dataloader.probe.loader.positions import indices_in
+
 CountedBy = Literal["indices", "batch_size", "first dimension"]
 
 
 class CountedSampler:
     """A sampler that notes how many indices it hands out at a time; everything else is the wrapped sampler's."""
 
-    def __init__(self, sampler: Iterable[Any], sizes: deque[int]) -> None:
+    def __init__(self, sampler: Iterable[Any], sizes: deque[int], *, many: bool) -> None:
         self._sampler = sampler
         self._sizes = sizes
+        self._many = many
 
     def __iter__(self) -> Iterator[Any]:
         self._sizes.clear()
         for indices in self._sampler:
-            self._sizes.append(len(indices) if isinstance(indices, list | tuple) else 1)
+            self._sizes.append(len(indices_in(indices, many=self._many)))
             yield indices
 
     def __len__(self) -> int:
@@ -53,7 +56,7 @@ def count_indices(copy: Any) -> deque[int] | None:
     if sampler is None or stateful or isinstance(vars(copy).get("dataset"), IterableDataset):
         return None
     sizes: deque[int] = deque()
-    vars(copy)[name] = CountedSampler(sampler, sizes)
+    vars(copy)[name] = CountedSampler(sampler, sizes, many=name == "batch_sampler")
     return sizes
 
 
@@ -79,7 +82,33 @@ def _length(part: object) -> int | None:
     shape = getattr(part, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else None
+    if isinstance(part, Mapping):
+        return first_dimension(part)
     return len(part) if isinstance(part, list | tuple) else None
+
+
+def samples_in(batch: Any) -> list[Any]:
+    """The samples of a batch that was made whole, by its first dimension; the batch itself where it has none.
+
+    >>> samples_in({"name": ["a", "b"], "size": (3, 4)})
+    [{'name': 'a', 'size': 3}, {'name': 'b', 'size': 4}]
+    """
+    if (
+        isinstance(batch, list)
+        and batch
+        and not any(isinstance(each, list) or hasattr(each, "shape") for each in batch)
+    ):
+        return batch
+    size = first_dimension(batch)
+    return [batch] if size is None else [_sample_at(batch, position) for position in range(size)]
+
+
+def _sample_at(batch: Any, position: int) -> Any:
+    if isinstance(batch, Mapping):
+        return {key: _sample_at(part, position) for key, part in batch.items()}
+    if isinstance(batch, list | tuple) and batch and _length(batch[0]) is not None:
+        return tuple(_sample_at(part, position) for part in batch)
+    return batch[position]
 
 
 def count(batch: object, batch_size: int | None) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
+import operator
 import random
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pytest_dataloader.probe.loader.referents import Reach
 
@@ -26,11 +29,20 @@ class Plan:
 
 
 def length_of(thing: Any) -> int:
-    """``len(thing)``, 0 where it has none."""
+    """``len(thing)``, 0 where it has none: a length of the user's may raise whatever it likes."""
     try:
         return len(thing)
-    except (TypeError, NotImplementedError, AttributeError):
+    except Exception:
         return 0
+
+
+def indices_in(given: Any, *, many: bool) -> Sequence[Any]:
+    """The indices in what a sampler gave at a time: ``many`` where it makes batches, of whatever type.
+
+    Without, a dataset may still be asked for a list of indices at once, which is how batches are read whole.
+    """
+    batch = isinstance(given, Collection) and not isinstance(given, str | bytes) if many else isinstance(given, list)
+    return tuple(given) if batch else (given,)
 
 
 def draw(universe: int, most: int, seed: int = 0) -> tuple[int, ...]:
@@ -40,8 +52,11 @@ def draw(universe: int, most: int, seed: int = 0) -> tuple[int, ...]:
 
 def flat_indices(batches: Sequence[Any]) -> tuple[int, ...]:
     """The integers in what a sampler yielded, single indices and batches of them."""
-    flat = (index for batch in batches for index in (batch if isinstance(batch, list | tuple) else (batch,)))
-    return tuple(index.__index__() for index in flat if hasattr(index, "__index__"))
+    found = []
+    for index in (index for batch in batches for index in indices_in(batch, many=True)):
+        with contextlib.suppress(TypeError):  # a key of another kind
+            found.append(operator.index(index))
+    return tuple(found)
 
 
 def nested_datasets(thing: Any, reach: Reach) -> Iterator[tuple[str, Any, Reach]]:

@@ -268,7 +268,9 @@ def _of_function(thing: types.FunctionType) -> Iterator[Referent]:
 
 
 def user_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Module-level values that a function of user code names: (``module.NAME``, value)."""
+    """Module-level values that a function of user code names, of its own module and of modules of the same project that
+    it names: (``module.NAME``, value).
+    """
     if is_foreign(function.__module__):
         return
     names: set[str] = set()
@@ -278,7 +280,12 @@ def user_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         names.update(code.co_names)
         codes.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     for name in sorted(names & function.__globals__.keys()):
-        yield f"{function.__module__}.{name}", function.__globals__[name]
+        value = function.__globals__[name]
+        if not isinstance(value, types.ModuleType):
+            yield f"{function.__module__}.{name}", value
+        elif not is_foreign(value.__name__) and not _is_installed(value.__name__):
+            held = [(f"{value.__name__}.{other}", vars(value)[other]) for other in sorted(names & vars(value).keys())]
+            yield from (pair for pair in held if not isinstance(pair[1], types.ModuleType))
 
 
 def class_members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -291,5 +298,5 @@ def class_members(kind: type) -> Iterator[tuple[str, Any]]:
                 yield name, value.__func__
             elif isinstance(value, property):
                 yield name, value.fget
-            elif not name.startswith("__") or isinstance(value, types.FunctionType):
+            elif not name.startswith("__") or isinstance(value, types.FunctionType | CacheFunction):
                 yield name, value

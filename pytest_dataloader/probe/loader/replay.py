@@ -38,10 +38,10 @@ class Replay:
 def replay(copy: Any, most: int) -> Replay | None:
     """Have a copied loader read only its first ``most`` batches; None where its epochs cannot be shortened.
 
-    They cannot where the dataset is iterated, where code of the user's makes the batches, and where a sampler keeps a
-    state that StatefulDataLoader asks for.
+    They cannot where the dataset is iterated, and where a sampler keeps a state that StatefulDataLoader asks for; a
+    loader with an iteration of its own must end with its sampler.
     """
-    if torch_private.reads_by_iteration(copy) or torch_private.iterates_its_own_way(copy):
+    if torch_private.reads_by_iteration(copy):
         return None
     name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
     sampler = vars(copy)[name]

@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import indices_in, length_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,14 +36,23 @@ def shuffles(loader: Any) -> bool:
 
 def first_indices(loader: Any, most: int) -> list[Any]:
     """Up to ``most`` different indices, the first that the sampler gives. Draws from it."""
-    found: dict[Any, None] = {}
-    batches = torch_private.index_sampler(loader)
-    for each in itertools.islice(batches, 4 * most):
-        for index in each if isinstance(each, list | tuple) and torch_private.reads_batches(loader) else [each]:
-            found.setdefault(index, None)
+    found: dict[Any, Any] = {}
+    many = torch_private.reads_batches(loader)
+    for each in itertools.islice(torch_private.index_sampler(loader), 4 * most):
+        for index in indices_in(each, many=True) if many else (each,):
+            found.setdefault(_key(index), index)
         if len(found) >= most:
             break
-    return list(found)[:most]
+    return list(found.values())[:most]
+
+
+def _key(index: Any) -> Any:
+    """What tells an index from others: one that cannot be a key (a set of cuts, an array) is taken as it is."""
+    try:
+        hash(index)
+    except TypeError:
+        return type(index), id(index)
+    return index
 
 
 def fetches_batches(loader: Any) -> bool:
@@ -99,13 +108,35 @@ def expected_indices(loader: Any) -> Sequence[int] | None:
     return range(size) if length_of(getattr(sampler, "data_source", loader.dataset)) == size else None
 
 
+def batching(loader: Any) -> Any:
+    """What makes batches of single indices: the batch sampler, or the one that a repeating batch sampler wraps."""
+    batches = getattr(loader, "batch_sampler", None)
+    for _ in range(8):
+        if batches is None or hasattr(batches, "drop_last") or not hasattr(batches, "__dict__"):
+            break
+        batches = vars(batches).get("sampler")
+    return batches
+
+
 def dropped_last(loader: Any) -> int:
     """Samples of each epoch that ``drop_last`` leaves out, where torch makes the batches; 0 without it."""
-    batches = getattr(loader, "batch_sampler", None)
+    batches = batching(loader)
     if not getattr(batches, "drop_last", False) or torch_private.reads_by_iteration(loader):
         return 0
     size = getattr(batches, "batch_size", None)
     return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
+
+
+def why_empty(loader: Any) -> str:
+    """Why an epoch of a loader has no batch, as far as its lengths tell."""
+    if torch_private.reads_by_iteration(loader):
+        return f"{type(loader.dataset).__name__} gives no sample"
+    if not length_of(loader.dataset):
+        return f"{type(loader.dataset).__name__} has no sample"
+    left_out = dropped_last(loader)
+    if left_out and left_out == length_of(inner_sampler(loader)):
+        return f"drop_last leaves out all {left_out:,} samples, fewer than batch_size={loader.batch_sampler.batch_size}"
+    return f"{type(named_sampler(loader)).__name__} gives no index"
 
 
 def named_sampler(loader: Any) -> Any:

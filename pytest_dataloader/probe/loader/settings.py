@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import multiprocessing.process
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +55,20 @@ class Settings:
 def start_method_of(loader: Any) -> str:
     """How the loader's workers start, without settling multiprocessing's default by asking."""
     context = getattr(loader, "multiprocessing_context", None)
-    if context is not None:
+    if context is not None and not has_thread_workers(loader):
         return str(context.get_start_method())
     return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+
+
+def has_thread_workers(loader: Any) -> bool:
+    """Whether a loader's context makes threads of its workers."""
+    process = getattr(getattr(loader, "multiprocessing_context", None), "Process", None)
+    return isinstance(process, type) and not issubclass(process, multiprocessing.process.BaseProcess)
+
+
+def worker_processes_of(loader: Any) -> int:
+    """How many processes a loader starts."""
+    return 0 if has_thread_workers(loader) else int(loader.num_workers)
 
 
 def settings_of(loader: Any) -> Settings:

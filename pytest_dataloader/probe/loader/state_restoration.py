@@ -27,7 +27,7 @@ def preserve_state(loader: Any) -> Iterator[None]:
     """Restore on exit the global random states, and those and the attributes that ``loader`` reaches."""
     restorers = list(_global_states())
     roots = [vars(loader).get(name) for name in ("dataset", "sampler", "batch_sampler")]
-    for thing in _reachable(loader):
+    for thing in reachable(loader):
         state = random_state(thing)
         if state is not None:
             restorers.append(state)
@@ -107,11 +107,11 @@ def _attributes(thing: object) -> Callable[[], None]:
     return restore
 
 
-def _reachable(loader: Any) -> Iterator[Any]:
+def reachable(loader: Any, depth: int = _DEPTH) -> Iterator[Any]:
     """Objects with attributes, and random generators, reached from a loader through attributes and short lists."""
     seen: dict[int, object] = {}
     layer: list[object] = [loader]
-    for _ in range(_DEPTH + 1):
+    for _ in range(depth + 1):
         following: list[object] = []
         for thing in layer:
             if id(thing) in seen or len(seen) >= _OBJECTS:

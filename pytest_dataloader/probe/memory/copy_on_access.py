@@ -6,15 +6,15 @@ import math
 import os
 import pickle
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory import pagemap, sample_reader, smaps
+from pytest_dataloader.probe.memory import holders, pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.objects import Walk, pages_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, pages_of, roots_of, walk
 
 if TYPE_CHECKING:
     from array import array
@@ -36,6 +36,11 @@ touch 0.4 % of the pages, which is 125 of these."""
 PLAIN = 0.5
 """Certain share from which a larger sample would add nothing."""
 MOST_TOUCHED = 8
+LATER_WINDOWS = 18
+"""Short epochs in which a leak must go on: litdata 0.2.76 gathers 3.4 blocks a sample in its first 10, then 0.2."""
+LATER_SECONDS = 4.0
+LEAST_AT_READ = 16
+"""Pages of arrays at the positions read from which these speak for the others."""
 MIB = 1 << 20
 
 
@@ -55,6 +60,7 @@ class Share:
     control: float
     count: int
     low: float
+    hits: int = 0
 
 
 NOTHING = Share(0.0, 0.0, 0, 0.0)
@@ -88,6 +94,12 @@ class DirectTest:
     shares: dict[int, Share] = field(default_factory=dict)
     scattered: dict[str, Scattered] = field(default_factory=dict)
     touched: dict[str, Touched] = field(default_factory=dict)
+    buffers: frozenset[int] = frozenset()
+    """Pages of arrays that warming up wrote to, with few samples: buffers that every sample is made in."""
+    later: list[Window] = field(default_factory=list)
+    """Where the others look like a leak: windows of samples read before, and of a stream's new iterations."""
+    holder: str = ""
+    """What holds what the reader has kept, where no container that was walked has grown."""
     reader: dict[str, Reading] = field(default_factory=dict)
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
@@ -125,24 +137,45 @@ def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> S
     return max(shares, key=lambda share: share.low)
 
 
+def share_written(exposure: Exposure, found: DirectTest, reader: Pages, control: Pages) -> Share:
+    """What of the elements of arrays is written to, buffers left out: at the positions read, where these are known;
+    else what reading all samples would come to at this pace.
+    """
+    strata: dict[bool, list[int]] = {True: [], False: []}
+    for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
+        if page not in found.buffers:
+            strata[0 <= rank < found.ranks or SCALED <= rank < SCALED + found.ranks].append(page)
+    at_read, elsewhere = (_share(pages, reader, control) for pages in (strata[True], strata[False]))
+    if at_read.count >= LEAST_AT_READ:
+        return at_read
+    pace = max(1.0, found.plan.universe / max(1, found.ranks))
+    return replace(elsewhere, reader=min(1.0, elsewhere.reader * pace))
+
+
 def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
     seen = [page for page in pages if reader.get(page) is not None and control.get(page) is not None]
     if not seen:
         return NOTHING
     hits = sum(bool(reader[page]) for page in seen)
     idle = sum(bool(control[page]) for page in seen) / len(seen)
-    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle)
+    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
 
 
-def compare(loader: Any, *, sources: Sources) -> DirectTest:
-    """Walk what workers would read, fork a control and a reader, and look at both after each window."""
+def compare(
+    loader: Any,
+    *,
+    sources: Sources,
+    leaks: Callable[[DirectTest], bool] = lambda _found: False,
+    unnamed: Callable[[DirectTest], bool] = lambda _found: False,
+) -> DirectTest:
+    """Walk what workers would read, fork a control and a reader, and look at both after each window.
+
+    Where the windows look like those of one that ``leaks``, more follow, to see whether that goes on; where what the
+    reader keeps is ``unnamed``, it is asked what holds it.
+    """
     started = time.monotonic()
     plan = plan_reading(loader)
-    roots = [("dataset", loader.dataset), ("collate_fn", loader.collate_fn), ("worker_init_fn", loader.worker_init_fn)]
-    seen = walk(
-        [(path, thing) for path, thing in roots if thing is not None],
-        positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS,
-    )  # fmt: skip
+    seen = walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
     found = DirectTest(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
     if seen.refused:
@@ -157,7 +190,7 @@ def compare(loader: Any, *, sources: Sources) -> DirectTest:
         found.withheld += ("this system cannot fork, so nothing is copied on access",)
         return found
     with Child.fork(lambda child: child.sleep()) as control:
-        _Watch(found, sources, control, large).read(loader)
+        _Watch(found, sources, control, large).read(loader, leaks, unnamed)
     found.seconds = time.monotonic() - started
     return found
 
@@ -172,7 +205,7 @@ class _Watch:
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
-    def read(self, loader: Any) -> None:
+    def read(self, loader: Any, leaks: Callable[[DirectTest], bool], unnamed: Callable[[DirectTest], bool]) -> None:
         with Child.fork(sample_reader.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
             timeout = FIRST_ANSWER_SECONDS
             for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):
@@ -187,13 +220,40 @@ class _Watch:
                 timeout = ANSWER_SECONDS
                 reader.tell(b"go on")
             self._touch(reader)
+            if leaks(self.found):
+                self._go_on(reader)
+            if unnamed(self.found):
+                self._name_holder(reader)
+
+    def _go_on(self, reader: Child) -> None:
+        """Have what the last window read be read over and over, each time as an epoch of its own."""
+        deadline = time.monotonic() + LATER_SECONDS
+        while len(self.found.later) < LATER_WINDOWS and time.monotonic() < deadline:
+            reader.tell(sample_reader.LONGER)
+            answer = reader.hear(ANSWER_SECONDS)
+            if answer is None:
+                return
+            self.found.later.append(pickle.loads(answer))
+            reader.tell(b"go on")
+
+    def _name_holder(self, reader: Child) -> None:
+        reader.tell(sample_reader.HOLDERS)
+        answer = reader.hear(ANSWER_SECONDS)
+        if answer is not None:
+            held, results = pickle.loads(answer)
+            before = holders.bytes_held(self.found.walk)
+            self.found.holder = holders.holder(held, before, results, holders.results_kept())
 
     def _touch(self, reader: Child) -> None:
         """Without pagemap: have the reader write to what it read, path by path, and see what that still un-shares."""
         if self.pages is not None or self.rollup is None:
             return
         slots = sorted(self.found.walk.exposures, key=lambda slot: -slot.exposed)
-        paths = [slot.path for slot in slots if slot.exposed >= MIB and slot.path in self.found.walk.samples]
+        paths = [
+            slot.path
+            for slot in slots
+            if not slot.content and slot.exposed >= MIB and slot.path in self.found.walk.samples
+        ]
         level = None
         for path in ("", *dict.fromkeys(paths[:MOST_TOUCHED])):
             reader.tell(path.encode())
@@ -221,6 +281,11 @@ class _Watch:
             ):
                 found.reader[name] = self.rollup(reader.pid)
                 found.control[name] = self.rollup(self.control.pid)
+            if self.pages is not None and name == sample_reader.WARM:
+                written = self.pages(
+                    reader.pid, {page for slot in self._worth() if slot.content for page in slot.pages}
+                )
+                found.buffers = frozenset(page for page, own in written.items() if own)
             if self.pages is not None and name == sample_reader.SECOND:
                 self._look_at_pages(reader)
         except OSError as error:
@@ -230,17 +295,22 @@ class _Watch:
         self.pages, self.found.pages = None, False
         self.found.withheld += (f"pagemap: {why}",)
 
+    def _worth(self) -> list[Exposure]:
+        return [slot for slot in self.found.walk.exposures if slot.exposed >= WORTH_LOOKING]
+
     def _look_at_pages(self, reader: Child) -> None:
         assert self.pages is not None
         found = self.found
-        slots = [slot for slot in found.walk.exposures if slot.exposed >= WORTH_LOOKING]
+        slots = self._worth()
         wanted = {page for slot in slots for page in slot.pages}
         mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
         for slot in slots:
-            found.shares[id(slot)] = share_of(slot, found.ranks, mine, idle)
+            found.shares[id(slot)] = (
+                share_written(slot, found, mine, idle) if slot.content else share_of(slot, found.ranks, mine, idle)
+            )
         samples = sum(found.windows[name].samples for name in (sample_reader.FIRST, sample_reader.SECOND))
         for path, pages in self.large.items():
-            if any(found.shares[id(slot)].low >= PLAIN for slot in slots if slot.path == f"{path}[*]"):
+            if any(found.shares[id(slot)].low >= PLAIN for slot in _headers(slots, path)):
                 continue
             hits = _hits(self.pages(reader.pid, pages), pages)
             control = _hits(self.pages(self.control.pid, pages), pages)
@@ -254,9 +324,13 @@ WORTH_LOOKING = MIB // 10
 
 def _per_page(slots: Iterable[Exposure], path: str) -> float:
     """Elements of a container on one page, were nothing else on it."""
-    elements = [slot for slot in slots if slot.path == f"{path}[*]"]
+    elements = _headers(slots, path)
     count, size = sum(slot.count for slot in elements), sum(slot.exposed for slot in elements)
     return PAGE * count / size if size else 0.0
+
+
+def _headers(slots: Iterable[Exposure], path: str) -> list[Exposure]:
+    return [slot for slot in slots if slot.path == f"{path}[*]" and not slot.content]
 
 
 def _hits(pages: Pages, sample: array[int]) -> int:

@@ -20,6 +20,8 @@ from pytest_dataloader.probe.memory.growth import (
     Kind,
     accumulation_of,
     attributes_of,
+    keeps_unnamed,
+    leaks,
     warm_up_bytes,
 )
 from pytest_dataloader.probe.memory.sample_reader import SECOND
@@ -58,26 +60,27 @@ def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
         samples = length_of(loader.dataset)
     elif getattr(loader, "batch_size", None) is not None and length_of(sampler):
         samples = length_of(sampler)
-    return Epoch(samples, max(1, loader.num_workers), getattr(loader, "batch_size", None) or 1, shuffled)
+    persistent = bool(getattr(loader, "persistent_workers", False))
+    return Epoch(samples, max(1, loader.num_workers), getattr(loader, "batch_size", None) or 1, shuffled, persistent)
 
 
 def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
     """Run the direct test on a loader, and conclude."""
-    found = compare(loader, sources=sources)
+    found = compare(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
     kept = kept_bytes_per_batch(loader)
     return conclude(
         found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),
-        persistent=bool(getattr(loader, "persistent_workers", False)), kept=kept or 0.0,
+        kept=kept or 0.0,
     )  # fmt: skip
 
 
-def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, persistent: bool, kept: float) -> Diagnosis:
+def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, kept: float) -> Diagnosis:
     """Put the figures of a direct test into a diagnosis; pure."""
     attributes, source, unclear = _judged(found, epoch)
     heap = accumulation_of(found)
     forked = start_method == "fork"
     cost = _copied(found, attributes, source, settled=heap.kind != "none") if forked else _duplicated(attributes)
-    more = _accumulated(heap, epoch, persistent)
+    more = _accumulated(heap, epoch)
     kept = max(0.0, kept - heap.bytes_per_sample * epoch.batch)
     warm = warm_up_bytes(found)
     kinds: list[Kind] = ["copy_on_access"] if forked and cost.whole >= MATTERS else []
@@ -156,9 +159,9 @@ def _cut_short(found: DirectTest) -> str:
     return "" if SECOND in found.windows else "the reader did not come to its end"
 
 
-def _accumulated(heap: Accumulation, epoch: Epoch, persistent: bool) -> int:
+def _accumulated(heap: Accumulation, epoch: Epoch) -> int:
     """What a worker gathers in an epoch; a cache in workers that persist goes on to hold every sample."""
-    each = epoch.samples if heap.kind == "cache" and persistent else epoch.samples / epoch.workers
+    each = epoch.samples if heap.kind == "cache" and epoch.persistent else epoch.samples / epoch.workers
     return round(heap.bytes_per_sample * (each if heap.most is None else min(each, heap.most)))
 
 

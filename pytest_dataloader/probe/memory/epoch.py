@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, Kind
 
@@ -57,7 +58,7 @@ class WorkerGrowth:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What watching saw: ``share`` of an epoch, 0 where its length is unknown.
+    """What watching saw: so many ``batches`` after the first look, ``share`` of an epoch (0: its length is unknown).
 
     The parent's growth is resident memory: its pages turn private as its workers end, without being copied.
     """
@@ -69,6 +70,7 @@ class Watched:
     share: float = 0.0
     source: Source | None = None
     partly: tuple[str, ...] = ()
+    batches: int = 0
 
     def confirm(self, found: Diagnosis) -> tuple[tuple[Kind, ...], int]:
         """The direct test's kinds and growth, corrected by what an epoch showed."""
@@ -107,7 +109,7 @@ def is_blind(found: Diagnosis) -> bool:
 
 def watch(loader: Any, found: Diagnosis, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
     """Pull batches from a copy of the loader for ``seconds`` or an epoch, and look at every worker now and then."""
-    if loader.num_workers == 0:
+    if not worker_processes_of(loader):
         return NOT_WATCHED
     with borrow(loader) as borrowed:
         came = 0
@@ -174,7 +176,7 @@ class _Watcher:
         curve = tuple(self.curve)
         return Watched(
             workers, curve, self._growth(PARENT).rss_growth_bytes, max(0.0, kept), share,
-            "smaps_rollup" if is_blind(found) else None, partly,
+            "smaps_rollup" if is_blind(found) else None, partly, self.batches - begun,
         )  # fmt: skip
 
     def _pull(self, borrowed: Borrowed, most: int) -> bool:
@@ -213,8 +215,9 @@ class _Watcher:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1].strip() if lines else ''}"
+    """An exception in a line; torch puts the traceback of a worker's into its text, with the type again at its end."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    return lines[-1] if lines[-1].startswith(type(error).__name__) else f"{type(error).__name__}: {lines[-1]}"
 
 
 def _segments() -> int:

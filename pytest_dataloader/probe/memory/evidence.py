@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Memory:
     """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
 
-    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there;
+    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there, or
+    whose elements samples change (``written_in_place``);
     ``growth_bytes_per_worker`` is what a worker takes for itself in an epoch (low and high: how sure that is), without
     the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
     """
@@ -28,6 +29,7 @@ class Memory:
     count: int
     exposed_bytes: int
     share_unshared: float
+    written_in_place: bool
     growth_bytes_per_worker: int
     growth_low_bytes: int
     growth_high_bytes: int
@@ -52,3 +54,5 @@ class Memory:
     epoch_seen: float
     curve: tuple[Point, ...]
     seconds: float
+    batches_watched: int = 0
+    """Between the first look at the workers and the last."""

@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass(slots=True)
 class Exposure:
-    """Objects of one type under one path: how many, their bytes, and the pages of a sample in the order read."""
+    """Objects of one type under one path: how many, their bytes, and the pages of a sample in the order read.
+
+    ``content``: these are the pages of the elements of arrays, which reading leaves shared and only a write copies.
+    """
 
     path: str
     type: str
@@ -18,6 +21,7 @@ class Exposure:
     held: float = 0.0
     example: Any = None
     others: int = 1
+    content: bool = False
     pages: array[int] = field(default_factory=lambda: array("Q"))
     ranks: array[int] = field(default_factory=lambda: array("q"))
 

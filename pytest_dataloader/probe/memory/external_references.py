@@ -54,7 +54,8 @@ def _is_ours(referrer: Any) -> bool:
 
 def _multiply(slots: Iterable[Exposure], parent: Exposure, factor: float) -> None:
     for slot in slots:
-        if slot is parent or slot.path.startswith((f"{parent.path}[", f"{parent.path}.")):
+        elements = slot.content and (slot.path, slot.type) == (parent.path, parent.type)
+        if slot is parent or elements or slot.path.startswith((f"{parent.path}[", f"{parent.path}.")):
             slot.count *= factor
             slot.exposed *= factor
             slot.held *= factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,9 @@ CERTAIN = 0.10
 guilty ones were at 0.15 (a permuted list of 20 MiB) and above."""
 CERTAIN_SMALL = 0.30
 """The same below 1 MiB, where a lazy import on a shared page counts for more: up to 0.10 in clean loaders."""
+WRITTEN_HITS = 20
+"""Pages of arrays' elements that were written to from which arrays are changed in place, however few positions are
+known: 10 clean kinds of ``benchmarks/memory_writing.py``, buffers among them, have none at all."""
 SCATTERED_HITS = 20
 SCATTERED_SHARE = 0.2
 """Where reading jumps about in a large container, hits must reach this share of what its reads could touch: guilty
@@ -48,7 +52,8 @@ class Attribute:
     """One attribute (``path``) and what reading does to it. ``finest`` is the deepest path that most of it lies under.
 
     ``exposed_bytes`` is what a worker copies if it reads all of it, ``growth_bytes`` what it will have copied after
-    an epoch; ``held_bytes`` is the size of a pickled copy, ``share_unshared`` what was seen of the sampled objects.
+    an epoch; ``written``: these are elements of arrays, which samples change in place, and no reference counts.
+    ``held_bytes`` is the size of a pickled copy, ``share_unshared`` what was seen of the sampled objects.
     """
 
     path: str
@@ -60,6 +65,7 @@ class Attribute:
     share_unshared: float
     share_at_least: float
     sampled: int
+    written: bool
     copied: bool
     copied_bytes: int
     growth_bytes: int
@@ -68,12 +74,14 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What shapes an epoch: samples, workers, samples per batch, whether the order is random."""
+    """What shapes an epoch: samples, workers, samples per batch, whether the order is random, and whether workers go on
+    to the next one, where each comes to read what others have read."""
 
     samples: int
     workers: int
     batch: int
     shuffled: bool
+    persistent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ def epoch_share(bytes_per_sample: float, epoch: Epoch) -> float:
     1 - (1 - 1/N)^samples. In order, a page belongs to the few batches that it overlaps.
     """
     on_page = max(1.0, PAGE / max(bytes_per_sample, 1e-9))
-    if epoch.workers <= 1:
+    if epoch.workers <= 1 or (epoch.persistent and epoch.shuffled):
         return 1.0
     if epoch.shuffled:
         return float(1 - (1 - 1 / epoch.workers) ** on_page)
@@ -107,6 +115,8 @@ def is_copied(exposure: Exposure, share: Share, scattered: Scattered | None) -> 
         return False
     if share.low >= (CERTAIN if exposure.exposed >= MIB else CERTAIN_SMALL):
         return True
+    if exposure.content:
+        return share.low > 0 and share.hits >= WRITTEN_HITS
     if scattered is None or not exposure.path.endswith("[*]"):
         return False
     return scattered.reader >= max(SCATTERED_HITS, 10 * scattered.control, SCATTERED_SHARE * scattered.expected)
@@ -128,12 +138,13 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
     elsewhere: list[Exposure] = []
     for exposure in exposures:
         guilty = is_copied(exposure, found.shares.get(id(exposure), NOTHING), scattered)
-        (copied if guilty else elsewhere).append(exposure)
-    paying = copied or exposures
+        if guilty or not exposure.content:  # what is not written to of an array's elements costs nothing
+            (copied if guilty else elsewhere).append(exposure)
+    paying = copied or elsewhere
     most = max(paying, key=lambda exposure: exposure.exposed)
     share = found.shares.get(id(most), NOTHING)
     # A direct look at the positions read says what a whole pass does; a scattered one says only that it happens.
-    whole = {id(slot): slot.exposed * _seen_share(found.shares.get(id(slot), NOTHING)) for slot in copied}
+    whole = {id(slot): slot.exposed * _seen_share(slot, found.shares.get(id(slot), NOTHING)) for slot in copied}
     order = replace(epoch, shuffled=epoch.shuffled or path in found.walk.scattered)
     # Objects of a type lie together, so each type has its own number of samples to a page.
     part = {id(slot): epoch_share(slot.exposed / max(1, epoch.samples), order) for slot in paying}
@@ -144,11 +155,12 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
         finest=finest_path(path, paying),
         type=most.type,
         count=round(most.count),
-        exposed_bytes=round(sum(exposure.exposed for exposure in exposures)),
+        exposed_bytes=round(sum(exposure.exposed for exposure in copied + elsewhere)),
         held_bytes=round(sum(exposure.held for exposure in exposures)),
         share_unshared=round(share.reader, 4),
         share_at_least=round(max(0.0, share.low), 4),
         sampled=share.count,
+        written=most.content,
         copied=bool(copied),
         copied_bytes=round(sum(whole.values())),
         growth_bytes=round(sum(size * part[slot] for slot, size in whole.items())),
@@ -156,8 +168,8 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
     )
 
 
-def _seen_share(share: Share) -> float:
-    return share.reader if share.reader >= 0.5 else 1.0
+def _seen_share(exposure: Exposure, share: Share) -> float:
+    return share.reader if exposure.content or share.reader >= 0.5 else 1.0
 
 
 def finest_path(path: str, exposures: Iterable[Exposure], most: float = 0.5) -> str:
@@ -191,6 +203,8 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     first, second, again = (max(blocks[at] / GROWTH_BLOCKS, sizes[at] / least_bytes) for at in range(3))
     lasting = grown[0] >= NOISE_BLOCKS or grown[1] >= LEAK_LEAST_BYTES
     if second >= 1 and again >= 1 and again >= second / 2 and lasting:
+        if _at_last(found, least_bytes) < again / 2:
+            return Accumulation("none")
         return Accumulation("leak", _cost(blocks[2], sizes[2]), blocks[2], _grown(found, SECOND, AGAIN))
     lasting = (
         _gained(found, FIRST, SECOND, "blocks") >= NOISE_BLOCKS
@@ -200,6 +214,29 @@ def accumulation_of(found: DirectTest) -> Accumulation:
         path = _grown(found, FIRST, SECOND)
         return Accumulation("cache", _cost(blocks[1], sizes[1]), blocks[1], path, found.walk.bounds.get(path))
     return Accumulation("none")
+
+
+def _at_last(found: DirectTest, least_bytes: float) -> float:
+    """What a sample adds in the later half of the windows that look whether growth goes on; 1 and more is growth."""
+    half = len(found.later) // 2
+    if not half:
+        return math.inf
+    before, after = found.later[half - 1].allocated, found.later[-1].allocated
+    samples = max(1, sum(window.samples for window in found.later[half:]))
+    blocks = (after.blocks - before.blocks) / samples if after.blocks >= 0 else 0.0
+    sizes = (after.malloc_bytes - before.malloc_bytes) / samples if after.malloc_bytes >= 0 else 0.0
+    return max(blocks / GROWTH_BLOCKS, sizes / least_bytes)
+
+
+def leaks(found: DirectTest) -> bool:
+    """Whether something is kept of samples that were read before, as far as was seen."""
+    return accumulation_of(found).kind == "leak"
+
+
+def keeps_unnamed(found: DirectTest) -> bool:
+    """Whether something is kept and no container that was walked has grown."""
+    heap = accumulation_of(found)
+    return heap.kind != "none" and not heap.attribute
 
 
 def _cost(blocks: float, malloc_bytes: float) -> float:
@@ -239,11 +276,11 @@ def _is_buffer(found: DirectTest) -> bool:
 
 
 def _grown(found: DirectTest, since: str, until: str) -> str:
-    """The container that gained most elements between two windows."""
+    """The container that gained most elements between two windows, else what holds most of what is new."""
     before = dict(found.windows[since].growth)
     gains = {path: size - before.get(path, 0) for path, size in found.windows[until].growth}
     best = max(gains, key=lambda path: gains[path], default="")
-    return best if gains.get(best, 0) > 0 else ""
+    return best if gains.get(best, 0) > 0 else found.holder
 
 
 def shared_lost(found: DirectTest) -> int | None:

@@ -25,6 +25,7 @@ from pytest_dataloader.probe.loader.referents import (
     referents,
     user_globals,
 )
+from pytest_dataloader.probe.memory.content import content_of, pages_of_element, pages_of_rows
 from pytest_dataloader.probe.memory.exposure import Exposure
 from pytest_dataloader.probe.memory.external_references import count_in_full
 from pytest_dataloader.probe.memory.footprint import PAGE, exposed_bytes, held_bytes, is_immortal
@@ -100,8 +101,9 @@ class _Walker:
         self.deadline = time.thread_time() + seconds
         self.queue: deque[_Group] = deque()
         self.held: Counter[int] = Counter()
-        self.slots: dict[tuple[str, str], Exposure] = {}
+        self.slots: dict[tuple[str, str, bool], Exposure] = {}
         self.seen: set[int] = set()
+        self.owners: set[int] = set()
         self.kept: list[Any] = []
         self.walk = Walk([], [], {}, {}, {}, set(), True, 0.0)
         self.groups = 0
@@ -143,6 +145,7 @@ class _Walker:
                 others = sys.getrefcount(thing) - _OWN_REFERENCES - (self.held[identity] - 1)
                 weight /= max(1, others)
             slot = self._count(group.path, thing, weight, rank)
+            self._count_content(group, thing, weight, rank)
             if not group.exact and slot.example is None:
                 slot.example, slot.others = thing, max(1, others)
             if type(thing) not in _LEAVES:
@@ -152,16 +155,36 @@ class _Walker:
         return inner
 
     def _count(self, path: str, thing: Any, weight: float, rank: int) -> Exposure:
-        kind = type(thing).__name__
-        slot = self.slots.get((path, kind))
-        if slot is None:
-            slot = self.slots[path, kind] = Exposure(path, kind)
+        slot = self._slot(path, thing, content=False)
         slot.count += weight
         slot.exposed += weight * exposed_bytes(thing)
         slot.held += weight * held_bytes(thing)
         slot.pages.append(id(thing) // PAGE)
         slot.ranks.append(rank)
         return slot
+
+    def _slot(self, path: str, thing: Any, *, content: bool) -> Exposure:
+        key = path, type(thing).__name__, content
+        slot = self.slots.get(key)
+        if slot is None:
+            slot = self.slots[key] = Exposure(path, key[1], content=content)
+        return slot
+
+    def _count_content(self, group: _Group, thing: Any, weight: float, rank: int) -> None:
+        """Count what an array's elements take, unless they are those of an array that was counted already."""
+        if type(thing) in _LEAVES:
+            return
+        content = content_of(thing)
+        if content is None or not content.pages or content.owner in self.owners:
+            return
+        if group.exact:
+            self.owners.add(content.owner)
+        slot = self._slot(group.path, thing, content=True)
+        slot.count += weight
+        slot.exposed += weight * content.size
+        for page, read in pages_of_rows(content, group.reach) if group.exact else pages_of_element(content, rank):
+            slot.pages.append(page)
+            slot.ranks.append(read)
 
     def _note(self, path: str, thing: Any, scattered: bool) -> None:
         """Keep what can grow and what is worth a larger sample, calling no method that a subclass may redefine."""
@@ -245,6 +268,12 @@ def _is_scattered(thing: Any) -> bool:
 def _is_blank(thing: list[Any]) -> bool:
     """Whether a list has places that are yet to be filled; counting them writes to no object of the data's."""
     return all(thing[at] is None for at in range(0, len(thing), max(1, len(thing) // FEW)))
+
+
+def roots_of(loader: Any) -> list[tuple[str, Any]]:
+    """What workers call, by the names that a user gives it."""
+    roots = [("dataset", loader.dataset), ("collate_fn", loader.collate_fn), ("worker_init_fn", loader.worker_init_fn)]
+    return [(path, thing) for path, thing in roots if thing is not None]
 
 
 def walk(

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pytest_dataloader.probe.memory.footprint import PAGE
 
 Pages = Mapping[int, bool | None]
-"""Page number -> mapped by that process alone; None where the page is not in memory (swapped out, never touched)."""
+"""Page number -> a page of that process alone, of no file; None where that is not told, because it is swapped out."""
 _PRESENT = 1 << 63
 _EXCLUSIVE = 1 << 56
 """Set since Linux 4.2 for a page mapped by one process only, readable without privilege by the same user."""
+_OF_FILE = 1 << 61
+"""Set for pages of files and of shared memory: mapped by one process alone, they are still no copy."""
 _RUN = 64
 """Neighbouring samples closer than this many pages are read in one go: a system call costs about 0.5 us."""
 
@@ -36,7 +38,8 @@ def exclusive_pages(pid: int, pages: Iterable[int]) -> Pages:
             entries = array("Q", data[: len(data) // 8 * 8])
             for page in wanted[at : end + 1]:
                 entry = entries[page - first] if page - first < len(entries) else 0
-                found[page] = bool(entry & _EXCLUSIVE) if entry & _PRESENT else None
+                own = entry & _EXCLUSIVE and not entry & _OF_FILE
+                found[page] = bool(own) if entry & _PRESENT or not entry else None
             at = end + 1
     finally:
         os.close(handle)

@@ -36,6 +36,7 @@ def try_replacement(loader: Any, found: Diagnosis, sources: Sources) -> Replacem
         found.kinds[0] != "copy_on_access"
         or found.source != "pagemap"
         or found.culprit is None
+        or found.culprit.written
         or sources.pages is None
     ):
         return None

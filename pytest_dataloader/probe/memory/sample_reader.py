@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
+from pytest_dataloader.probe.memory import holders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.objects import Walk
 
 WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
-SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45}
+LATER = "later"
+LONGER, HOLDERS = b"\0longer", b"\0holders"
+"""Asks the reader to read the same once more, or what holds what it has kept; other messages are paths to write to."""
+SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45, LATER: 0.12}
 """Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
-MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000}
+MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000, LATER: 500}
 """Samples per window: a list of 110 MB shows after 400 reads where the sample is drawn at the positions read."""
 LONGEST_SECONDS = 1.5
 """Where few samples were read in a window's budget and blocks grew as a slow leak's would, it goes on for so long."""
@@ -60,6 +65,7 @@ class Reader:
 
     def __init__(self, child: Child, loader: Any, plan: Plan, seen: Walk) -> None:
         self.child = child
+        self.loader = loader
         self.plan = plan
         self.batched = torch_private.reads_batches(loader)
         self.largest = min(getattr(loader, "batch_size", None) or _LARGEST, _LARGEST)
@@ -99,27 +105,32 @@ class Reader:
     def _steps(self) -> Iterator[Any]:
         windows = ((WARM, self._warm()), (FIRST, self._onward()), (SECOND, self._onward()), (AGAIN, self._again()))
         for name, batches in windows:
-            started = time.monotonic()
-            if self.ended or (name == AGAIN and self.plan.iterable):
-                yield from self._restart()
-            read = 0
-            for batch, samples in batches:
-                at = time.monotonic()
-                yield self.sent, batch
-                self.sent += 1
-                read += samples
-                self._adapt(samples, time.monotonic() - at)
-                spent = time.monotonic() - started
-                if (
-                    read >= MOST[name]
-                    or self.ended
-                    or (spent >= SECONDS[name] and not self._doubtful(name, read, spent))
-                ):
-                    break
-            self._report(name, read, time.monotonic() - started)
+            yield from self._window(name, batches)
         while (path := self.child.hear(60.0)) is not None:
-            self._touch(path)
+            if path == LONGER:
+                yield from self._window(LATER, self._again())
+            elif path == HOLDERS:
+                self.child.tell(pickle.dumps((holders.bytes_held_now(self.loader, self.plan), holders.results_kept())))
+            else:
+                self._touch(path)
         self.child.sleep()
+
+    def _window(self, name: str, batches: Iterator[tuple[Any, int]]) -> Iterator[Any]:
+        started = time.monotonic()
+        if self.ended or (name in (AGAIN, LATER) and self.plan.iterable):
+            yield from self._restart()
+        read = 0
+        for batch, samples in batches:
+            at = time.monotonic()
+            yield self.sent, batch
+            self.sent += 1
+            read += samples
+            self._adapt(samples, time.monotonic() - at)
+            spent = time.monotonic() - started
+            late = spent >= SECONDS[name] and not self._doubtful(name, read, spent)
+            if read >= MOST[name] or self.ended or late:
+                break
+        self._report(name, read, time.monotonic() - started)
 
     def _doubtful(self, window: str, read: int, seconds: float) -> bool:
         """Whether blocks have grown by what may be noise or the beginning of a leak."""
@@ -230,7 +241,7 @@ def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], Non
         # A collection would write to the header of every container inherited from the parent.
         gc.freeze()
         reader = Reader(child, loader, plan, seen)
-        torch_private.work(loader, reader, reader, seed=_SEED)
+        torch_private.work(loader, reader, reader, seed=_SEED, workers=workers_told(loader))
 
     return run
 

@@ -61,10 +61,15 @@ def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tupl
             )  # fmt: skip
         judged.append(line)
     guilty = any(line.copied for line in judged)
-    if not unclear and lost >= LEAST and any(line.exposed_bytes >= MIB for line in attributes):
+    if not unclear and lost >= LEAST and _could_be_lost(found, attributes):
         unclear = f"smaps_rollup shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
     order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
     return tuple(order), True, "" if guilty else unclear
+
+
+def _could_be_lost(found: DirectTest, attributes: Sequence[Attribute]) -> bool:
+    arrays = any(exposure.content and exposure.exposed >= MIB for exposure in found.walk.exposures)
+    return arrays or any(line.exposed_bytes >= MIB for line in attributes)
 
 
 def unattributed(found: DirectTest, least: int) -> int:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_dataloader.probe.host import descriptors, segments
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.resources import payload
 from pytest_dataloader.probe.resources.forecast import HANDED_OVER, Need, Shape, handed_over
 from pytest_dataloader.probe.resources.payload import UNKNOWN, Payload
+from pytest_dataloader.quantities import size
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,15 @@ class Demand:
         if not self.capacity or need.segment_bytes <= self.capacity:
             return ""
         return (
-            f"{shape.workers} workers x prefetch_factor {shape.prefetch_factor} + 1 batches of {shape.batch_bytes:,} "
-            f"bytes are {need.segment_bytes:,} bytes once the queue is full, and /dev/shm holds {self.capacity:,}"
+            f"{shape.workers} workers x prefetch_factor {shape.prefetch_factor} + 1 batches of "
+            f"{size(shape.batch_bytes)} are {size(need.segment_bytes)} once the queue is full, and /dev/shm holds "
+            f"{size(self.capacity)}"
         )
 
 
 def demand_of(loader: Any) -> Demand:
     """Weigh the first batches of a loader, made in a forked child, and work out what all its workers will need."""
-    workers = int(loader.num_workers)
+    workers = worker_processes_of(loader)
     method = start_method_of(loader) if workers else "fork"
     weighed = payload.first_batches(loader) if workers else UNKNOWN
     shape = Shape(

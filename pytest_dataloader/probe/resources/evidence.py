@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class ResourceUse:
     """How far a loader came, and what stayed open from batch to batch.
 
-    ``shortage`` says why the loader was not run at all, ``exhausted`` what ran out, in torch's own words.
+    ``shortage`` says why the loader was not run at all, ``exhausted`` what ran out, in torch's own words. ``batches``
+    came in all ``epochs`` together.
     """
 
     leaks: tuple[Leak, ...]
@@ -28,6 +29,7 @@ class ResourceUse:
     batches_in_round: int
     batches_in_epoch: int
     epochs: int
+    batches: int
 
 
 @dataclass(frozen=True, slots=True)

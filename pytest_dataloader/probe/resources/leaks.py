@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, example, kind
+from pytest_dataloader.quantities import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,13 +36,14 @@ class Leak:
     where: Place
     sort: str
     count: int
-    per: Literal["batch", "epoch"]
+    per: Literal["batch", "epoch", "epoch that is left early"]
     rate: float
     example: str
 
     def __str__(self) -> str:
         named = f" {self.example}" if self.sort in ("file", SEGMENT, NAMES, TORCH) else ""
-        return f"{self.rate:.3g} {self.sort}{named} for each {self.per}, in {self.where} ({self.count} seen)"
+        rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
+        return f"{rate}{named} for each {self.per}, in {self.where} ({self.count:,} seen)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,21 @@ def in_main(seen: Usage) -> Found:
         elif leak is not None:
             leaks.append(leak)
     return Found(tuple(leaks), tuple(unclear))
+
+
+def after_leaving(seen: Usage) -> Found:
+    """Segments that epochs left early keep in this process, though each epoch that is read to its end keeps none."""
+    if len(seen.main_left_early) < _SURE or not seen.main:
+        return Found(())
+    levels = [seen.main[-1], *seen.main_left_early]
+    found = [leak for sort in (TORCH, SEGMENT) if (leak := _leak("the main process", sort, levels)) is not None]
+    epochs = len(seen.main_left_early)
+    return Found(tuple(replace(leak, per="epoch that is left early", rate=leak.count / epochs) for leak in found))
+
+
+def segments_in(targets: Sequence[str]) -> int:
+    """How many of these targets are segments of shared memory."""
+    return sum(kind(target) in (TORCH, SEGMENT) for target in targets)
 
 
 def in_workers(seen: Usage, *, persistent: bool) -> Found:

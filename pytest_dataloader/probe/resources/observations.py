@@ -33,6 +33,8 @@ class Usage:
     peak_segments: int = 0
     peak_bytes: int = 0
     main: list[Level] = field(default_factory=list)
+    main_left_early: list[Level] = field(default_factory=list)
+    """In this process after each epoch that was left early."""
     workers: list[Level] = field(default_factory=list)
     idle: tuple[str, ...] = ()
     """What was opened in this process while the loader stood still."""

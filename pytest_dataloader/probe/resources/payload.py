@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.referents import is_object_array
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def first_batches(loader: Any) -> Payload:
 
 def _weigh_as_worker(loader: Any, child: Child) -> None:
     queue = _Scales(child, loader)
-    torch_private.work(loader, queue, queue, seed=_SEED)
+    torch_private.work(loader, queue, queue, seed=_SEED, workers=workers_told(loader))
 
 
 class _Scales:

@@ -26,11 +26,13 @@ _FOLLOWED = 64
 _ELEMENTS = 100_000
 _KEEPING = frozenset({"append", "extend", "add", "insert", "appendleft", "extendleft", "setdefault", "update", "put"})
 _OURS = str(Path(__file__).parents[2])
+_RUNNERS = ("_pytest", "pluggy")
+"""What runs a test holds the loader under test, as nothing of the user's does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Referrer:
-    """A name, such as ``loader.kept[*]``, the line that adds to it, and how many storages of tensors it keeps."""
+    """A name, such as ``loader.kept[*]``, the line that adds to it, and how many storages or open files it keeps."""
 
     name: str
     line: str
@@ -65,14 +67,15 @@ class _Kept:
         self.thing, self.path, self.storages = thing, path, storages
 
 
-def referrers(known: Mapping[str, Any]) -> tuple[Referrer, ...]:
-    """Names that lead to batches in torch's shared memory, those that keep most first.
+def referrers(known: Mapping[str, Any], *, things: Iterable[tuple[int, Any]] | None = None) -> tuple[Referrer, ...]:
+    """Names that lead to batches in torch's shared memory, or to other ``things`` (a number and an object each),
+    those that keep most first.
 
     ``known`` are objects by the names that a user gives them, such as the loader. To be called where something was
     found to be kept: it takes 0.1 to 1 s.
     """
     roots = {id(thing): _Name(name, places=_places_of(type(thing))) for name, thing in known.items()}
-    layer = [_Kept(thing, "", {address}) for address, thing in kept_storages()]
+    layer = [_Kept(thing, "", {address}) for address, thing in (kept_storages() if things is None else things)]
     found: Counter[_Name] = Counter()
     for _ in range(_STEPS):
         above = []
@@ -230,10 +233,12 @@ def _place_of(code: types.CodeType) -> _Place:
 
 def _running() -> Iterator[types.FrameType]:
     """Frames of the user's: their variables are no references that the collector knows."""
+    runners = [getattr(sys.modules.get(name), "__file__", None) for name in _RUNNERS]
+    others = (_OURS, *(str(Path(file).parent) for file in runners if file))
     for frame in list(sys._current_frames().values()):
         here: types.FrameType | None = frame
         while here is not None:
-            if not here.f_code.co_filename.startswith(_OURS):
+            if not here.f_code.co_filename.startswith(others):
                 yield here
             here = here.f_back
     del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold

@@ -16,7 +16,8 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.replay import Replay, replay
-from pytest_dataloader.probe.loader.settings import start_method_of
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
+from pytest_dataloader.probe.loader.shortening import ends_with_sampler
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.garbage_collection import all_objects, small_collections
@@ -59,7 +60,7 @@ def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) 
 
     Exceptions of the loader come out as they are, but for those that say that descriptors or shared memory ran out.
     """
-    if loader.num_workers == 0 and hasattr(os, "fork"):
+    if not worker_processes_of(loader) and hasattr(os, "fork"):
         seen = child_process.ask(lambda: _in_child(loader, seconds), seconds + _TIMEOUT_SECONDS)
         if isinstance(seen, Usage):
             return seen
@@ -129,9 +130,9 @@ class _Run:
         if 0 < self.seen.batches_in_epoch < self.length:
             self.length = max(1, self.seen.batches_in_epoch // workers * workers)
         self.seen.batches_in_round = self.length
-        self.replay = replay(borrowed.loader, self.length)
+        self.replay = replay(borrowed.loader, self.length) if ends_with_sampler(self.loader) else None
         self.seen.replayed = self.replay is not None
-        if self.loader.num_workers and start_method_of(self.loader) != "fork":
+        if worker_processes_of(self.loader) and start_method_of(self.loader) != "fork":
             first = vars(borrowed.loader)["worker_init_fn"]
             vars(borrowed.loader)["worker_init_fn"] = self.registry.told_to_workers(first)
 
@@ -157,10 +158,12 @@ class _Run:
                 del batch
             tick()
             self._fill(borrowed, self.length)
+            self.seen.batches += 1
             borrowed.abandon(receiving=False)
             gc.collect()
             self.seen.left.append(len(self._ours_now() - self.at_first))
-            if time.monotonic() > self.deadline:
+            self.seen.main_left_early.append(self._level_once_ended())
+            if time.monotonic() > self.deadline and not self._grew():  # else it takes a second look
                 break
         if borrowed.iterator is not None:  # those that do not persist are gone
             self.seen.drained = receive_what_would_stay(borrowed.iterator)
@@ -249,6 +252,20 @@ class _Run:
         targets = _quiet(_targets)
         names = tuple(sorted(segment.name for segment in self._ours_now() - self.at_first))
         return Level(number, self.seen.batches, os.getpid(), targets, names)
+
+    def _level_once_ended(self) -> Level:
+        """What is open after an epoch that was left early, once threads have had the time to notice."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        while True:
+            level = self._level(self.seen.rounds)
+            if not self._grew(level) or time.monotonic() > deadline:
+                return level
+            time.sleep(10 * _SETTLE_SECONDS)
+
+    def _grew(self, level: Level | None = None) -> bool:
+        """Whether epochs that were left early keep more batches than those that were read to their end."""
+        level = level or self.seen.main_left_early[-1]
+        return bool(self.seen.main) and leaks.segments_in(level.targets) > leaks.segments_in(self.seen.main[-1].targets)
 
     def _look_at_idleness(self) -> None:
         """Whatever opens something now is not the loader."""

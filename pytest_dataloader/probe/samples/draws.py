@@ -99,11 +99,15 @@ class Draws:
         return found
 
     def shared_by(self, name: str) -> tuple[str, ...]:
-        """Whether two workers, or two epochs, draw from the same states on."""
+        """Whether two workers, or two epochs, draw from the same states on.
+
+        Of a generator that a call has made, it is the state that the call left.
+        """
         states: dict[Place, set[str]] = {}
         for place, calls in _by_place(self.calls).items():
-            begun = self._after_beginning(calls)
-            states[place] = {call.before[name].state for call in begun if self.is_natural(call) and call.moved(name)}
+            begun = [call for call in self._after_beginning(calls) if self.is_natural(call)]
+            states[place] = {call.before[name].state for call in begun if call.moved(name)}
+            states[place] |= {f"left {call.after[name].state}" for call in begun if call.made(name)}
         return _sharing(states, _SHARED)
 
     def _after_beginning(self, calls: Iterable[Entry]) -> Iterator[Entry]:
@@ -144,6 +148,9 @@ class Draws:
         if self.reseeded(name):
             return
         shared = self.shared_by(name)
+        made = self.repeats and any(call.made(name) for call in self.calls)
+        if made and shared == ("epochs",) and not shuffles:
+            return  # each worker has its own, and draws alike in every epoch: so is evaluation made repeatable
         if shared and name not in GLOBALS:
             yield Fault("frozen_generator", name, shared)
         elif shared:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import mmap
+import operator
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import Standing
 
 if TYPE_CHECKING:
@@ -43,6 +46,10 @@ class Entry:
     def moved(self, name: str) -> bool:
         """Whether the call drew from a generator, or seeded it."""
         return name in self.before and name in self.after and self.before[name].state != self.after[name].state
+
+    def made(self, name: str) -> bool:
+        """Whether the call made a generator and drew from it, or seeded it at least."""
+        return name not in self.before and name in self.after
 
 
 class Journal:
@@ -122,7 +129,17 @@ def _standings(read: dict[str, list[Any]]) -> dict[str, Standing]:
 
 
 def plain_index(index: Any) -> Any:
-    """An index as journals keep it: whole numbers and texts as they are, others as they print."""
-    if index is None or isinstance(index, str | bool):
+    """An index as journals keep it: whole numbers and texts as they are, other values as they print.
+
+    An object (a set of cuts, a node of a graph) counts by what it holds: how it prints may leave out what matters.
+    """
+    if type(index) is int or index is None or isinstance(index, str | bool):
         return index
-    return int(index) if hasattr(index, "__index__") else repr(index)
+    try:
+        return operator.index(index)
+    except TypeError:
+        pass
+    plain = isinstance(index, float | bytes | range | slice) or (
+        isinstance(index, list | tuple) and all(isinstance(each, str | int | float | NoneType) for each in index)
+    )
+    return repr(index) if plain else f"{type(index).__name__} {digest(index)}"

@@ -59,11 +59,13 @@ class World:
         return not (self.repeated or self.lost or self.unsharded or self.error)
 
 
-def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops: bool, pads: int = 0) -> World:
+def partition(
+    views: Sequence[View], whole: Sequence[Any], *, slack: int, drops: bool, pads: int = 0, whole_batches: int = 0
+) -> World:
     """Hold the shares of all ranks against ``whole``, what one rank alone reads.
 
     ``slack`` samples may be repeated to make shares equal, or dropped to the same end; ``pads`` may be repeated by
-    shares that are equal.
+    shares that are equal, or cut off where each worker's is one of ``whole_batches``, which are of so many samples.
     """
     error = next((view.error for view in views if view.error), "")
     shares = [view.epochs[0] if view.epochs else () for view in views]
@@ -79,7 +81,9 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     padding = more.total() if more.total() <= most and not unsharded else 0
     lost = less.total()
     # Cutting a rest that does not go round is what drop_last does, and what people do by hand.
-    dropped = lost if lost <= slack and (drops or len(set(map(len, shares))) == 1) else 0
+    equal = len(set(map(len, shares))) == 1
+    cut = whole_batches > 0 and all(read % whole_batches == 0 for view in views for read in view.per_worker)
+    dropped = lost if lost <= (most if equal and cut else slack) and (drops or equal) else 0
     first = views[0]
     return World(
         world_size=len(views),
@@ -97,14 +101,26 @@ def partition(views: Sequence[View], whole: Sequence[Any], *, slack: int, drops:
     )
 
 
+def differ(views: Sequence[View]) -> bool:
+    """Whether ranks were seen to read different samples, however little of their shares was read."""
+    shares = [view.epochs[0] if view.epochs else () for view in views]
+    if all(view.complete for view in views):
+        return any(Counter(share) != Counter(shares[0]) for share in shares)
+    return any(part != parts[0] for parts in _beginnings(views, shares) for part in parts)
+
+
+def _beginnings(views: Sequence[View], shares: Sequence[Sequence[Any]]) -> list[list[Sequence[Any]]]:
+    """What the ranks read first, as far as all of them came: each worker was cut off on its own."""
+    begun = zip(*(_of_workers(view, share) for view, share in zip(views, shares, strict=True)), strict=False)
+    return [[part[: min(map(len, parts))] for part in parts] for parts in begun]
+
+
 def _is_unsharded(views: Sequence[View], shares: Sequence[Sequence[Any]], complete: bool) -> bool:
     if not shares[0]:
         return False
     if complete:
         return all(Counter(share) == Counter(shares[0]) for share in shares)
-    # Each worker was cut off on its own: only their beginnings can be laid beside each other.
-    begun = list(zip(*(_of_workers(view, share) for view, share in zip(views, shares, strict=True)), strict=False))
-    compared = [[part[: min(map(len, parts))] for part in parts] for parts in begun]
+    compared = _beginnings(views, shares)
     alike = all(part == parts[0] for parts in compared for part in parts)
     return alike and len(set(itertools.chain.from_iterable(parts[0] for parts in compared))) > 1
 

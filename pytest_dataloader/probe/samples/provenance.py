@@ -8,9 +8,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.loader.state_restoration import random_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.samples.generators import find
@@ -18,7 +19,7 @@ from pytest_dataloader.probe.samples.journal import Entry, Journal, plain_index
 from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_dataloader.probe.loader.borrowing import Borrowed
 
@@ -40,11 +41,17 @@ class Given:
 class TracedSampler:
     """A sampler that notes what it gives and stops early once ``over`` says so; the loader then ends its epoch.
 
-    Ending an epoch at its source leaves nothing under way that could be taken for the next one's.
+    Ending an epoch at its source leaves nothing under way that could be taken for the next one's. With a ``plan`` that
+    is given instead; everything but what it gives is the sampler's.
     """
 
-    def __init__(self, sampler: Iterable[Any], epochs: list[Given], over: Callable[[int], bool]) -> None:
+    def __init__(
+        self, sampler: Any, epochs: list[Given], over: Callable[[int], bool], *, many: bool,
+        plan: Sequence[Any] | None = None,
+    ) -> None:  # fmt: skip
         self._sampler = sampler
+        self._plan = plan
+        self._many = many
         self._epochs = epochs
         self._over = over
 
@@ -52,18 +59,17 @@ class TracedSampler:
         given = Given()
         self._epochs.append(given)
         samples = 0
-        for each in self._sampler:
+        for each in self._sampler if self._plan is None else self._plan:
             if self._over(samples):
                 given.cut = True
                 return
-            many = isinstance(each, list | tuple)
-            given.indices.append(tuple(plain_index(index) for index in (each if many else [each])))
+            given.indices.append(tuple(plain_index(index) for index in indices_in(each, many=self._many)))
             samples += len(given.indices[-1])
             yield each
         given.exhausted = True
 
     def __len__(self) -> int:
-        return len(self._sampler)  # type: ignore[arg-type]  # a sampler without a length raises its own TypeError
+        return len(self._sampler if self._plan is None else self._plan)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -95,6 +101,7 @@ class Run:
         self.borrowed: Borrowed
         self._given: list[Given] = []
         self._samplers: list[Any] = []
+        self._planned = False
         self._deadline = math.inf
         self._most: float = math.inf
 
@@ -107,7 +114,9 @@ class Run:
             fields["num_workers"] = workers
         name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
         self._samplers.append(fields[name])
-        fields[name] = TracedSampler(fields[name] if plan is None else plan, self._given, self._over)
+        many = name == "batch_sampler"
+        fields[name] = TracedSampler(fields[name], self._given, self._over, many=many, plan=plan)
+        self._planned = plan is not None
 
     def _over(self, samples: int) -> bool:
         return samples >= self._most or (self._most < math.inf and time.monotonic() > self._deadline)
@@ -115,30 +124,52 @@ class Run:
     def epoch(self, *, seconds: float, most: int) -> Epoch:
         """Run the next epoch, cut off ``seconds`` after its first batch, or after ``most`` samples.
 
-        Raises NotMeasured for a loader that hangs; the user's errors come out as they are.
+        Raises NothingSeen for a loader that hangs; the user's errors come out as they are.
         """
         number, started = len(self.epochs), time.monotonic()
         self.journal.epoch = number
         self._deadline, self._most = math.inf, most
-        if self.borrowed.keeps_iterator:
-            self._most = math.inf  # an iterator that is kept for ever may not end
-        batches = 0
+        batches, ended = 0, False
         try:
             with time_limit(_WAIT_SECONDS) as alive:
                 self.borrowed.begin_epoch()
-                grace = 0.0 if self.borrowed.keeps_iterator else _WAIT_SECONDS
-                while self.borrowed.pull(1)[0] and time.monotonic() < self._deadline + grace:
+                while not (ended := not self._pulled()) and time.monotonic() < self._latest:
                     batches += 1
+                    if self.borrowed.keeps_iterator:
+                        self._most = math.inf  # an iterator that is kept for ever may not end
                     self._deadline = min(self._deadline, time.monotonic() + seconds)
                     alive()
                 self._end_what_is_under_way(number, alive)
         except Hang:
             self.borrowed.close(kill=True)
-            raise NotMeasured(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
-        given = self._given[-1] if len(self._given) > number else Given()
+            raise NothingSeen(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
+        given = self._given_in(number, batches + (not ended), ended=ended)
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
-        self.epochs.append(Epoch(given, entries, batches, time.monotonic() - started))
+        self.epochs.append(Epoch(given, entries, batches + (not ended), time.monotonic() - started))
         return self.epochs[-1]
+
+    @property
+    def _latest(self) -> float:
+        """When an epoch is left that does not end: nothing tells a kept iterator to end."""
+        return self._deadline + (0.0 if self.borrowed.keeps_iterator else _WAIT_SECONDS)
+
+    def _pulled(self) -> bool:
+        """Whether a batch came. A loader that counts its batches itself asks past the end of an epoch that we cut."""
+        try:
+            return self.borrowed.pull(1)[0] > 0
+        except RuntimeError as error:
+            cut = self._planned or any(given.cut for given in self._given[-1:])
+            if cut and isinstance(error.__cause__, StopIteration):
+                return False
+            raise
+
+    def _given_in(self, number: int, batches: int, *, ended: bool) -> Given:
+        """What the sampler gave for an epoch; of a kept iterator's, which goes on and on, as many as came."""
+        if self._planned or not self.borrowed.keeps_iterator:
+            return self._given[-1] if len(self._given) > number else Given()
+        first = sum(epoch.batches for epoch in self.epochs)
+        given = self._given[-1].indices if self._given else []
+        return Given(given[first : first + batches], exhausted=ended, cut=not ended)
 
     def _end_what_is_under_way(self, number: int, alive: Callable[[], None]) -> None:
         """Have workers done with this epoch before the next: a loader that stops early leaves batches on their way.
@@ -159,13 +190,21 @@ class Run:
         borrowed.abandon()
 
     def given_in_full(self, seconds: float) -> tuple[list[Any], bool]:
-        """What the sampler gives in an epoch, loading nothing: the indices in order, and whether they are all."""
-        sampler = self._samplers[-1]
+        """What the sampler gives in an epoch, loading nothing: the indices in order, and whether they are all.
+
+        One that goes on after twice the dataset is taken to give for ever, unless the loader counts its epochs itself.
+        """
+        loader = self.borrowed.loader
+        epoch = length_of(loader) if self.borrowed.keeps_iterator else 0
+        enough = min(_MOST_INDICES, 2 * length_of(loader.dataset) or _MOST_INDICES)
+        many = torch_private.reads_batches(loader)
         deadline = time.monotonic() + seconds
         found: list[Any] = []
-        for each in sampler:
-            found += [plain_index(index) for index in (each if isinstance(each, list | tuple) else [each])]
-            if time.monotonic() > deadline or len(found) >= _MOST_INDICES:
+        for number, each in enumerate(self._samplers[-1], 1):
+            found += [plain_index(index) for index in indices_in(each, many=many)]
+            if number == epoch:
+                return found, True
+            if time.monotonic() > deadline or len(found) > enough:
                 return found, False
         return found, True
 
@@ -185,7 +224,8 @@ def traced(
     """
     roots = (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)) if generators else ()
     with Journal.open() as journal, _generators_kept(roots):
-        run = Run(journal, Tracer(journal, roots, displaced_from or {}))
+        whole = torch_private.iterates_batches(loader)
+        run = Run(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
 
         def prepare(copy: Any) -> None:
             run.prepare(copy, None if plan is None else plan(copy), workers)

@@ -11,15 +11,18 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
+from pytest_dataloader.probe.loader.coordination import workers_meet
+from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.journal import plain_index
-from pytest_dataloader.probe.samples.partition import View, partition
+from pytest_dataloader.probe.samples.partition import View, differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,8 @@ _RANK = ("rank", "global_rank", "process_index", "node_rank")
 _WORLD = ("world_size", "num_replicas", "num_processes", "world")
 VIEW_SECONDS = 2.0
 """Budget of one rank's view; two epochs of 50,000 indices take 0.05 s."""
+_GLANCE_SECONDS = 0.5
+"""Whether two ranks read the same shows at the beginning of their shares; one sample of each is read at the least."""
 _TIMEOUT_SECONDS = 20.0
 _MOST = 2_000_000
 
@@ -105,6 +110,10 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
 
     Raises NotMeasured where none does, unless asked to ``insist``.
     """
+    if workers_meet(loader):
+        raise NotMeasured(
+            "the processes of its dataset wait for each other in shared memory: ranks cannot be simulated one by one"
+        )
     if build is not None and rank_arguments(build, 0, 1) is not None:
         return Simulation(loader, build, "arguments")
     if build is None and is_distributed(loader):
@@ -119,16 +128,18 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
     if is_distributed(loader):
         return Simulation(loader, None, "sampler")
     raise NotMeasured(
-        "nothing shards this loader by rank: it has no distributed sampler, and reads the same samples under "
-        "RANK and WORLD_SIZE; pass a callable that takes rank and world_size, or set world_size to insist"
+        "nothing shards this loader by rank; one made by a callable that takes rank and world_size is held to it, "
+        "any other with world_size = N"
     )
 
 
 def _reads_alike(told: Simulation) -> bool:
-    views = [told.view(rank, 2, seconds=VIEW_SECONDS, same_seeds=True) for rank in range(2)]
+    views = [told.view(rank, 2, seconds=_GLANCE_SECONDS, same_seeds=True) for rank in range(2)]
     if views[0].error:
         raise NotMeasured(f"as rank 0 of 2 it raised {views[0].error}")
-    return partition(views, (), slack=0, drops=False).unsharded
+    if not any(view.epochs and view.epochs[0] for view in views):
+        raise NothingSeen("as rank 0 of 2 it gives no sample: the epoch is empty")
+    return not differ(views)
 
 
 def rank_arguments(function: Callable[..., Any], rank: int, world: int) -> dict[str, int] | None:
@@ -190,7 +201,7 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
         found: list[Any] = []
         for each in torch_private.index_sampler(loader):
             batches += epoch == 0
-            indices = each if isinstance(each, list | tuple) else [each]
+            indices = indices_in(each, many=torch_private.reads_batches(loader))
             found += [digest(loader.dataset[index]) if by_content else plain_index(index) for index in indices]
             if time.monotonic() > deadline or len(found) >= _MOST:
                 complete = False
@@ -206,20 +217,22 @@ def _iterated(loader: Any, worker: int, seconds: float, seed: int) -> View:
         torch_pretence.pretend_worker(worker, loader.num_workers, seed + worker, dataset)
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
-    epochs, complete = [], True
+    epochs, complete, given = [], True, 0
+    whole = torch_private.iterates_batches(loader)
     for epoch in range(2):
         for part in what_takes_epochs(loader).values():
             part.set_epoch(epoch)
         deadline = time.monotonic() + seconds / 2
         found: list[str] = []
         for sample in itertools.islice(iter(dataset), _MOST):
-            found.append(digest(sample))
+            given += not epochs
+            found += map(digest, samples_in(sample) if whole else (sample,))
             if time.monotonic() > deadline:
                 complete = False
                 break
         epochs.append(tuple(found))
     size = loader.batch_size or 1
-    batches = len(epochs[0]) // size if loader.drop_last else -(-len(epochs[0]) // size)
+    batches = given // size if loader.drop_last else -(-given // size)
     return View(tuple(epochs), batches, (), complete, seed)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.sampling import fetches_batches, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
@@ -66,12 +67,14 @@ def _read(
     if indices is not None and torch_private.reads_by_iteration(loader):
         raise TypeError("an iterable dataset has no indices")
     source = iter(loader.dataset) if indices is None else _at(loader, indices)
+    whole = torch_private.iterates_batches(loader)
     found: list[str] = []
-    for sample in itertools.islice(source, most):
-        found.append(digest(sample))
+    read = 0
+    for read, sample in enumerate(itertools.islice(source, most), 1):  # noqa: B007  # how many is told below
+        found += map(digest, samples_in(sample) if whole else (sample,))
         if time.monotonic() > deadline:
             return tuple(found), False
-    return tuple(found), len(found) < most or indices is not None
+    return tuple(found), read < most or indices is not None
 
 
 def _at(loader: Any, indices: Sequence[Any]) -> Iterator[Any]:

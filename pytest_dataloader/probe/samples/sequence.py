@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.generators import open_files
+from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 
 FaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
-    "uneven_sampler", "unlike",
+    "uneven_sampler", "unlike", "same_order", "wrong_length",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike"})
+UNSURE = frozenset({"uneven_sampler", "unlike", "same_order"})
 """Kinds that may be meant: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
+_ARRANGED = 0.75
+"""Share of its steps at which an order that somebody arranged goes up; a shuffled one goes up at half of them, and of 8
+samples at this share in 1 of 160 orders."""
 _FEW = 0.05
 """A sampler of the user's that leaves out or repeats more than this share means to."""
 
@@ -56,9 +60,13 @@ class Subject:
     drops_last: bool
     keeps_iterator: bool = False
     files: tuple[str, ...] = ()
+    written_down: bool = False
+    """Whether the sampler is a list or its like: an order that is meant."""
+    batch_size: int = 1
+    ranks: int = 1
 
 
-def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool) -> Subject:
+def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1) -> Subject:
     """What is known of a loader, beside what its sampler gave."""
     return Subject(
         dataset=type(loader.dataset).__name__,
@@ -70,9 +78,12 @@ def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterato
         expected=sampling.expected_indices(loader),
         given=given,
         given_all=given_all,
-        drops_last=bool(getattr(getattr(loader, "batch_sampler", None), "drop_last", False)),
+        drops_last=bool(getattr(sampling.batching(loader), "drop_last", False)),
         keeps_iterator=keeps_iterator,
         files=open_files([("dataset", loader.dataset)]),
+        written_down=hasattr(sampling.named_sampler(loader), "__getitem__"),
+        batch_size=getattr(loader, "batch_size", None) or 1,
+        ranks=ranks,
     )
 
 
@@ -87,10 +98,23 @@ def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | N
     yield from _of_sampler(about)
     orders = [flat(epoch.given.indices) for epoch in epochs]
     length = min(map(len, orders))
-    if about.shuffles and length >= _TELLING and orders[0][:length] == orders[1][:length]:
-        yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
+    if length >= _TELLING and orders[0][:length] == orders[1][:length]:
+        if about.shuffles:
+            yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
+        elif not about.written_down and not _is_arranged(orders[0][:length]):
+            detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
+            yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None:
         yield from _unlike_alone(epochs, about, alone)
+
+
+def _is_arranged(order: Sequence[Any]) -> bool:
+    """Whether an order mostly goes up, as one in turn does, by ranks or with repeats."""
+    try:
+        up = sum(bool(one <= other) for one, other in itertools.pairwise(order))
+    except TypeError:  # indices that have no order: who gives them has arranged them
+        return True
+    return up >= _ARRANGED * (len(order) - 1)
 
 
 def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFault]:
@@ -99,7 +123,7 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
         stops = [entry for entry in epoch.entries if entry.kind == "stop"]
         if stops:
             at = f" at index {stops[0].indices[0]!r}" if stops[0].indices else " while collating"
-            seen = f"StopIteration{at} ended the epoch after {epoch.batches} batches"
+            seen = f"StopIteration{at} ended the epoch after {counted(epoch.batches, 'batch')}"
             yield OrderFault("truncated", about.dataset, seen, sum(len(stop.indices) for stop in stops))
             return
         if about.keeps_iterator:
@@ -113,10 +137,11 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
             detail = f"__getitems__ makes other numbers of samples than it was asked for, {few} times"
             yield OrderFault("lost", about.dataset, detail, few)
         elif made and (lost or short > 0) and epoch.given.exhausted:
-            detail = f"{short} batches and {lost.total()} samples that the sampler gave never come"
+            never = f"{counted(short, 'batch')} and {counted(lost.total(), 'sample')}"
+            detail = f"{never} that the sampler gave never came"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
         elif more:
-            detail = f"reads {more.total()} samples more often than the sampler gives them"
+            detail = f"reads {counted(more.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue
@@ -137,16 +162,18 @@ def _of_sampler(about: Subject) -> Iterator[OrderFault]:
     if (left_out or repeated) and max(left_out, repeated) <= _FEW * about.size and not about.drops_last:
         missing = list(itertools.islice((index for index in range(about.size) if index not in given), 3))
         named = f" ({', '.join(map(str, missing))}{', ...' if left_out > len(missing) else ''})" if missing else ""
-        detail = f"leaves out {left_out:,} of {about.size:,} samples{named} and repeats {repeated:,}"
+        detail = f"leaves out {left_out:,} of {counted(about.size, 'sample')}{named} and repeats {repeated:,}"
         yield OrderFault("uneven_sampler", about.sampler, detail, left_out + repeated)
 
 
 def _unexpected(given: Counter[Any], expected: Counter[Any], about: Subject) -> Iterator[OrderFault]:
     if more := given - expected:
-        yield OrderFault("duplicated", about.sampler, f"gives {more.total():,} samples more than once", more.total())
+        yield OrderFault(
+            "duplicated", about.sampler, f"gives {counted(more.total(), 'sample')} more than once", more.total()
+        )
     lost = (expected - given).total()
     if lost and not about.drops_last:
-        yield OrderFault("lost", about.sampler, f"leaves out {lost:,} of {about.size:,} samples", lost)
+        yield OrderFault("lost", about.sampler, f"leaves out {lost:,} of {counted(about.size, 'sample')}", lost)
 
 
 def _unlike_alone(epochs: Sequence[Epoch], about: Subject, alone: Reference) -> Iterator[OrderFault]:
@@ -199,9 +226,8 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
     """Faults of a loader whose dataset is iterated."""
     made = by_worker(epochs[0])
     total = sum(map(len, made.values()))
-    ended = {entry.worker for entry in epochs[0].entries if entry.kind == "end"}
-    # A loader may give a few batches of its stream on purpose: then some worker never came to its end.
-    whole = not epochs[0].given.cut and made.keys() <= ended
+    ended = _ended(epochs[0])
+    whole = is_whole(epochs[0])
     alike = [
         (one, other)
         for one, other in itertools.combinations(sorted(made), 2)
@@ -211,7 +237,10 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
         yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
     elif alone is not None and whole and alone.complete and about.workers:
-        yield from _uneven_stream(made, about, alone)
+        uneven = list(_uneven_stream(made, about, alone))
+        yield from uneven or _wrong_length(total, about)
+    elif whole:
+        yield from _wrong_length(total, about)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
     if idle and about.workers > 1 and total >= 2 * about.workers:
         detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
@@ -221,6 +250,26 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
         if pairs and all(_same_beginning(one, other) for one, other in pairs):
             yield _stale(about)
+
+
+def is_whole(epoch: Epoch) -> bool:
+    """Whether a stream was read to its end: a loader may give a few batches of it on purpose."""
+    return not epoch.given.cut and by_worker(epoch).keys() <= _ended(epoch)
+
+
+def _ended(epoch: Epoch) -> set[int]:
+    return {entry.worker for entry in epoch.entries if entry.kind == "end"}
+
+
+def _wrong_length(total: int, about: Subject) -> Iterator[OrderFault]:
+    """A stream that is much longer or shorter than it says, by more than filling the batches of its workers explains.
+
+    A length may be that of all ranks together.
+    """
+    slack = about.batch_size * max(1, about.workers)
+    if about.size and all(abs(about.size - times * total) > slack for times in {1, about.ranks}):
+        detail = f"its len() says {counted(about.size, 'sample')}, and an epoch has {total:,}"
+        yield OrderFault("wrong_length", about.dataset, detail, abs(about.size - total))
 
 
 def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -250,6 +299,8 @@ def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference)
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:
-        yield OrderFault("duplicated", about.dataset, f"{more.total():,} samples come more than once", more.total())
+        yield OrderFault("duplicated", about.dataset, f"gives {counted(more.total(), 'sample')} twice", more.total())
     if lost := expected - contents:
-        yield OrderFault("lost", about.dataset, f"{lost.total():,} samples come in no worker", lost.total())
+        yield OrderFault(
+            "lost", about.dataset, f"leaves out {counted(lost.total(), 'sample')} that one process reads", lost.total()
+        )

@@ -156,5 +156,5 @@ def _covers(loader: Any) -> bool:
 def _length(sampler: Any) -> int | None:
     try:
         return len(sampler)
-    except (TypeError, NotImplementedError):
+    except Exception:  # of the user's, which may raise whatever it likes
         return None

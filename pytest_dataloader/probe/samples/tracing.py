@@ -9,6 +9,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
@@ -29,6 +31,8 @@ class Tracer:
     roots: tuple[tuple[str, Any], ...] = ()
     displaced_from: dict[str, int] = field(default_factory=dict)
     digests: bool = True
+    whole_batches: bool = False
+    """Whether the dataset is iterated for whole batches: the samples in them are told, each by its own digest."""
     worker: int = -1
     _epoch: int = -1
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -52,9 +56,17 @@ class Tracer:
             self.journal.write(Entry("end" if ends else "stop", self._epoch, self.worker, number, indices))
             raise
         after = self._look()  # before digests are made: an image that is loaded late may draw as well
-        contents = tuple(digest(each) for each in (made if many else [made])) if self.digests else ()
+        contents = self._digests(kind, made, len(indices), many=many) if self.digests else ()
         self.journal.write(Entry(kind, self._epoch, self.worker, number, indices, contents, before, after))
         return made
+
+    def _digests(self, kind: Kind, made: Any, asked: int, *, many: bool) -> tuple[str, ...]:
+        if many:
+            return tuple(map(digest, made))
+        whole = kind == "sample" and (asked > 1 or self.whole_batches)
+        found = tuple(map(digest, samples_in(made))) if whole else (digest(made),)
+        # A batch that was asked for whole and shows no samples has the same content at each of its indices.
+        return found if asked <= 1 or len(found) == asked else (digest(made),) * asked
 
     def start(self, worker: int, function: Callable[[int], Any] | None) -> None:
         """Run ``worker_init_fn``, between two looks at the random states."""
@@ -116,7 +128,7 @@ class TracedDataset:
         return len(self._traced_dataset)
 
     def __getitem__(self, index: Any) -> Any:
-        indices = _plain([index])
+        indices = _plain(indices_in(index, many=False))
         return self._traced_by.call("sample", indices, operator.getitem, self._traced_dataset, index, many=False)
 
     def __iter__(self) -> Iterator[Any]:

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.internals.envelopes import DELAY, WALL, between
 from pytest_dataloader.probe.timing import bottleneck
-from pytest_dataloader.probe.timing.evidence import WORKER_STAGES, Stages, WorkerStages
+from pytest_dataloader.probe.timing.evidence import STAGES, WORKER_STAGES, Stages, WorkerStages
 from pytest_dataloader.probe.timing.instrumented_run import BRIEF_NS
-from pytest_dataloader.probe.timing.stage_costs import Costs, Pace, Seen, blocked, costs, pace, warm
+from pytest_dataloader.probe.timing.stage_costs import (
+    Costs,
+    Pace,
+    Seen,
+    blocked,
+    costs,
+    helpful_workers,
+    pace,
+    warm,
+)
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
-from pytest_dataloader.probe.timing.windows import join, quietness
+from pytest_dataloader.probe.timing.windows import join, quietness, rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +31,19 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader, Start
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
+_MOST_WORKERS = 4
+"""Times as many workers as there are, at most, are said to help: what holds with more is not known."""
 _LEAST_BATCHES = 3
 """Of each worker, before one is called slower than the others."""
 
 
 def aggregate(
-    instrumented: InstrumentedLoader, meter: RateMeter, *, tolerated: float | None = None, hung_seconds: float = 0.0
+    instrumented: InstrumentedLoader,
+    meter: RateMeter,
+    *,
+    tolerated: float | None = None,
+    hung_seconds: float = 0.0,
+    at_work: bool = False,
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
     seen = Seen(
@@ -52,6 +68,7 @@ def aggregate(
         pinned=instrumented.pins,
         measured_seconds=join(meter.windows).wall_ns / 1e9,
         hung_seconds=hung_seconds,
+        at_work=at_work,
         quietness=quietness(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),
@@ -88,17 +105,21 @@ def _complete(
         "consumer": instrumented.step_ns * ms,
         "startup": begin_ns * ms,
     }
-    side_by_side = max(1, seen.workers)
+    passing = allowed.passing
     waiting, behind = _waiting(seen, instrumented.step_ns)
     in_turn = [look.early for look in seen.handouts if look.number >= 0]
     complete = dataclasses.replace(
         found,
         bottleneck=allowed.bottleneck or "",
         ms_per_sample=by_stage,
-        pace_ms_per_sample={
-            stage: value / (side_by_side if stage in WORKER_STAGES else 1) for stage, value in by_stage.items()
-        },
-        limit_ms_per_sample=allowed.parts.get(allowed.slowest, 0.0) * ms,
+        pace_ms_per_sample={stage: passing.get(stage, 0.0) * ms for stage in STAGES},
+        limit_ms_per_sample=allowed.period * ms,
+        collate_waiting_ms_per_sample=cost.collate_waiting * ms,
+        waiting_share_of_worker=max(0.0, cost.waiting) / max(1.0, cost.work),
+        helpful_workers=0
+        if factor >= bottleneck.STRAGGLES
+        else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
+        samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
         handover_ms_per_sample=cost.handover * ms,
         delay_ms_per_sample=cost.delay * ms,
@@ -181,9 +202,9 @@ def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float
 
 
 def _delay(seen: Seen, start: Start) -> int:
-    """How long the worker of the first batch had waited for a CPU since it was started."""
+    """How long the main process, and the worker of the first batch since it was started, had waited for a CPU."""
     first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
-    return next(first, 0) if start.fresh and seen.workers else 0
+    return start.delay_ns + (next(first, 0) if start.fresh and seen.workers else 0)
 
 
 def _median(values: Sequence[float]) -> float:

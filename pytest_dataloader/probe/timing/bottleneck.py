@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import counted, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 STRAGGLES = 1.5
 """A worker whose batches take this many times as long as the others' holds them up."""
+DEARER = 1.25
+"""Workers cost more than they bring where a sample takes this many times as long with them as without."""
 MOST = 0.5
 """Share of a cost from which a part of it is what to mend."""
 
@@ -29,28 +31,31 @@ _WHAT = {
 
 
 def sentence(seen: Stages, part: str) -> str:
-    """Which stage sets the pace, what it costs, and why that is the limit; ``part`` is what it holds up."""
-    if not seen.bottleneck:
+    """Which stage sets the pace, what of the time that passes it takes, and why; ``part`` is what it belongs to."""
+    stage = seen.bottleneck
+    if not stage:
         return ""
-    cost = f"{figure(seen.ms_per_sample[seen.bottleneck])} ms per sample"
-    if seen.bottleneck == "startup":
-        work = figure(seen.startup_seconds)
-        rest = f"its {seen.samples_per_epoch:,} samples take less: {cost} go into it"
-        return f"startup sets the pace: starting an epoch takes {work} s, and {rest}"
-    if seen.bottleneck == "consumer":
+    passing = figure(seen.pace_ms_per_sample[stage])
+    cost = f"{passing} of the {figure(seen.limit_ms_per_sample)} ms that pass for a sample"
+    if stage == "startup":
+        epoch = f"an epoch of {counted(seen.samples_per_epoch, 'sample')}"
+        return f"startup sets the pace: starting {epoch} takes {figure(seen.startup_seconds)} s, {cost}"
+    if stage == "consumer":
         return f"consumer sets the pace: the training step takes {cost}, more than the loader needs"
-    clauses = [f"{seen.bottleneck} sets the pace: {_WHAT[seen.bottleneck]} takes {cost}", *_because(seen, part)]
+    what = _WHAT[stage]
+    if stage == "collate" and seen.collate_waiting_ms_per_sample >= MOST * seen.ms_per_sample["collate"]:
+        what = "waiting in the collate function"
+    clauses = [f"{stage} sets the pace: {what} takes {cost}", *_because(seen, part)]
     return ", ".join(clauses)
 
 
 def _because(seen: Stages, part: str) -> Iterator[str]:
-    rate = f"{figure(1e3 / seen.limit_ms_per_sample)} samples/s" if seen.limit_ms_per_sample else ""
     if part == "process":
-        yield f"{percent(_share_of_all(seen))} of what the main process does for a sample, with no worker beside it"
+        yield "with no worker beside the main process"
     elif part == "cpus":
-        yield f"and {seen.workers} workers fill the {seen.cpus:g} CPUs"
+        yield f"and {seen.workers} worker{'s' * (seen.workers > 1)} and the main process fill the {seen.cpus:g} CPUs"
     elif part == "workers":
-        yield f"{percent(_share_of_worker(seen))} of a worker's time for it"
+        yield _of_workers(seen)
         if seen.straggler_factor >= STRAGGLES:
             times = f"{seen.straggler_factor:.1f} times as long as the others"
             yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
@@ -64,17 +69,51 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
             yield "more than the workers need"
     elif part == "pinning":
         yield "which one thread does for all workers"
-    if rate:
-        yield f"which allows {rate}"
+    if seen.limit_ms_per_sample:
+        yield f"which allows {figure(1e3 / seen.limit_ms_per_sample)} samples/s"
 
 
-def _share_of_worker(seen: Stages) -> float:
-    costs = {stage: seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate", "send")}
+def _of_workers(seen: Stages) -> str:
+    """What the stage costs the worker that counts, beside the others."""
+    costs = seen.ms_per_sample
     if seen.straggler_factor >= STRAGGLES:
-        costs = next(dict(one.ms_per_sample) for one in seen.per_worker if one.worker == seen.slowest_worker)
-    return costs[seen.bottleneck] / max(1e-12, sum(costs.values()))
+        costs = next(one.ms_per_sample for one in seen.per_worker if one.worker == seen.slowest_worker)
+    own = f"{figure(costs[seen.bottleneck])} ms of one worker's time"
+    return f"{own}, {seen.workers} side by side" if seen.workers > 1 else own
 
 
-def _share_of_all(seen: Stages) -> float:
-    total = sum(value for stage, value in seen.ms_per_sample.items() if stage != "startup")
-    return seen.ms_per_sample[seen.bottleneck] / max(1e-12, total)
+def best_ms_with_workers(seen: Stages) -> float:
+    """Time per sample with workers, by the better of what was measured and what the costs of the stages allow: on a
+    busy machine the first is far off.
+    """
+    allowed = seen.limit_ms_per_sample - seen.pace_ms_per_sample["startup"]
+    return min(1e3 / seen.samples_per_second, allowed) if seen.samples_per_second else allowed
+
+
+def cost_more(seen: Stages) -> bool:
+    """Whether the loader was measured to be clearly faster without workers, the step included where one was given."""
+    if not seen.alone_samples_per_second or not seen.workers:
+        return False
+    alone = 1e3 / seen.alone_samples_per_second + seen.ms_per_sample["consumer"]
+    return alone * DEARER < best_ms_with_workers(seen)
+
+
+def rates(seen: Stages) -> tuple[str, str]:
+    """Samples per second without workers, and with them at most."""
+    return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
+
+
+def closer(seen: Stages) -> str:
+    """What single samples, and a run without workers, add to the sentence."""
+    found = ""
+    if cost_more(seen):
+        alone, now = rates(seen)
+        found += (
+            f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
+        )
+    times = seen.sample_times
+    if times is not None and times.slowest:
+        named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)
+        spread = f"median {figure(times.median_ms)}, 95 % below {figure(times.p95_ms)} ms"
+        found += f"; {named} ({spread}, {times.slow} so slow of {times.samples:,} read)"
+    return found

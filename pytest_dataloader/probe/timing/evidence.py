@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.loader.counting import CountedBy
     from pytest_dataloader.probe.timing.cost import Cost
+    from pytest_dataloader.probe.timing.sample_times import SampleTimes
     from pytest_dataloader.probe.timing.stall import Stall
 
 Stage = Literal["read", "fetch", "collate", "send", "receive", "pin", "consumer", "startup"]
@@ -63,6 +64,8 @@ class Throughput:
     counted_by: CountedBy = "indices"
     """Which rule counted the samples: probe/loader/counting.py."""
     hung_seconds: float = 0.0
+    at_work: bool = False
+    """Whether something moved yet when no batch had come for so long."""
     """How long a batch was waited for before the loader was given up; 0 where all came."""
     quietness: Quietness = QUIET
 
@@ -107,9 +110,23 @@ class Stages:
     (receive, consumer), of the pinning thread's (pin). ``read`` is waiting in the dataset, ``fetch`` CPU in it,
     ``consumer`` the step given, ``startup`` the start of an epoch spread over its samples."""
     pace_ms_per_sample: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
-    """The same as time that passes per sample, for bars: the workers' stages over the number of workers."""
+    """The same as time that passes per sample, for bars: what workers do side by side over their number; 0 for what
+    runs beside a slower part. The sum is ``limit_ms_per_sample``, the largest is the bottleneck's."""
     limit_ms_per_sample: float = 0.0
-    """The pace that the bottleneck allows."""
+    """The time that passes per sample at best."""
+    collate_waiting_ms_per_sample: float = 0.0
+    """Part of ``collate``: waiting in the collate function; the rest is computing."""
+    waiting_share_of_worker: float = 0.0
+    """Share of a worker's time that needs no CPU: waiting in the dataset and in the collate function."""
+    helpful_workers: int = 0
+    """With so many workers something else would hold the loader up. 0 where more of them do not help."""
+    samples_per_second: float = 0.0
+    """As measured, without the neighbours; starts of epochs left out unless these are too short to get warm."""
+    alone_samples_per_second: float = 0.0
+    """With num_workers=0, by the CPU time that was measured and the waiting that was seen; 0 where it was not measured,
+    because workers bring more than they cost."""
+    sample_times: SampleTimes | None = None
+    """Single samples, read one by one after the run; None where that was not tried, or could not be."""
     sampler_ms_per_sample: float = 0.0
     """Part of ``receive`` (without workers: of nothing else): drawing indices in the main process."""
     handover_ms_per_sample: float = 0.0
@@ -148,6 +165,8 @@ class Stages:
     pinned: bool = False
     measured_seconds: float = 0.0
     hung_seconds: float = 0.0
+    at_work: bool = False
+    """Whether something moved yet when no batch had come for so long."""
     """How long a batch was waited for before the loader was given up; 0 where all came."""
     simulated: Stall | None = None
     """The consumer of ``step_ms``; None where no step was given."""

@@ -14,6 +14,7 @@ from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import (
     CPU,
     DELAY,
+    NEVER,
     WALL,
     Journal,
     Moment,
@@ -38,6 +39,9 @@ _FIRST = 12
 _TIMED = 16
 """Where batches are pulled one by one, the time of one in so many is taken."""
 _SMOOTHING = 0.2
+_LONG, _LONG_NS = 4.0, 30_000_000
+"""A wait for a batch that is so many times as long as others, and so long, may be that for a slow sample."""
+_MOST_SLOW = 8
 BRIEF_NS = 200_000
 """Waits that differ by less are alike."""
 
@@ -72,6 +76,8 @@ class Start:
     first_ns: int
     fresh: bool
     """Whether its workers were started for it; without workers, whether it is the first."""
+    delay_ns: int = 0
+    """Of this time, what the main process waited for a CPU."""
 
 
 class InstrumentedLoader(Borrowed):
@@ -92,6 +98,8 @@ class InstrumentedLoader(Borrowed):
         """What a consumer of ``step_ms`` waited for batches, without waiting for a CPU."""
         self.wall_waited_ns = 0
         self.waits = 0
+        self.slow: list[tuple[float, list[Any]]] = []
+        """Waits that were much longer than others: nanoseconds, and the indices of the batches that were waited for."""
         self.stride = 1
         self.step_ns = 0 if step_ms is None else int(step_ms * 1e6)
         self._period_ns = 0.0
@@ -102,7 +110,7 @@ class InstrumentedLoader(Borrowed):
         self._sized = [0, 0]
         self._samples = 0
         self._epoch_samples = 0
-        self._asked_ns = 0
+        self._asked: Moment = NEVER
         self._known: list[int | None] = []
         self._late_ns = 0
         self._least_wait_ns: int | None = None
@@ -134,7 +142,7 @@ class InstrumentedLoader(Borrowed):
         self._due.clear()
         self._arm(True)
         self.journal.open()
-        self._asked_ns = wall_ns()
+        self._asked = starting()
         super().begin_epoch()
 
     def pull(self, most: int) -> tuple[int, int]:
@@ -182,6 +190,7 @@ class InstrumentedLoader(Borrowed):
         asked = wall_ns()
         got = self._take(1)
         samples = round(got * self._size)
+        self._suspect(got, wall_ns() - asked)
         self._at += got
         self._samples += samples
         if not got:
@@ -222,7 +231,7 @@ class InstrumentedLoader(Borrowed):
             self._ended(now[WALL] - asked[WALL], 0)
             return 0, 0
         if self._at == 0:
-            self._began(now[WALL])
+            self._began(now)
         else:
             after, _, held = torch_private.turn(self._iterator)
             seen = number if after == number + 1 else -1
@@ -255,14 +264,29 @@ class InstrumentedLoader(Borrowed):
         self._size = samples / batches
         return round(self._size)
 
-    def _began(self, now_ns: int) -> None:
+    def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]
         fresh = not self.starts or workers != self._known
         self._known = workers
-        self.starts.append(Start(self.journal.epoch, self._asked_ns, now_ns, fresh))
+        delay = between(self._asked, now)[DELAY]
+        self.starts.append(Start(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
+
+    def _suspect(self, got: int, wall_ns: float) -> None:
+        """Remember which batches made a wait much longer than others: one of their samples may be slow."""
+        if not self._period_ns or wall_ns < max(_LONG_NS, _LONG * got * self._period_ns):
+            return
+        wanted = range(self._at, self._at + got)
+        asked = [
+            index for epoch, number, index in self.journal.asked if epoch == self.journal.epoch and number in wanted
+        ]
+        self.slow.append((wall_ns, asked))
+        if len(self.slow) > _MOST_SLOW:
+            self.slow.remove(min(self.slow, key=lambda each: each[0]))
 
     def _account(self, got: int, spent: Moment) -> None:
         first = self._at == 0
+        if not first:
+            self._suspect(got, spent[WALL])
         self._at += got
         wall, cpu = spent[WALL], spent[CPU]
         if self.step_ns and not first:

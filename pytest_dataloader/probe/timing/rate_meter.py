@@ -113,6 +113,7 @@ class RateMeter:
         if first == (0, 0):
             return False
         starting = self.wall_ns() - start.wall_ns
+        starting += 0 if self._began_ns else round(self.borrowed.started_seconds * 1e9)
         if self._began_ns == 0:
             self._began_ns, self.seconds_to_first_batch = self.wall_ns(), starting / 1e9
         else:

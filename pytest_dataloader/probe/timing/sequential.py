@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
 if TYPE_CHECKING:
@@ -30,6 +34,16 @@ _RESTS = (0.2, 0.4, 0.8)
 halved the CPU's speed for 1 to 12 s at a time, which no account shows (0.63 of the true figure in a run of 1.1 s)."""
 
 
+STILL_SECONDS = 3.0
+"""How long everything must stand still, once nothing has come for so long, before a loader is said to hang."""
+STILL_SHARE, STILL_SWITCHES = 0.02, 20.0
+"""Of processes that wait: share of the time on a CPU, or queueing for one, and voluntary context switches per second.
+A loop around ``time.sleep(0.1)`` takes 0.0003 and 8.5 (benchmarks/worker_timeouts.py)."""
+
+Way = Literal["measured", "hung", "unclear"]
+"""How measuring ended: ``unclear`` where no batch came for long, though something was at work."""
+
+
 def measure_until_decided(
     meter: RateMeter,
     *,
@@ -38,11 +52,11 @@ def measure_until_decided(
     progress: Callable[[str, float], None],
     clear: Callable[[float], bool],
     narrow: Callable[[], bool],
-) -> bool:
+) -> Way:
     """Have the meter pull until it is ``clear`` (told the share of the budget that is spent), or ``seconds`` are spent.
 
-    Looks again, later, while the loader fails but by no more than what neighbours can do (``narrow``). False where
-    no batch came for ``wait`` seconds: the loader hangs, and its workers are killed.
+    Looks again, later, while the loader fails but by no more than what neighbours can do (``narrow``). Where no batch
+    came for ``wait`` seconds, its workers are killed: it hangs if nothing moved any more.
     """
     try:
         with time_limit(wait) as alive:
@@ -57,6 +71,17 @@ def measure_until_decided(
                 if narrow():
                     meter.look_again(rest * seconds, lambda _: not narrow())
     except Hang:
+        still = _stands_still()
         meter.borrowed.close(kill=True)
-        return False
-    return True
+        return "hung" if still else "unclear"
+    return "measured"
+
+
+def _stands_still() -> bool:
+    """Whether this process, but for this thread, and all below it do no more than wait."""
+    here = threading.get_native_id()
+    before, began = waits.look(os.getpid(), without=here), time.monotonic()
+    time.sleep(STILL_SECONDS)
+    after, seconds = waits.look(os.getpid(), without=here), time.monotonic() - began
+    busy, switches = (after.busy_ns - before.busy_ns) * 1e-9, after.switches - before.switches
+    return busy < STILL_SHARE * seconds and switches < STILL_SWITCHES * seconds

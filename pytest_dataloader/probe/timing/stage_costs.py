@@ -5,6 +5,7 @@ Times are without the time that a thread waited for a CPU (its run-queue delay),
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ settle late: samples of 8 MB took 15 ms to make in the third and fourth batch of
 like these, the first ones made fetching 1.13 of the truth."""
 _ENOUGH = 0.25
 """Where at least so much of what warm workers' clocks saw came later, the first ones are left out."""
+HELPS = 1.2
+"""More workers help where they are this many times as slow as what would hold the loader up next."""
 _HELPERS = 0.5
 """Threads of a dataset are at work where the process's other threads compute for this share of the waiting."""
 
@@ -51,6 +54,8 @@ class Costs:
     read: float = 0.0
     fetch: float = 0.0
     collate: float = 0.0
+    collate_waiting: float = 0.0
+    """Part of collating: neither computing nor waiting for a CPU."""
     send: float = 0.0
     receive_here: float = 0.0
     """In the consuming thread."""
@@ -74,6 +79,11 @@ class Costs:
         return self.collate + self.fetch + max(self.read, self.send)
 
     @property
+    def waiting(self) -> float:
+        """Part of a worker's work that needs no CPU."""
+        return self.work - self.fetch - (self.collate - self.collate_waiting) - max(0.0, self.send - self.read)
+
+    @property
     def latency(self) -> float:
         """From index to unpacked batch, nobody being in the way."""
         return self.read + self.fetch + self.collate + self.send + self.receive + self.pin
@@ -89,10 +99,12 @@ def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
     send = _sending(chosen) if seen.workers else 0.0
     read, helped = _waiting(fetched, send)
     here, aside, pin = _arriving(seen, chosen, fetched[CPU] + collated[CPU])
+    collate_waiting = blocked([between(one.fetched, one.collated) for one in chosen])
     return Costs(
         read=read,
         fetch=min(fetched[CPU], fetched[WALL]) + helped,
-        collate=collated[CPU] + blocked([between(one.fetched, one.collated) for one in chosen]),
+        collate=collated[CPU] + collate_waiting,
+        collate_waiting=collate_waiting,
         send=send,
         receive_here=here,
         receive_aside=aside,
@@ -204,10 +216,15 @@ def _handing_out(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many nanoseconds per batch each part of a loader needs at least, and the stages that this goes into."""
+    """How many nanoseconds per batch each part of a loader needs at least, and the stages that this goes into.
+
+    The parts run beside each other, and the slowest sets the pace; ``startup``, an epoch's start spread over its
+    batches, comes on top.
+    """
 
     parts: Mapping[str, float]
     stages: Mapping[str, Mapping[Stage, float]] = field(default_factory=dict)
+    startup: float = 0.0
 
     @property
     def slowest(self) -> str:
@@ -216,10 +233,23 @@ class Pace:
         return part if part and self.parts[part] > 0 else ""
 
     @property
-    def bottleneck(self) -> Stage | None:
-        """The stage that the slowest part spends the most on."""
+    def period(self) -> float:
+        """Time that passes per batch."""
+        return self.parts.get(self.slowest, 0.0) + self.startup
+
+    @property
+    def passing(self) -> dict[Stage, float]:
+        """What of that time each stage takes. What runs beside the slowest part takes none."""
         stages = self.stages.get(self.slowest, {})
-        return max(stages, key=lambda stage: stages[stage], default=None)
+        scale = self.parts.get(self.slowest, 0.0) / (sum(stages.values()) or 1.0)
+        return {**{stage: scale * cost for stage, cost in stages.items()}, "startup": self.startup}
+
+    @property
+    def bottleneck(self) -> Stage | None:
+        """The stage that most of the time goes into."""
+        passing = self.passing
+        stage = max(passing, key=lambda stage: passing[stage])
+        return stage if passing[stage] > 0 else None
 
 
 def pace(
@@ -236,21 +266,36 @@ def pace(
     """What each part allows. ``own_cpu_ns`` is all CPU time of a batch; ``slowest_work_ns`` is what the worker that
     holds the others up takes, ``startup_ns`` an epoch's start spread over its batches.
     """
-    worker: dict[Stage, float] = {stage: getattr(cost, stage) for stage in ("read", "fetch", "collate", "send")}
-    straggler: dict[Stage, float] = {stage: getattr(slowest, stage) for stage in ("read", "fetch", "collate", "send")}
     here: dict[Stage, float] = {"receive": cost.receive_here, "consumer": step_ns}
-    computing: dict[Stage, float] = {name: worker[name] for name in ("fetch", "collate", "send")}
-    computing["receive"] = cost.receive
-    begin: dict[Stage, float] = {"startup": startup_ns}
     if not workers:
-        together = {**worker, **here, "pin": cost.pin}
-        return Pace({"process": sum(together.values()), "startup": startup_ns}, {"process": together, "startup": begin})
+        together: dict[Stage, float] = {**_working(cost), **here, "pin": cost.pin}
+        return Pace({"process": sum(together.values())}, {"process": together}, startup_ns)
     parts = {
         "workers": slowest_work_ns / workers,
         "cpus": own_cpu_ns / cpus,
         "main": cost.receive_here + step_ns,
         "pinning": cost.receive_aside + cost.pin,
-        "startup": startup_ns,
+    }
+    computing: dict[Stage, float] = {
+        "fetch": cost.fetch,
+        "collate": cost.collate - cost.collate_waiting,
+        "send": cost.send,
+        "receive": cost.receive - cost.handover,
     }
     aside: dict[Stage, float] = {"receive": cost.receive_aside, "pin": cost.pin}
-    return Pace(parts, {"workers": straggler, "cpus": computing, "main": here, "pinning": aside, "startup": begin})
+    return Pace(parts, {"workers": _working(slowest), "cpus": computing, "main": here, "pinning": aside}, startup_ns)
+
+
+def _working(cost: Costs) -> dict[Stage, float]:
+    """What a worker's time goes into: what it reads and what it sends run beside each other."""
+    longer: dict[Stage, float] = {"read": cost.read} if cost.read >= cost.send else {"send": cost.send}
+    return {**longer, "fetch": cost.fetch, "collate": cost.collate}
+
+
+def helpful_workers(cost: Costs, allowed: Pace, *, workers: int, most: int) -> int:
+    """How many workers would make them no slower than the next slowest part; 0 where no more would help."""
+    if allowed.slowest != "workers":
+        return 0
+    others = max(need for part, need in allowed.parts.items() if part != "workers")
+    wanted = math.ceil(cost.work / others) if others > 0 else most
+    return min(wanted, most) if wanted > workers and allowed.parts["workers"] > HELPS * others else 0

@@ -30,7 +30,7 @@ def step_of(
     return replace(seen, step_ms=step_ms or asked)
 
 
-def throughput(meter: RateMeter, *, hung_seconds: float = 0.0) -> Throughput:
+def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = False) -> Throughput:
     """What a meter has seen so far."""
     cpus = cpus_allowed()
     speed = rate(meter.windows, workers=meter.workers, cpus=cpus)
@@ -60,6 +60,7 @@ def throughput(meter: RateMeter, *, hung_seconds: float = 0.0) -> Throughput:
         persistent_workers=meter.borrowed.loader.persistent_workers,
         counted_by=meter.borrowed.counted_by,
         hung_seconds=hung_seconds,
+        at_work=at_work,
         quietness=quietness(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known
         ),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.workers.status_slots import StatusSlots
     from pytest_dataloader.probe.workers.tasks import TaskLog
 
-_UNEXPECTED = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
 _TIMED_OUT = re.compile(r"DataLoader timed out after (\S+) seconds")
 _CORE_SECONDS = 20.0
 """A process whose main thread is gone may still write its memory to a core file."""
@@ -138,11 +137,10 @@ def _raised_here(scene: Scene, error: BaseException) -> Fault:
 def _dead(scene: Scene, error: BaseException | None) -> tuple[int, Any] | None:
     """The worker that ended before its time; a connection breaks a moment before its end shows."""
     known = scene.finding.worker if scene.finding is not None and scene.finding.kind == "dead" else None
-    named = _UNEXPECTED.search(str(error)) if error is not None else None
-    pids = {int(pid) for pid in named[1].split(",")} if named else set()
+    pids = fault.dead_workers(error) if error is not None else set()
     processes = torch_private.worker_processes(scene.iterator)
     known = next((number for number, process in enumerate(processes) if process.pid in pids), known)
-    broken = isinstance(error, EOFError | OSError) or named is not None
+    broken = isinstance(error, EOFError | OSError) or bool(pids)
     deadline = time.monotonic() + (_BROKEN_SECONDS if broken or known is not None else 0.0)
     while (dead := ended(scene.iterator, known)) is None and time.monotonic() < deadline:
         time.sleep(0.05)

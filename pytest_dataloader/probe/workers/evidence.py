@@ -17,7 +17,7 @@ class Workers:
 
     ``sample_indices`` are those of the batch that the worker was making, ``sample`` the one that it was reading;
     ``stack`` has the innermost frame last. ``restarts_per_epoch`` counts workers started for the second epoch, None
-    where none was watched.
+    where none was watched. ``batches_in_epoch`` is 0 where it is unknown; ``hollow`` batches were None.
     """
 
     fault: Kind
@@ -49,6 +49,15 @@ class Workers:
     start_method: str
     persistent: bool
     seconds: float
+    batches_in_epoch: int = 0
+    hollow: int = 0
+    threads: int = 0
+    """Workers that are threads of this process."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether whole epochs had no batch, or none that holds anything."""
+        return self.fault == "none" and self.whole and self.batches == self.hollow
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ Phase = Literal["", "starting", "worker_init_fn", "reading", "collating", "sendi
 """What a worker was at: ``starting`` is before any code of the user's but imports and unpickling."""
 
 _CAUGHT = re.compile(r"Caught (\S+) in DataLoader worker process (\d+)\.")
+_DEAD = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+')
 _LOOPS = (" in _worker_loop", " in _next_data")
 _FRAMES = 12
@@ -63,6 +64,12 @@ def caught(error: BaseException) -> tuple[int, str, tuple[str, ...]] | None:
             original = text.partition("Original ")[2]
             return int(match[2]), _last_line(original, match[1]), frames(original.splitlines())
     return None
+
+
+def dead_workers(error: BaseException) -> set[int]:
+    """The pids of workers that died, of an exception by which torch says so: it is raised wherever the signal comes."""
+    named = _DEAD.search(str(error))
+    return {int(pid) for pid in named[1].split(",")} if named else set()
 
 
 def _last_line(traceback: str, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import shutil
 import signal
@@ -19,6 +20,8 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
+from pytest_dataloader.probe.loader.settings import worker_processes_of
+from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
@@ -65,6 +68,8 @@ class Lifecycle:
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
     oom_kills: int = 0
+    hollow: int = 0
+    """Batches that were None."""
 
 
 @contextlib.contextmanager
@@ -98,7 +103,7 @@ class _Observation:
         self.loader = loader
         self.slots = slots
         self.folder = folder
-        self.in_process = loader.num_workers == 0 and not one_worker
+        self.in_process = not worker_processes_of(loader) and not one_worker
         self.forks = method == "fork"
         self.watchdog = Watchdog(slots)
         self.task_log = TaskLog()
@@ -108,12 +113,14 @@ class _Observation:
         self.children: set[int] = set()
         self.terminated: set[int] = set()
         self.gone: frozenset[int] = frozenset()
+        self.of_threads: list[BaseException] = []
 
     def run(self, seconds: float, epochs: int) -> Lifecycle:
         killed = _oom_kills()
         borrowed: Borrowed | None = None
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.watchdog.interrupting())
+            stack.enter_context(self._hearing_threads())
             if self.in_process:
                 stack.enter_context(status_slots.main_process_slot(self.slots))
             try:
@@ -132,13 +139,29 @@ class _Observation:
         self.lives.oom_kills = _oom_kills() - killed
         return self.lives
 
+    @contextlib.contextmanager
+    def _hearing_threads(self) -> Iterator[None]:
+        """Note what threads raise: one that takes batches ahead ends with it, and the loop as if all had been read."""
+        tell = threading.excepthook
+
+        def noting(raised: Any) -> None:
+            if raised.exc_value is not None and not is_of_shutdown(raised.exc_traceback):
+                self.of_threads.append(raised.exc_value)
+            tell(raised)
+
+        threading.excepthook = noting
+        try:
+            yield
+        finally:
+            threading.excepthook = tell
+
     def prepare(self, copy: Any) -> None:
         """What a copied loader gets before it is iterated."""
         if self.one_worker:
             vars(copy).update(num_workers=1, prefetch_factor=copy.prefetch_factor or 2)
             copy.multiprocessing_context = self.method
         self.task_log = log_tasks(copy)
-        if copy.num_workers:
+        if worker_processes_of(copy):
             vars(copy)["worker_init_fn"] = status_slots.WorkerInit(
                 copy.worker_init_fn, str(self.slots.path), str(self.folder)
             )
@@ -186,7 +209,7 @@ class _Observation:
         known, delay = set(self.pids), clocks.thread_delay_ns() or 0
         self.task_log.enough, self.watchdog.delivered = False, 0
         self.slots.forget_positions()
-        begun = time.monotonic()
+        begun = time.monotonic() - (0.0 if self.lives.epochs else borrowed.started_seconds)
         if not self.forks:
             self.watchdog.start()
         with self.watchdog.waiting():
@@ -211,6 +234,8 @@ class _Observation:
                 self.task_log.enough = True
                 if not self.task_log.may_stop:
                     break
+        if self.of_threads and all(epoch.whole for epoch in self.lives.epochs):  # not for one that we left early
+            raise self.of_threads[0]
         self._look_for_silent_end(came)
         return Epoch(
             pids=tuple(process.pid or 0 for process in self.processes.values()),
@@ -241,7 +266,7 @@ class _Observation:
 
     def _look_for_silent_end(self, came: int) -> None:
         """A map-style dataset that raises StopIteration ends the epoch early, and nobody is told."""
-        if came or self.watchdog.delivered >= self.task_log.count or not self.task_log.may_stop:
+        if came or self.watchdog.delivered >= self.task_log.count or not self.task_log.plain:
             return
         if not torch_private.reads_by_iteration(self.loader):
             raise _SilentEnd
@@ -295,6 +320,8 @@ class _Observation:
     def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
         """Say what went wrong, then end the workers the hard way."""
         self.watchdog.stop()
+        if error is not None:
+            torch_private.discard_half_made(error)
         try:
             self.lives.fault = self._diagnose(error)
         finally:
@@ -343,6 +370,18 @@ class _ObservedLoader(Borrowed):
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)
         self._attendance.made(iterator)
+
+    def _pull_and_look(self, most: int) -> tuple[int, int]:
+        """Samples are not counted here."""
+        assert self._batches is not None
+        came = 0
+        for batch in itertools.islice(self._batches, most):
+            came += 1
+            self._attendance.lives.hollow += batch is None
+        return came, 0
+
+    def _count_indices(self, _copy: Any) -> None:
+        return None
 
 
 class _SilentEnd(Exception):

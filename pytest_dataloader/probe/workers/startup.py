@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import tempfile
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
-from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator
+from pytest_dataloader.probe.workers.pickling import PARTS, find_culprit, find_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dataloader.probe.workers.fault import Kind, Phase
+    from pytest_dataloader.probe.workers.fault import Fault, Kind, Phase
+
+_IMPORT_SECONDS = 60.0
+"""For one process to import what a dataset needs: torch alone took 12 to 25 s on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps a worker from starting: ``attribute``, which is ``what`` and does not pickle, and the error of it; or
+    the error alone, with which the worker ended.
+    """
+
+    attribute: str = ""
+    what: str = ""
+    error: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The obstacle in words; empty where none was found."""
+        return f"{self.attribute} is {self.what}, which does not arrive in it" if self.attribute else self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +59,12 @@ class Start:
     @property
     def works(self) -> bool:
         """Whether a batch came."""
-        return self.available and self.fault == "none"
+        return self.available and self.fault == "none" and not self.empty
+
+    @property
+    def empty(self) -> bool:
+        """Whether it started and there was no batch to give."""
+        return self.available and self.fault == "none" and self.seconds_to_first_batch is None
 
 
 def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
@@ -46,26 +73,60 @@ def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
     return tuple(_try(loader, method) if method in there else Start(method, available=False) for method in methods)
 
 
+def obstacle(loader: Any, found: Fault, method: str) -> Obstacle:
+    """What keeps a worker from starting by a method that imports everything anew; nothing for other faults."""
+    if found.phase != "starting" or method == "fork":
+        return Obstacle()
+    culprit = find_culprit(loader)
+    if culprit is not None:
+        return Obstacle(culprit.path, culprit.what, culprit.error)
+    if found.kind == "exit" and (attribute := find_generator(loader)):
+        return Obstacle(attribute, "a torch.Generator")
+    return Obstacle(error=_last_words(loader) if found.kind == "exit" else "")
+
+
+def _last_words(loader: Any) -> str:
+    """What a process says last that is handed the same as a worker, and imports it; empty where it says nothing.
+
+    Spawned under either method: what a fork server's children write is not ours to read. Meanwhile standard error of
+    this process goes the same way.
+    """
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_arrive, args=tuple(getattr(loader, part, None) for part in PARTS), daemon=True)
+    resource_tracker.ensure_running()  # or it would start with our file as its own standard error
+    own = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        try:
+            os.dup2(said.fileno(), 2)
+            process.start()
+            process.join(_IMPORT_SECONDS)
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+            process.kill()
+            process.join()
+        said.seek(0)
+        lines = said.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines and process.exitcode else ""
+
+
+def _arrive(*_parts: Any) -> None:
+    """What was handed over is here."""
+
+
 def _try(loader: Any, method: str) -> Start:
     seen = observe_lifecycle(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
     found = seen.fault
     first = seen.epochs[0].first_batch_seconds if seen.epochs else None
-    attribute = what = ""
-    error = found.exception
-    if found.phase == "starting" and method != "fork":
-        culprit = find_culprit(loader)
-        if culprit is not None:
-            attribute, what, error = culprit.path, culprit.what, culprit.error
-        elif found.kind == "exit" and (attribute := find_generator(loader)):
-            what = "a torch.Generator"
+    met = obstacle(loader, found, method)
     return Start(
         method=method,
         fault=found.kind,
         certain=found.certain,
         phase=found.phase,
-        attribute=attribute,
-        what=what,
-        error=error or found.why,
+        attribute=met.attribute,
+        what=met.what,
+        error=met.error or found.exception or found.why,
         exit_code=found.exit_code,
         sample=found.sample,
         seconds_to_first_batch=first,

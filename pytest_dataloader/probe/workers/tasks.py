@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.shortening import ends_with_sampler
 from pytest_dataloader.probe.workers.status_slots import TASKS, Indices
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ class TaskLog:
         self.batches: dict[int, Any] = {}
         self.enough = False
         self.may_stop = False
+        self.plain = False
+        """Whether torch alone decides how many batches of the sampler's come."""
         self.count = 0
 
     def indices(self, task: int | None) -> tuple[Any, ...]:
@@ -69,7 +72,8 @@ def log_tasks(copy: Any) -> TaskLog:
     if name == "sampler" and torch_private.reads_by_iteration(copy):
         return task_log
     if sampler is not None and not any(hasattr(each, "state_dict") for each in (copy, sampler, inner)):
-        task_log.may_stop = type(copy).__iter__ is DataLoader.__iter__
+        task_log.plain = type(copy).__iter__ is DataLoader.__iter__
+        task_log.may_stop = task_log.plain or ends_with_sampler(copy)
         vars(copy)[name] = TaskSampler(sampler, task_log, marks=_torch_iterates(copy.dataset))
     return task_log
 

@@ -1,4 +1,5 @@
 import argparse
+import collections
 import contextlib
 import copy
 import time
@@ -1271,3 +1272,120 @@ def a_copy_that_is_not_pinned(model, dataset):
 def a_copy_that_is(model, dataset):
     for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
         model(copy.copy(batch)["image"].to(device)).backward()  # expect
+
+
+def views_by_functions(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        images = torch.unsqueeze(images, 1).to(device)  # expect
+        masks = torch.flatten(masks, start_dim=1).to(device)  # expect
+        model(images, masks).backward()
+
+
+def parts_and_new_memory_by_functions(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        column = torch.narrow(images, 1, 0, 1).to(device)
+        reordered = torch.reshape(torch.transpose(images, 1, 2), (-1,)).to(device)
+        halves = torch.chunk(images, 2, dim=1)[0].to(device)
+        model(column, reordered, halves, torch.sum(masks).to(device)).backward()
+
+
+def views_of_a_parameter(model, dataset):
+    for images, masks in DataLoader(dataset, num_workers=4, pin_memory=True):
+        learn_from_views(model, images, masks).backward()
+
+
+def learn_from_views(model, images, masks):
+    return model(torch.squeeze(images, 1).to(device), torch.select(input=masks, dim=0, index=0).to(device))  # expect
+
+
+def views_of_what_is_moved_by_some_caller(model, dataset):
+    for images in DataLoader(dataset, num_workers=4, pin_memory=True):
+        view_of(images)
+        model(view_of(images.to(device))).backward()  # expect
+
+
+def view_of(images):
+    return torch.squeeze(images, 1).to(device)
+
+
+def loaders_of_tasks(model, datasets, tasks):
+    loaders = {}
+    for task in tasks:
+        loaders[task] = DataLoader(datasets[task], num_workers=4, pin_memory=True)
+    for task in tasks:
+        for images in loaders[task]:
+            model(images.to(device)).backward()  # expect
+    for name, loader in loaders.items():
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+    for loader in loaders.values():
+        for images in loader:
+            model(images.to(device)).backward()  # expect
+
+
+def loaders_of_which_some_do_not_pin(model, datasets, tasks):
+    loaders = {}
+    for task in tasks:
+        loaders[task] = DataLoader(datasets[task], num_workers=4, pin_memory=True)
+    for task in tasks:
+        loaders[f"{task} again"] = DataLoader(datasets[task], num_workers=4)
+    for images in loaders["first"]:
+        model(images.to(device)).backward()
+
+
+def loaders_beside_what_nobody_knows(model, datasets, given):
+    loaders = {}
+    loaders.update(given)
+    for task in datasets:
+        loaders[task] = given[task]
+    for images in loaders["first"]:
+        model(images.to(device)).backward()
+
+
+class ByTask:
+    KINDS = {"map": DataLoader, "stream": DataLoader}
+
+    def __init__(self, datasets):
+        self.loaders = {}
+        for task in datasets:
+            self.loaders[task] = self.KINDS[task.kind](datasets[task], num_workers=4, pin_memory=True)
+
+    def learn(self, model, task):
+        for images in self.loaders[task]:
+            model(images.to(device)).backward()  # expect
+
+
+Loaders = collections.namedtuple("Loaders", ["train", "val"])
+Others = collections.namedtuple("Others", "train, val")
+
+
+def loaders_of_a_named_tuple(model, one, other):
+    pinning = DataLoader(one, num_workers=4, pin_memory=True)
+    loaders = Loaders(pinning, val=DataLoader(other, num_workers=4))
+    for images in loaders.train:
+        model(images.to(device)).backward()  # expect
+    for images in loaders.val:
+        model(images.to(device)).backward()
+    train, val = Others(train=pinning, val=DataLoader(other, num_workers=4))
+    for images in train:
+        model(images.to(device)).backward()  # expect
+    for images in val:
+        model(images.to(device)).backward()
+
+
+def shares_of_processes(model, dataset, state, other):
+    for batch in DataLoader(dataset, num_workers=4, pin_memory=True):
+        with state.split_between_processes(batch) as share:
+            model(share["image"].to(state.device)).backward()  # expect
+        with other.split_in_some_way(batch) as share:
+            model(share["image"].to(state.device)).backward()
+
+
+def pinned_as_told(dataset, pin):
+    return DataLoader(dataset, num_workers=4, pin_memory=pin)
+
+
+def copies_from_one_that_pins_in_the_way_that_is_known(model, dataset, settings):
+    for loader in (pinned_as_told(dataset, True), pinned_as_told(dataset, settings.pin)):
+        for images in loader:
+            model(images.to(device))  # expect

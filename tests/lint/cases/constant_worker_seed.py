@@ -99,3 +99,23 @@ def good_loaders(dataset):
     yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(with_option, args.seed))
     yield DataLoader(dataset, num_workers=0, worker_init_fn=without_workers)
     yield DataLoader(Deterministic(), num_workers=4)
+
+
+def bound_but_for_the_id(worker_id, rank, seed):
+    np.random.seed(rank + seed)  # expect
+
+
+def bound_to_nobody_knows_what(worker_id, seed):
+    np.random.seed(seed)
+
+
+def bound_to_one(worker_id, seed):
+    np.random.seed(seed)  # expect
+
+
+def bound_by_partial(dataset, config, seed=None):
+    rank = torch.distributed.get_rank()
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(bound_but_for_the_id, rank=rank, seed=config.seed))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(bound_to_nobody_knows_what, seed=config.seed))
+    if seed is not None:
+        yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(bound_to_one, seed=seed))

@@ -498,3 +498,15 @@ def learns_and_writes(model, dataset, optimizer):
         optimizer.step()
         cv2.imwrite(path, image.numpy())
         torch.cuda.empty_cache()  # expect
+
+
+def every_rank_its_own(model, dataset, rank, world_size):
+    for index in range(rank, len(dataset), world_size):
+        model(dataset[index])
+        torch.cuda.empty_cache()  # expect
+
+
+def piece_by_piece(model, frames, chunk_size):
+    for start in range(0, len(frames), chunk_size):
+        model(frames[start : start + chunk_size])
+        torch.cuda.empty_cache()

@@ -1,5 +1,7 @@
 import argparse
+import os
 import random
+import time
 from functools import partial
 
 import albumentations
@@ -249,3 +251,112 @@ def vision_loaders():
     yield DataLoader(Jittered(), num_workers=4, worker_init_fn=torch_by_id_of_persistent, persistent_workers=True)
     yield DataLoader(Jittered(), num_workers=4, worker_init_fn=torch_by_torch)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=one_of_two)
+
+
+def by_rank_and_seed(worker_id, num_workers, rank, seed):
+    worker_seed = num_workers * rank + worker_id + seed
+    np.random.seed(worker_seed)  # expect
+    random.seed(worker_seed)
+
+
+def by_given_seed(worker_id, seed=None):
+    if seed is not None:
+        np.random.seed(seed + worker_id)  # expect
+
+
+def by_whatever_is_given(worker_id, seed):
+    np.random.seed(worker_id + seed)
+
+
+def by_epoch(worker_id, seed):
+    np.random.seed(worker_id + seed)
+
+
+def by_changing_attribute(worker_id, seed):
+    np.random.seed(worker_id + seed)
+
+
+def by_environment(worker_id):
+    np.random.seed(int(os.environ["RANK"]) * 1000 + worker_id)  # expect
+
+
+def by_rank_of_the_group(worker_id):
+    rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+    np.random.seed(rank * 1000 + worker_id)  # expect
+
+
+def by_time(worker_id):
+    np.random.seed(int(time.time()) + worker_id)
+
+
+def by_configured_persistence(worker_id, seed):
+    np.random.seed(worker_id + seed)  # expect
+
+
+def by_persistence_by_default(worker_id, seed):
+    np.random.seed(worker_id + seed)
+
+
+def scalar_then_state(worker_id):
+    np.random.seed(torch.initial_seed() % 2**32)
+    np.random.seed(np.random.get_state()[1][0] + worker_id)
+
+
+def array_then_state(worker_id):
+    np.random.seed([torch.initial_seed() % 2**32, worker_id])
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
+
+
+def scalar_in_one_case_then_state(worker_id):
+    if worker_id:
+        np.random.seed(torch.initial_seed() % 2**32)
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
+
+
+def same_scalar_then_state(worker_id):
+    np.random.seed(1234)
+    np.random.seed(np.random.get_state()[1][0] + worker_id)  # expect
+
+
+def bound_when_made(config, seed=None):
+    rank = torch.distributed.get_rank()
+    init = partial(by_rank_and_seed, num_workers=4, rank=rank, seed=seed) if seed is not None else None
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=init)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_given_seed, seed=config.seed))
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_environment)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_rank_of_the_group)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_time)
+    for function in (scalar_then_state, array_then_state, scalar_in_one_case_then_state, same_scalar_then_state):
+        yield DataLoader(Noisy(), num_workers=4, worker_init_fn=function)
+    for start in range(config.starts):
+        yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_whatever_is_given, seed=start))
+
+
+def of_an_epoch(epoch):
+    return DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_epoch, seed=1000 * epoch))
+
+
+def over_epochs(model):
+    for epoch in range(90):
+        for batch in of_an_epoch(epoch):
+            model(batch).backward()
+
+
+class Rebuilding:
+    def __init__(self, config):
+        self.seed = config.seed
+        self.config = config
+
+    def loader(self):
+        self.seed += 1
+        return DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_changing_attribute, seed=self.seed))
+
+    def kept(self):
+        init = partial(by_persistence_by_default, seed=self.config.seed)
+        keep = self.config.get("persistent_workers", True)
+        return DataLoader(Noisy(), num_workers=4, worker_init_fn=init, persistent_workers=keep)
+
+    def not_kept(self):
+        init = partial(by_configured_persistence, seed=self.config.seed)
+        keep = self.config.get("persistent_workers", False)
+        return DataLoader(Noisy(), num_workers=4, worker_init_fn=init, persistent_workers=keep)

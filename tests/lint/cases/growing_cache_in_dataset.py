@@ -97,6 +97,24 @@ class Appended(Dataset):
         return row
 
 
+class InRecords(Dataset):
+    """The records stay, and with them what is stored in them."""
+
+    def __init__(self, path):
+        with open(path) as stream:
+            self.records = json.load(stream)
+        self.groups = {name: [] for name in "abc"}
+        self.rows = [{"path": record["path"]} for record in self.records]
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        if "image" not in record:
+            record["image"] = np.load(record["path"])  # expect
+        record["index"] = index
+        record["seen"] = True
+        self.rows[index]["size"] = os.path.getsize(record["path"])  # expect
+        self.groups[record["group"]].append(record["image"].mean())  # expect
+        return record
 
 
 class CopiedRecords(Dataset):
@@ -572,6 +590,21 @@ class FilledInPart(Dataset):
         return self.track(self.names[index])
 
 
+class Renaming(Dataset):
+    """What an entry holds already is no more under another name."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = json.load(file)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        row["label"] = row["answer"]
+        row["image"] = np.load(row["path"])  # expect
+        return row
 
 
 def load_renaming(path):
@@ -721,8 +754,46 @@ class Texts(Dataset):
         return [self.vocabulary.add_word(word) for word in self.texts[index].split()]
 
 
+class Prompts(Dataset):
+    """A text that is put together anew for each sample, and stays in the record by the way."""
+
+    def __init__(self, path, template, names):
+        with open(path) as file:
+            self.rows = json.load(file)
+        self.template = template
+        self.names = names
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        text = self.template
+        for name in self.names:
+            text = text.replace(name, row[name])
+        row["text"] = text  # expect
+        row["prompt"] = f"{text}:"
+        row["pixels"] = load_pixels(text)
+        return row
 
 
+class Steps(Dataset):
+    """Each graph has many samples, and keeps what others of the data set's lists hold anyway."""
+
+    def __init__(self, graphs, positions, steps):
+        self.graphs = [dict(graph) for graph in graphs]
+        self.positions = [np.load(path) for path in positions]
+        self.steps = steps
+
+    def __len__(self):
+        return len(self.graphs) * self.steps
+
+    def __getitem__(self, index):
+        which = index // self.steps
+        graph = self.graphs[which]
+        graph["position"] = self.positions[which]
+        graph["pixels"] = load_pixels(which)  # expect
+        return graph
 
 
 def load_more(path, template, names, graphs, positions):
@@ -860,3 +931,55 @@ class Answers(Dataset):
     def __getitem__(self, index):
         self.answers.setdefault(index, found)  # expect
         return self.answers[index]
+
+
+def fill(path, meta):
+    meta["frames"] = os.path.getsize(path)
+    return meta["frames"]
+
+
+class FilledByEachCall(Dataset):
+    """One dict for each sample, that two calls fill: one cache."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.meta = [{} for _ in paths]
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        first = fill(self.paths[index], self.meta[index])  # expect
+        return first, fill(self.paths[index], self.meta[index])
+
+
+class FilledByField(Dataset):
+    """Fields are few, and each sample has all of them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.widest = {}
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        for key, value in row.items():
+            self.widest[key] = max(value, self.widest.get(key, 0))
+        return row
+
+
+class KeptInALine(Dataset):
+    """The row of a sample keeps what is loaded for it, in a place of its own."""
+
+    def __init__(self, folder):
+        self.rows = [[path, 0, None] for path in os.listdir(folder)]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        if self.rows[index][2] is None:
+            self.rows[index][2] = np.load(self.rows[index][0])  # expect
+        return self.rows[index][2]

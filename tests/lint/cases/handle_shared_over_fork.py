@@ -546,3 +546,41 @@ def by_request(path):
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
     return DataLoader(ByRequest(path), num_workers=parser.parse_args().workers)
+
+
+class ByShard(Dataset):
+    def __init__(self, paths, rows):
+        self.rows = rows
+        self.files = {}
+        for path in paths:
+            self.files[path] = h5py.File(path, "r")  # expect
+
+    def __getitem__(self, index):
+        path, at = self.rows[index]
+        return self.files[path]["images"][at]
+
+
+class ByKind(Dataset):
+    def __init__(self, images, labels):
+        self.files = {"images": h5py.File(images), "labels": h5py.File(labels)}  # expect
+
+    def __getitem__(self, index):
+        return self.files["images"]["rows"][index], self.files["labels"]["rows"][index]
+
+
+class ByShardWhereItIsRead(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.files = {}
+
+    def __getitem__(self, index):
+        path, at = self.rows[index]
+        if path not in self.files:
+            self.files[path] = h5py.File(path, "r")
+        return self.files[path]["images"][at]
+
+
+def in_dicts(paths, rows):
+    yield DataLoader(ByShard(paths, rows), num_workers=2)
+    yield DataLoader(ByKind(*paths), num_workers=2)
+    yield DataLoader(ByShardWhereItIsRead(rows), num_workers=2)

@@ -160,3 +160,12 @@ def where_something_else_fails(dataset, config):
         config.check()
     except ValueError:
         return DataLoader(dataset, num_workers=os.cpu_count())  # expect
+
+
+def capped_twice(dataset):
+    half = min(8, os.cpu_count() // 2)  # expect advice
+    yield DataLoader(dataset, num_workers=min(os.cpu_count(), half))  # expect advice
+
+
+def half_of_those_or_of_one(dataset):
+    return DataLoader(dataset, num_workers=(os.cpu_count() or 1) // 2)  # expect

@@ -1,5 +1,8 @@
 import argparse
 
+import catalyst.dl
+import composer
+import ignite.engine
 import lightning.pytorch as pl
 import pytorch_lightning
 import torch
@@ -1290,9 +1293,30 @@ def fitted_by_name_and_validated_now_and_then(model, args, train_set, val_set):
     trainer.fit(model, train_dataloader=train_loader, val_dataloaders=val_loader)
 
 
-def fitted_for_one_epoch_or_some_steps(model, first, second):
+def fitted_for_one_epoch_or_some_steps(model, first, second, third):
     pl.Trainer(max_epochs=1).fit(model, DataLoader(first, num_workers=8))
-    pl.Trainer(max_steps=100).fit(model, train_dataloaders=DataLoader(second, num_workers=8))
+    pl.Trainer(max_steps=100_000).fit(model, train_dataloaders=DataLoader(second, num_workers=8))  # expect
+    pl.Trainer(fast_dev_run=True).fit(model, train_dataloaders=DataLoader(third, num_workers=8))
+
+
+def fitted_by_composer(model, first, second, third):
+    train_loader, eval_loader = DataLoader(first, num_workers=8), DataLoader(second, num_workers=8)  # expect
+    composer.Trainer(model, train_dataloader=train_loader, eval_dataloader=eval_loader, max_duration="9ep").fit()
+    composer.Trainer(model, train_dataloader=DataLoader(third, num_workers=8), max_duration="1ep").fit()
+
+
+def run_by_ignite(model, optimizer, first, second):
+    engine = ignite.engine.create_supervised_trainer(model, optimizer, torch.nn.functional.mse_loss)
+    engine.run(DataLoader(first, num_workers=8), max_epochs=5)  # expect
+    engine.run(DataLoader(second, num_workers=8))
+
+
+def trained_by_catalyst(model, first, second, epochs):
+    loaders = {
+        "train": DataLoader(first, num_workers=8),  # expect
+        "valid": DataLoader(second, num_workers=8),  # expect
+    }
+    catalyst.dl.SupervisedRunner().train(model=model, loaders=loaders, num_epochs=epochs)
 
 
 def fitted_by_another(model, Trainer, dataset):
@@ -1596,3 +1620,33 @@ def begins_anew_in_each_pass(model, rows, epochs):
     for epoch in range(epochs):
         for batch in loader:
             model(batch, epoch)
+
+
+class Weighted(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+    def weights(self):
+        return [len(row) for row in self.rows]
+
+    def reweigh(self):
+        self.rows = sorted(self.rows)
+
+
+def asked_between_epochs(model, rows, epochs):
+    loader = DataLoader(Weighted(rows), num_workers=4)  # expect
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+        print(sum(loader.dataset.weights()))
+
+
+def changed_between_epochs(model, rows, epochs):
+    loader = DataLoader(Weighted(rows), num_workers=4)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch, epoch)
+        loader.dataset.reweigh()

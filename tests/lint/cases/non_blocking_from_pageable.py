@@ -371,3 +371,34 @@ def joined_of_what_is_pinned(model, first, second, device):
 def predict(model, dataset):
     for images in DataLoader(dataset, num_workers=4):
         model(images.cuda(non_blocking=True))  # expect
+
+
+def joined_by_a_function_that_is_given_both(model, dataset, device):
+    for images, others in DataLoader(dataset, num_workers=4, pin_memory=True):
+        learn_from_both(model, images, others, device).backward()
+
+
+def learn_from_both(model, images, others, device):
+    both = torch.cat([images, others])
+    return model(both.to(device, non_blocking=True))  # expect
+
+
+def joined_where_they_are(model, dataset, device):
+    for images, others in DataLoader(dataset, num_workers=4, pin_memory=True):
+        both = stacked([images.to(device), others.to(device)])
+        model(both.to(device, non_blocking=True)).backward()
+
+
+def stacked(samples):
+    return torch.stack(samples)
+
+
+def joined_of_what_nobody_knows(model, images, others, device):
+    for _ in range(100):
+        model(torch.cat([images, others]).to(device, non_blocking=True)).backward()
+
+
+def one_column_of_several(dataset, model):
+    for batch in DataLoader(dataset, num_workers=4):
+        masks = batch.get("masks", {})
+        model(masks.to("cuda", non_blocking=True))  # expect

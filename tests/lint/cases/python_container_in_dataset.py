@@ -12,6 +12,7 @@ import blobfile
 import cv2
 import h5py
 import json_tricks
+import lmdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -1318,3 +1319,130 @@ class Answers(Dataset):
     def __getitem__(self, index):
         answer = self.rows[index][1]
         return self.pieces[self.word2idx[answer]]
+
+
+class NumbersByPower(Dataset):
+    def __init__(self):
+        self.names = [f"{number}.jpg" for number in range(10**6)]  # expect
+        self.folds = [f"fold {number}" for number in range(2**3)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.folds[index % 8]
+
+
+class NumbersByShift(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(1 << 20)]  # expect
+        self.bits = [str(number) for number in range(1 << 3)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.bits[index % 8]
+
+
+class FewThousands(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(20_000)]  # expect
+        self.views = [str(number) for number in range(1_000)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.views[index % 1_000]
+
+
+class ImpossiblePowers(Dataset):
+    def __init__(self):
+        self.names = [str(number) for number in range(9**9**9 % 7)]
+        self.roots = [number for number in range(int((-8) ** 0.5))]
+        self.halves = [number for number in range(0**-1 + 1 << 1.5)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index], self.roots[index], self.halves[index]
+
+
+def numbers_of_labels(path):
+    found = {}
+    with open(path) as file:
+        for row in csv.DictReader(file):
+            found[row["label"]] = row["number"]
+    return found
+
+
+def rows_of_images(path):
+    found = {}
+    with open(path) as file:
+        for row in csv.DictReader(file):
+            found[row["image"]] = row["text"]
+    return found
+
+
+class ByHelpers(Dataset):
+    def __init__(self, path, labels):
+        self.numbers = numbers_of_labels(labels)
+        self.rows = rows_of_images(path)  # expect
+        self.images = np.array(list(self.rows))
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        row = self.rows[self.images[index]]
+        target = np.zeros(len(self.numbers))
+        for label in row.split(","):
+            target[int(self.numbers[label])] = 1
+        return row, target
+
+
+class NumberedInADatabase(Dataset):
+    def __init__(self, path):
+        with lmdb.open(path).begin() as transaction:
+            count = int(transaction.get(b"num-samples"))
+        self.keys = [f"image-{index:09d}" for index in range(count)]  # expect
+
+    def __getitem__(self, index):
+        return self.keys[index]
+
+
+class NumberedInAFile(Dataset):
+    def __init__(self, path):
+        self.names = []  # expect
+        with h5py.File(path) as file:
+            for index in range(file["images"].shape[0]):
+                self.names.append(f"{index}.jpg")
+
+    def __getitem__(self, index):
+        return self.names[index]
+
+
+class ArraysWithTheirNames(Dataset):
+    def __init__(self, folder):
+        self.pairs = [(np.load(path), path) for path in os.listdir(folder)]  # expect
+
+    def __getitem__(self, index):
+        return self.pairs[index]
+
+
+class ArraysWithTheirNumbers(Dataset):
+    def __init__(self, folder):
+        self.pairs = [(np.load(path), at) for at, path in enumerate(os.listdir(folder))]
+
+    def __getitem__(self, index):
+        return self.pairs[index]
+
+
+class ArraysWithSomethingUnknown(Dataset):
+    def __init__(self, folder, extra):
+        self.records = [(np.load(path), extra(path), None) for path in os.listdir(folder)]
+
+    def __getitem__(self, index):
+        return self.records[index]

@@ -261,3 +261,27 @@ def of_a_set_that_makes_batches(rows, size):
     for labels in DataLoader(rows.batched(size), batch_size=None, num_workers=4):
         metadata.append(labels.detach())  # expect
     return torch.cat(metadata)
+
+
+def until_there_are_none(dataset):
+    batches, kept = iter(DataLoader(dataset, num_workers=4)), []
+    while True:
+        batch = next(batches, None)
+        if batch is None:
+            return torch.cat(kept)
+        kept.append(batch.cpu())  # expect
+
+
+def to_host(batch):
+    if isinstance(batch, dict):
+        return {key: to_host(one) for key, one in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [to_host(one) for one in batch]
+    return batch.detach().cpu()
+
+
+def by_a_helper_that_calls_itself(dataset):
+    kept = []
+    for batch in DataLoader(dataset, num_workers=4):
+        kept.append(to_host(batch))  # expect
+    return kept

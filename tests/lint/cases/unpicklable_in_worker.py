@@ -241,7 +241,7 @@ def with_workers_by_request():
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    yield DataLoader(range(8), num_workers=args.workers, collate_fn=lambda samples: samples)  # expect
+    yield DataLoader(range(8), num_workers=args.workers, collate_fn=lambda samples: samples)  # expect advice
     yield DataLoader(range(8), num_workers=args.threads, collate_fn=lambda samples: samples)  # expect
 
 
@@ -268,3 +268,36 @@ def sends_one_elsewhere(rows, decoded):
     if isinstance(dataset, Decoded):
         return dataset
     return DataLoader(dataset, num_workers=4)
+
+
+class Deep(Dataset):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getitem__(self, index):
+        return self.inner[index]
+
+
+def nested_eight_deep(rows):
+    innermost = Rows(rows, transform=lambda row: row)  # expect
+    dataset = Deep(Deep(Deep(Deep(Deep(Deep(Deep(innermost)))))))
+    return DataLoader(dataset, num_workers=2)
+
+
+def of_nobody_knows_how_many(rows, options):
+    return DataLoader(rows, num_workers=options.workers, collate_fn=lambda rows: rows)  # expect
+
+
+if __name__ == "__main__":
+
+    def collate_of_the_script(samples):
+        return samples
+
+    class OfTheScript(Dataset):
+        def __getitem__(self, index):
+            return index
+
+    DataLoader([0, 1], num_workers=2, collate_fn=collate_of_the_script)  # expect
+    DataLoader(OfTheScript(), num_workers=2)  # expect
+    DataLoader([0, 1], num_workers=0, collate_fn=collate_of_the_script)
+    DataLoader([0, 1], num_workers=2, collate_fn=collate)

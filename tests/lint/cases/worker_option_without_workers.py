@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import click
+import deepspeed
 import torch
 import torch.utils.data as data
 from torch.utils.data import DataLoader
-
 
 # --- no workers -----------------------------------------------------------------------------------
 
@@ -201,3 +201,21 @@ class NamedSettings(OwnSettings):
     def __init__(self, values):
         super().__init__()
         self.__dict__["path"] = values
+
+
+def add_frameworks_options(parser):
+    parser = deepspeed.add_config_arguments(parser)
+    parser.add_argument("--workers", type=int, default=0)
+    return parser
+
+
+def of_a_parser_that_a_framework_adds_to(dataset):
+    args = add_frameworks_options(argparse.ArgumentParser()).parse_args()
+    return DataLoader(dataset, num_workers=args.workers, persistent_workers=True)  # expect
+
+
+def of_a_parser_that_something_else_is_made_of(dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seldom", type=int, default=0)
+    args = deepspeed.parse(parser).parse_args()
+    return DataLoader(dataset, num_workers=args.seldom_used, persistent_workers=True)

@@ -1,3 +1,4 @@
+import lightning.pytorch as pl
 import torch
 import torchvision
 from PIL import Image
@@ -115,3 +116,22 @@ def to_be_written(paths):
     train_loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)
     for images in train_loader:
         pass
+
+
+def fitted(model, paths, others):
+    trainer = pl.Trainer(max_steps=100_000)
+    loader = DataLoader(Photos(paths), batch_size=4, shuffle=True)  # expect
+    trainer.fit(model, loader, DataLoader(Photos(others), batch_size=4))
+    pl.Trainer().test(model, DataLoader(Photos(others), batch_size=4))
+
+
+class PhotoModule(pl.LightningDataModule):
+    def __init__(self, paths, others):
+        super().__init__()
+        self.paths, self.others = paths, others
+
+    def train_dataloader(self):
+        return DataLoader(Photos(self.paths), batch_size=4, shuffle=True)  # expect
+
+    def val_dataloader(self):
+        return DataLoader(Photos(self.others), batch_size=4)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dl_lint.engine import catalogue
-from dl_lint.engine.cache import Cache, tool_version
+from dl_lint.engine.cache import Cache, tool_version, users_folder
 from dl_lint.source.disk import digest
 
 if TYPE_CHECKING:
@@ -20,17 +20,16 @@ RECORD = {"a": [1, 2.5, None, True, "\N{SNOWMAN}"], "b": {}}
 
 
 def records(root: Path) -> list[Path]:
-    return sorted((root / ".dl_lint_cache").glob("*/*.json"))
+    return sorted(root.glob("*/*.json"))
 
 
-def test_a_record_comes_back_and_the_folder_keeps_out_of_git_and_backups(tmp_path: Path) -> None:
+def test_a_record_comes_back_and_the_folder_keeps_out_of_backups(tmp_path: Path) -> None:
     Cache(str(tmp_path)).write("runs", "key", RECORD)
     assert Cache(str(tmp_path)).read("runs", "key") == RECORD
     assert Cache(str(tmp_path)).read("ignored", "key") is None
-    folder = tmp_path / ".dl_lint_cache"
-    assert (folder / ".gitignore").read_text() == "*\n"
-    assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
-    assert [path.name for path in folder.rglob("*.tmp")] == []
+    assert Cache(str(tmp_path), "another project").read("runs", "key") is None
+    assert (tmp_path / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
+    assert [path.name for path in tmp_path.rglob("*.tmp")] == []
 
 
 def test_nothing_is_kept_without_a_folder() -> None:
@@ -63,18 +62,53 @@ def test_trimming_deletes_the_oldest_records_and_nothing_else(tmp_path: Path) ->
     cache = Cache(str(tmp_path))
     for number in range(10):
         cache.write("runs", f"key{number}", "x" * 1000)
-        os.utime(tmp_path / ".dl_lint_cache" / "runs" / f"key{number}.json", (number, number))
-    (tmp_path / ".dl_lint_cache" / "notes.txt").write_text("mine")
+        [new] = [path for path in records(tmp_path) if path.stat().st_mtime > 1_000]
+        os.utime(new, (number, number))
+    (tmp_path / "notes.txt").write_text("mine")
     cache.trim(limit_bytes=8_000)
-    assert [path.stem for path in records(tmp_path)] == ["key7", "key8", "key9"]
-    assert (tmp_path / ".dl_lint_cache" / "notes.txt").exists()
+    left = [number for number in range(10) if cache.read("runs", f"key{number}") is not None]
+    assert left == [7, 8, 9]
+    assert (tmp_path / "notes.txt").exists()
 
 
-def test_a_link_is_not_taken_for_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / ".dl_lint_cache").symlink_to("elsewhere")
+def test_a_link_or_a_record_of_another_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Cache(str(tmp_path)).write("runs", "key", RECORD)
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+    [path] = records(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+        assert Cache(str(tmp_path)).read("runs", "key") is None
+    assert Cache(str(tmp_path)).read("runs", "key") == RECORD
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert Cache(str(tmp_path)).read("runs", "key") is None
+    path.unlink()
+    os.mkfifo(path)
+    assert Cache(str(tmp_path)).read("runs", "key") is None
+
+
+def test_a_folder_in_what_is_linted_is_not_used(tmp_path: Path) -> None:
+    cache = Cache(str(tmp_path / "cache"), str(tmp_path))
+    cache.write("runs", "key", RECORD)
+    assert cache.read("runs", "key") is None
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"DL_LINT_CACHE_DIR": "/chosen", "XDG_CACHE_HOME": "/xdg"}, "/chosen"),
+        ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/dl-lint"),
+        ({"XDG_CACHE_HOME": "relative"}, "/home/somebody/.cache/dl-lint"),
+        ({}, "/home/somebody/.cache/dl-lint"),
+    ],
+)
+def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str) -> None:
+    for name in ("DL_LINT_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name, value in ({"HOME": "/home/somebody"} | environment).items():
+        monkeypatch.setenv(name, value)
+    assert users_folder() == folder
 
 
 def test_digests_tell_apart_what_joins_to_the_same() -> None:
@@ -151,45 +185,57 @@ def test_a_word_in_a_notebook_beside_renews_findings(project: Project) -> None:
     assert project.lint_json("--select", "DL401").places == []
 
 
-def test_every_damaged_record_is_worked_out_again(project: Project, faulty: str) -> None:
+def test_every_damaged_record_is_worked_out_again(project: Project, cache_folder: Path, faulty: str) -> None:
     project.write({"data.py": faulty, ".gitignore": "x\n"})
     project.lint()
-    assert {path.parent.name for path in records(project.root)} == {"ignored", "runs"}
-    for path in records(project.root):
+    assert {path.parent.name for path in records(cache_folder)} == {"ignored", "runs"}
+    for path in records(cache_folder):
         path.write_bytes(path.read_bytes()[:30])
     assert project.lint_json().places == [("data.py", 5, "DL209")]
 
 
-@pytest.mark.parametrize("body", ['{"failure": []}', "[]", "3", '{"report": {}, "outside": {}}', "{}"])
-def test_a_record_of_the_wrong_shape_is_worked_out_again(project: Project, faulty: str, body: str) -> None:
+SHAPES = ['{"failure": []}', "[]", "3", '{"report": {}, "outside": {}}', "{}", '{"data.py": "yes"}', '{"outside": []}']
+
+
+@pytest.mark.parametrize("body", SHAPES)
+def test_a_record_of_the_wrong_shape_is_worked_out_again(
+    project: Project, cache_folder: Path, faulty: str, body: str
+) -> None:
     project.write({"data.py": faulty, ".gitignore": "x\n"})
     project.lint()
-    for path in records(project.root):
+    for path in records(cache_folder):
         path.write_bytes(digest(body).encode() + b"\n" + body.encode())
     assert project.lint_json().places == [("data.py", 5, "DL209")]
 
 
-def test_a_cache_that_cannot_be_written_is_no_reason_to_stop(project: Project, faulty: str) -> None:
+def test_a_cache_that_cannot_be_written_is_no_reason_to_stop(project: Project, cache_folder: Path, faulty: str) -> None:
     project.write({"data.py": faulty})
-    project.root.chmod(0o500)
+    cache_folder.chmod(0o500)
     try:
         ran = project.unprivileged("--output-format", "json")
     finally:
-        project.root.chmod(0o700)
+        cache_folder.chmod(0o700)
     assert (ran.status, ran.err) == (1, "")
 
 
-def test_a_file_in_place_of_the_cache_is_no_reason_to_stop(project: Project, faulty: str) -> None:
-    project.write({"data.py": faulty, ".dl_lint_cache": "mine"})
+def test_a_file_in_place_of_the_cache_is_no_reason_to_stop(project: Project, cache_folder: Path, faulty: str) -> None:
+    project.write({"data.py": faulty})
+    cache_folder.rmdir()
+    cache_folder.write_text("mine")
     ran = project.lint_json()
     assert (ran.status, ran.err) == (1, "")
-    assert project.read(".dl_lint_cache") == "mine"
+    assert cache_folder.read_text() == "mine"
 
 
-def test_no_cache_leaves_no_folder(project: Project, faulty: str) -> None:
+def test_no_cache_leaves_no_record_and_no_run_leaves_one_in_the_project(
+    project: Project, cache_folder: Path, faulty: str
+) -> None:
     project.write({"data.py": faulty})
     project.lint("--no-cache")
-    assert not (project.root / ".dl_lint_cache").exists()
+    assert not list(cache_folder.iterdir())
+    project.lint()
+    assert records(cache_folder)
+    assert {path.name for path in project.root.iterdir()} == {"data.py", "pyproject.toml"}
 
 
 def test_concurrent_runs_agree(project: Project, faulty: str) -> None:

@@ -57,7 +57,7 @@ def test_a_finding_shows_reason_code_related_place_and_remedy(report: Report, lo
         ("s = '\u6f22\u5b57'; x", (1, 10, 1, 11), "s = '\u6f22\u5b57'; x", " " * 12 + "^"),
         ("'\u6f22'", (1, 0, 1, 3), "'\u6f22'", "^^^^"),
         ("'e\u0301' + x", (1, 7, 1, 8), "'e\u0301' + x", "      ^"),
-        ("'\x1b[31m' + x", (1, 11, 1, 12), "'\ufffd[31m' + x", " " * 11 + "^"),
+        ("'\x1b[31m' + x", (1, 11, 1, 12), "'\\x1b[31m' + x", " " * 14 + "^"),
         ("x", (1, 1, 1, 1), "x", " ^"),
     ],
 )
@@ -113,7 +113,7 @@ def test_line_numbers_of_all_places_align(one: Make) -> None:
 def test_messages_cannot_command_the_terminal(one: Make) -> None:
     shown = "".join(full.render(one(Place("a\x1b[2J\n.py", (1, 0, 1, 1)), "bad \x1b[2J"), Look(lambda _: ())))
     assert "\x1b" not in shown
-    assert shown.splitlines()[1] == " --> a\ufffd[2J\ufffd.py:1:1"
+    assert shown.splitlines()[1] == " --> a\\x1b[2J\\n.py:1:1"
 
 
 def test_styles_are_painted_around_the_same_text(report: Report, look: Look) -> None:

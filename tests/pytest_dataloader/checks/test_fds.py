@@ -16,9 +16,10 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 
 from pytest_dataloader import checks
-from pytest_dataloader.checks import Setting, fds
+from pytest_dataloader.checks import Setting, fds, shm
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
+from pytest_dataloader.probe.resources.leaks import Leak
 from tests.variants import variants
 
 if TYPE_CHECKING:
@@ -142,7 +143,6 @@ CLEAN: dict[str, Callable[[], DataLoader[Any]]] = {
     "the last batch kept": lambda: load(kind=KeepsTheLast),
     "a sampler that closes its file": lambda: load(sampler=OpensEveryEpoch(closes=True)),
     "shorter than a round": lambda: load(torch.utils.data.Subset(Rows(), range(6))),
-    "empty": lambda: load(torch.utils.data.Subset(Rows(), [])),
 }
 
 LEAKS: dict[str, tuple[Callable[[], DataLoader[Any]], str, str, str]] = {
@@ -198,6 +198,36 @@ def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where:
         assert not set(descriptors.links().values()) - before
 
 
+@pytest.mark.parametrize("check", [fds, shm])
+def test_an_epoch_without_batches_is_not_passed(check: Any) -> None:
+    verdict = check.judge(check.measure(load(torch.utils.data.Subset(Rows(), [])), setting=Setting()))
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
+    assert verdict.reason == "the loader gave no batch: its epoch is empty"
+
+
+def test_who_keeps_files_in_a_worker_is_named_with_the_line() -> None:
+    seen = measured(load(Rows(opens_a_file)))
+    assert [(each.name, each.storages) for each in seen.kept_by] == [("dataset.kept", 8)]
+    told = fds.judge(seen).reason
+    assert told.startswith("left open: 2 files /dev/null for each batch, in a worker (")
+    assert "; kept by dataset.kept; peak " in told
+
+
+@pytest.mark.parametrize(
+    ("leak", "told"),
+    [
+        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x for each batch, in a worker (8 seen)"),
+        (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe for each epoch, in a worker (9 seen)"),
+        (
+            Leak("the main process", "segment of torch", 5, "batch", 0.25, "/dev/shm/torch_1"),
+            "0.25 segments of torch /dev/shm/torch_1 for each batch, in the main process (5 seen)",
+        ),
+    ],
+)
+def test_a_leak_in_words(leak: Leak, told: str) -> None:
+    assert str(leak) == told
+
+
 def test_who_keeps_batches_is_named_with_the_line() -> None:
     seen = measured(load(kind=KeepsInList))
     assert seen.kept_by[0].name == "loader.kept[*]['field0']"
@@ -206,6 +236,16 @@ def test_who_keeps_batches_is_named_with_the_line() -> None:
     assert "DL305" in {advice.code for advice in fds.judge(seen).advice}
     [leak] = [leak for leak in seen.leaks if leak.example.startswith("/dev/shm/torch_")]
     assert (fds.judge(seen).outcome, leak.where, leak.per) == ("failed", "the main process", "batch")
+
+
+@pytest.mark.parametrize(("before", "name"), [(opens_a_file, "dataset.kept[*]"), (opens_a_pipe, "")])
+def test_who_keeps_files_open_in_workers_is_named_with_the_line(
+    before: Callable[[Any, int], object], name: str
+) -> None:
+    seen = measured(load(Rows(before)))
+    assert {leak.where for leak in seen.leaks} == {"a worker"}
+    assert [keeper.name for keeper in seen.kept_by] == ([name] if name else [])
+    assert (f"kept by {name}" in fds.judge(seen).reason) == bool(name)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import multiprocessing
 import os
 import random
@@ -193,6 +194,142 @@ def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[An
     assert memory.judge(seen, max_total_memory=MB).outcome == "failed"
 
 
+def centred(points: Any) -> Any:
+    points -= points.mean()
+    return points
+
+
+WRITES: dict[str, Callable[[], DataLoader[Any]]] = {
+    "list": lambda: load(
+        Rows(lambda self, at: centred(self.rows[at]), 1000, rows=[np.full((40, 64), at + 0.5) for at in range(1000)])
+    ),
+    "one array": lambda: load(Rows(lambda self, at: centred(self.rows[at]), 4000, rows=np.ones((4000, 256)))),
+    "one tensor": lambda: load(Rows(lambda self, at: self.rows[at].div_(2), 4000, rows=torch.ones(4000, 256))),
+    "filled by workers": lambda: load(Rows(lambda self, at: fill(self.rows, at), 2000, rows=np.zeros((2000, 512)))),
+}
+
+
+def fill(rows: Any, at: int) -> Any:
+    rows[at] = at
+    return rows[at, :4]
+
+
+@pytest.mark.parametrize("build", variants(WRITES, {"list", "one array"}))
+def test_arrays_that_samples_write_to_are_copied_whole(build: Callable[[], DataLoader[Any]]) -> None:
+    loader = build()
+    rows: Any = loader.dataset.rows  # type: ignore[attr-defined]
+    taken = sum(row.nbytes for row in rows)
+    seen = measured(loader)
+    assert (seen.kinds, seen.attribute, seen.written_in_place) == (("copy_on_access",), "dataset.rows", True)
+    assert seen.exposed_bytes == pytest.approx(taken, rel=0.05)
+    verdict = memory.judge(seen)
+    assert verdict.outcome == "failed"
+    assert "writes to them" in verdict.reason
+    assert [advice.code for advice in verdict.advice] == [""]
+    assert "change a copy" in verdict.advice[0].text
+
+
+def test_workers_that_persist_come_to_write_to_every_array() -> None:
+    def taken(**settings: Any) -> int:
+        rows = [np.full((40, 64), at + 0.5) for at in range(1000)]
+        loader = load(Rows(lambda self, at: centred(self.rows[at]), 1000, rows=rows), shuffle=True, **settings)
+        return measured(loader).growth_bytes_per_worker
+
+    assert taken(persistent_workers=True) == pytest.approx(2 * taken(), rel=0.05)
+
+
+def shared() -> Any:
+    rows: Any = torch.ones(4000, 256)
+    return rows.share_memory_()
+
+
+BUFFERS: dict[str, Callable[[], DataLoader[Any]]] = {
+    "buffer": lambda: load(
+        Rows(lambda self, at: fill(self.buffer, at % 4), buffer=np.zeros((4, 100_000)), rows=np.ones((SIZE, 16)))
+    ),
+    "copy": lambda: load(Rows(lambda self, at: centred(self.rows[at].copy()), 4000, rows=np.ones((4000, 256)))),
+    "shared tensor": lambda: load(Rows(lambda self, at: self.rows[at].div_(2), 4000, rows=shared())),
+}
+
+
+@pytest.mark.parametrize("build", variants(BUFFERS, {"buffer"}))
+def test_buffers_and_copies_are_no_growth(build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build())
+    assert set(seen.kinds) <= {"clean", "warm_up"}, seen.attributes
+    assert memory.judge(seen).outcome == "passed"
+
+
+def test_where_pagemap_is_withheld_what_was_written_to_is_not_passed() -> None:
+    seen = measured(WRITES["list"](), sources=Sources(pages=None))
+    assert memory.judge(seen).outcome == "inconclusive"
+
+
+def picture(at: int) -> Any:
+    return np.full(500, at)
+
+
+def fills_a_dict_made_in_the_worker(self: Any, at: int) -> Any:
+    if not hasattr(self, "kept"):
+        self.kept = {}
+    return self.kept.setdefault(at, picture(at))
+
+
+def fills_a_list_made_in_the_worker(self: Any, at: int) -> Any:
+    if not hasattr(self, "kept"):
+        self.kept = [None] * SIZE
+    if self.kept[at] is None:
+        self.kept[at] = picture(at)
+    return self.kept[at]
+
+
+def fills_records(self: Any, at: int) -> Any:
+    record = self.rows[at]
+    if not hasattr(record, "picture"):
+        record.picture = picture(at)
+    return record.picture
+
+
+class Transform:
+    @functools.lru_cache(None)  # noqa: B019  # that it keeps what it is called with is the fault
+    def __call__(self, at: int) -> Any:
+        return picture(at)
+
+
+class Methods(Rows):
+    @functools.cache  # noqa: B019  # as above
+    def picture(self, at: int) -> Any:
+        return picture(at)
+
+
+HOLDERS: dict[str, tuple[str, Callable[[], DataLoader[Any]]]] = {
+    "dict of the worker's": ("dataset.kept", lambda: load(Rows(fills_a_dict_made_in_the_worker))),
+    "list of the worker's": ("dataset.kept", lambda: load(Rows(fills_a_list_made_in_the_worker))),
+    "records": (
+        "dataset.rows[*].picture", lambda: load(Rows(fills_records, 4000, rows=[Holder() for _ in range(4000)]))
+    ),
+    "cached method": ("dataset.picture", lambda: load(Methods(lambda self, at: self.picture(at)))),
+    "cached transform": ("dataset.t.__call__", lambda: load(Rows(lambda self, at: self.t(at), t=Transform()))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "build"), variants(HOLDERS, {"list of the worker's", "records", "cached transform"}))
+def test_what_holds_a_cache_is_named(path: str, build: Callable[[], DataLoader[Any]]) -> None:
+    seen = measured(build(), sources=Sources(rollup=None))
+    assert ("cache" in seen.kinds, seen.accumulating_attribute) == (True, path), seen
+
+
+def test_a_cache_in_another_module_of_the_project_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "decoding_of_pictures.py").write_text(
+        "import numpy\nknown = {}\n\ndef decode(at):\n    return known.setdefault(at, numpy.full(500, at))\n"
+    )
+    (tmp_path / "pictures_of_a_project.py").write_text(
+        "import decoding_of_pictures\n\ndef get(self, at):\n    return decoding_of_pictures.decode(at)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = measured(load(Rows(importlib.import_module("pictures_of_a_project").get)))
+    assert (seen.kinds, seen.accumulating_attribute) == (("cache",), "decoding_of_pictures.known")
+
+
 def test_the_growth_of_a_list_is_its_strings() -> None:
     seen = measured(load(Rows(length, rows=names()), shuffle=True))
     assert seen.growth_bytes_per_worker == pytest.approx(SIZE * NAME_BYTES, rel=0.05)
@@ -301,7 +438,7 @@ def test_datasets_that_raise_or_hang_end_the_check_in_time() -> None:
         raise KeyError(f"sample {at}")
 
     verdict = memory.judge(measured(load(Rows(raises))))
-    assert verdict.outcome == "inconclusive"
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
     assert "KeyError: 'sample" in verdict.reason
 
     def sometimes(self: Any, at: int) -> int:
@@ -321,7 +458,7 @@ def test_a_dataset_that_hangs_ends_the_check_in_time_and_no_process_stays(monkey
         return 0
 
     verdict = memory.judge(measured(load(Rows(hangs))))
-    assert verdict.outcome == "inconclusive"
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
     assert "no answer" in verdict.reason
     mine = {entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()} - before
     assert not [pid for pid in mine if _parent(pid) == os.getpid()]
@@ -406,6 +543,20 @@ def test_reading_is_as_in_a_worker() -> None:
     assert not hasattr(loader.dataset, "ready")
 
 
+def raises(_self: Any, at: int) -> Any:
+    raise ValueError(f"row {at} is torn")
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_worker_growth": 10**6}])
+def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int]) -> None:
+    seen = memory.measure(load(Rows(raises)), setting=Setting(seconds=2.0, bench=True))
+    verdict = memory.judge(seen, **limits)
+    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == ("not_measured", True, 0)
+    assert "reading samples raised ValueError: row" in verdict.reason
+    assert "ValueError: ValueError" not in verdict.reason
+    assert "()" not in verdict.reason
+
+
 def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     loader = load(Rows(length, rows=names(100_000), size=100_000), shuffle=True)
     seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
@@ -439,7 +590,7 @@ def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
 
     def judged(get: Callable[[Any, int], Any], rows: Any) -> tuple[str, str]:
         loader = load(Rows(get, size=120_000, rows=rows), shuffle=True)
-        assert memory.judge(measured(loader)).outcome == "inconclusive"
+        assert memory.judge(measured(loader)).outcome == "not_measured"
         seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
         assert seen.source == "smaps_rollup"
         return seen.kind, memory.judge(seen).outcome

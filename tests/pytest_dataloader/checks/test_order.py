@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
-from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Rotating, Rows, Stream
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream
 
 QUICK = Setting()
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
@@ -62,6 +63,34 @@ def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said
     assert seen.reshuffled is said
     assert f"by the loader{told}" in judge(seen).reason
     assert ("reshuffled" in judge(seen).reason) is bool(told)
+
+
+def test_an_order_of_ones_own_that_changes_is_told() -> None:
+    assert "; reshuffled" in judge(measure(CLEAN["an order of its own that goes on"].make(), setting=QUICK)).reason
+
+
+def test_a_length_may_be_that_of_all_ranks() -> None:
+    loader = DataLoader(Lying(4 * SIZE), 8, num_workers=2)
+    assert judge(measure(loader, setting=QUICK)).outcome == "failed"
+    assert judge(measure(loader, setting=replace(QUICK, ranks=4))).outcome == "passed"
+
+
+def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
+    verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=QUICK))
+    assert "leaves out 3 samples that one process reads" in verdict.reason
+    assert "shares of the workers" in verdict.advice[0].text
+
+
+def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
+    seen = measure(CLEAN["stream without end"].make(), setting=QUICK)
+    told = judge(seen).reason
+    assert told.startswith(f"{seen.samples[0]:,} samples of a stream: no two workers begin alike; the first ")
+    assert (seen.compared, "lost" in told) == (0, False)
+
+
+def test_an_epoch_without_samples_is_not_passed() -> None:
+    verdict = judge(measure(DataLoader(Subset(Rows(), []), 8, num_workers=2), setting=QUICK))
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
 
 
 def test_what_drop_last_costs_is_stated() -> None:

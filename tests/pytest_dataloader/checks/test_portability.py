@@ -66,7 +66,7 @@ SEEN = Portability(
             replace(SEEN, starts=(replace(SPAWN, fault="hang", certain=False, error="it was still at work"),)), {},
             "inconclusive", "still at work", "",
         ),
-        (replace(SEEN, starts=(), workers=0), {}, "passed", "the loader has no workers to start", ""),
+        (replace(SEEN, starts=(), workers=0), {}, "passed", "the loader has no worker processes to start", ""),
         (
             replace(SEEN, starts=(), workers=0, attribute="collate_fn", what="a lambda"), {}, "passed",
             "with workers, collate_fn (a lambda) would not pickle", "",

@@ -46,6 +46,8 @@ SHORT = replace(
     ("seen", "limits", "outcome", "words"),
     [
         (SEEN, {}, "passed", "1,000 samples/s (980 to 1,020 at 95 %), no limit set"),
+        (replace(BUSY, interval=(170, 1600)), {}, "passed", "1,000 samples/s (170 to 1,600 at 95 %), no limit set"),
+        (replace(BUSY, interval=(160, 1600)), {}, "inconclusive", "the interval says nothing of the rate (it waited"),
         (SEEN, {"min_samples_per_second": 900}, "passed", "at least 900 asked for"),
         (SEEN, {"min_samples_per_second": 1000}, "passed", "1,000 samples/s"),
         (SEEN, {"min_samples_per_second": 1050}, "inconclusive", "it fails once it certainly misses by 10 %"),
@@ -68,6 +70,7 @@ SHORT = replace(
         (Throughput(), {}, "not_measured", "its epoch is empty"),
         (Throughput(), {"min_samples_per_second": 1}, "failed", "its epoch is empty"),
         (Throughput(hung_seconds=60), {}, "failed", "hangs from the start: no batch came for 60 s"),
+        (Throughput(hung_seconds=60, at_work=True), {}, "inconclusive", "slow or hung cannot be told"),
         (replace(SEEN, hung_seconds=60), {"min_samples_per_second": 1}, "failed", "hangs after 600 batches"),
         (Throughput(batches=3, epochs=1), {"min_samples_per_second": 1}, "inconclusive", "0 samples/s"),
     ],

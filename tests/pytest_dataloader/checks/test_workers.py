@@ -13,6 +13,8 @@ import sys
 import tempfile
 import threading
 import time
+import types
+import warnings
 from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -29,7 +31,7 @@ from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Epoch
-from tests.variants import named
+from tests.variants import named, variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,8 +62,22 @@ HANGS = replace(
 @pytest.mark.parametrize(
     ("seen", "limits", "outcome", "words", "codes"),
     [
-        (SEEN, {}, "passed", "2 workers (fork) delivered 24 batches of 2 epochs, the first after 3 s, and", ""),
-        (replace(SEEN, whole=False, epochs=(EPOCH,)), {}, "passed", "24 batches of part of an epoch", ""),
+        (SEEN, {}, "passed", "2 workers (fork) delivered 24 batches in 2 epochs, the first after 3 s, and", ""),
+        (
+            replace(SEEN, whole=False, batches_in_epoch=25000, epochs=(EPOCH,)), {}, "passed",
+            "delivered 12 of the 25,000 batches of an epoch, the first", "",
+        ),
+        (replace(SEEN, whole=False), {}, "passed", "12 batches of an epoch that was not watched to its end", ""),
+        (
+            replace(SEEN, epochs=(EPOCH, replace(EPOCH, batches=0)), batches=12), {}, "passed",
+            "12 batches in 2 epochs, the last of them empty", "",
+        ),
+        (
+            replace(SEEN, batches=0, why="Rows has no sample"), {}, "failed", "the epoch is empty: Rows has no sample",
+            "",
+        ),
+        (replace(SEEN, hollow=24), {}, "failed", "every batch is None, 24 of 24: collate_fn returns nothing", ""),
+        (replace(SEEN, hollow=23), {}, "passed", "24 batches", ""),
         (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
         (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
@@ -77,6 +93,13 @@ HANGS = replace(
         (
             replace(SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn"),
             {}, "failed", "worker 0 (pid 7) exited with code 1 while it started", "DL307",
+        ),
+        (
+            replace(
+                SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn",
+                why="ModuleNotFoundError: No module named 'mpi4py'",
+            ),
+            {}, "failed", "exited with code 1 while it started: ModuleNotFoundError: No module named 'mpi4py'", "",
         ),
         (
             replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
@@ -421,7 +444,6 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     "reads batches": lambda: DataLoader(Batched(), batch_size=4, num_workers=2),
     "subset": lambda: DataLoader(Subset(Faulty(), range(7)), batch_size=4, num_workers=2),
     "more workers than batches": lambda: DataLoader(Faulty(length=3), batch_size=4, num_workers=2),
-    "empty": lambda: DataLoader(Faulty(length=0), batch_size=4, num_workers=2),
     "no workers": lambda: loader_of(num_workers=0),
 }
 
@@ -433,6 +455,65 @@ def test_healthy_loaders_pass(kind: str) -> None:
     assert seen.whole
     if seen.workers and seen.batches:
         assert seen.restarts_per_epoch == (0 if seen.persistent else 2)
+
+
+class Nothing(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+EMPTY: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
+    "no samples": (lambda: DataLoader(Faulty(length=0), batch_size=4, num_workers=2), "Faulty has no sample"),
+    "no samples, no workers": (lambda: DataLoader(Faulty(length=0), batch_size=4), "Faulty has no sample"),
+    "all dropped": (
+        lambda: DataLoader(Faulty(length=3), batch_size=4, drop_last=True, num_workers=1),
+        "drop_last leaves out all 3 samples, fewer than batch_size=4",
+    ),
+    "no index": (lambda: DataLoader(Faulty(), batch_size=4, sampler=[]), "list gives no index"),
+    "a stream": (lambda: DataLoader(Nothing(), batch_size=4, num_workers=2), "Nothing gives no sample"),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_an_empty_epoch_is_a_fault_with_its_reason(kind: str) -> None:
+    make, why = EMPTY[kind]
+    seen = measure(make(), setting=PATIENT)
+    assert (seen.empty, judge(seen).outcome, judge(seen).reason) == (True, "failed", f"the epoch is empty: {why}")
+
+
+def test_batches_that_are_none_are_nothing() -> None:
+    seen = measure(loader_of(num_workers=2, collate_fn=lambda _batch: None), setting=PATIENT)
+    assert seen.batches == seen.hollow > 0
+    assert judge(seen).outcome == "failed"
+
+
+@pytest.mark.parametrize("method", variants({"forkserver": "forkserver", "spawn": "spawn"}, ["spawn"]))
+def test_a_module_that_a_worker_does_not_find_is_named(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("here_alone")
+    exec("class Rows(list): pass", vars(module))
+    monkeypatch.setitem(sys.modules, "here_alone", module)
+    dataset = module.Rows(range(8))
+    seen = measure(DataLoader(dataset, num_workers=1, multiprocessing_context=method), setting=QUICK)
+    assert (seen.fault, seen.phase) == ("exit", "starting")
+    assert judge(seen).reason.endswith("while it started: ModuleNotFoundError: No module named 'here_alone'")
+    assert "on sys.path only" in judge(seen).advice[0].text
+
+
+def test_a_warning_that_is_an_error_is_called_so_and_leaves_no_second_one() -> None:
+    unraisable: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable.append
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            seen = measure(loader_of(num_workers=2, worker_init_fn=None, pin_memory=True), setting=QUICK)
+        gc.collect()
+    finally:
+        sys.unraisablehook = hook
+    if seen.fault == "none":
+        pytest.skip("there is an accelerator here, which pinned memory is for")
+    assert seen.exception.startswith("UserWarning: 'pin_memory' argument is set as true")
+    assert "warnings are errors in this run" in judge(seen).advice[0].text
+    assert unraisable == []
 
 
 def test_a_loader_reads_the_same_before_and_after() -> None:

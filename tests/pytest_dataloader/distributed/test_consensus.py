@@ -11,11 +11,9 @@ from pytest_dataloader.record import Record
 from pytest_dataloader.verdict import Advice
 
 
-def told(
-    verdict: Any, reason: str = "so it is", check: str = "throughput", *, raised: bool = False, **evidence: Any
-) -> Told:
+def told(verdict: Any, reason: str = "so it is", check: str = "throughput", **evidence: Any) -> Told:
     advice = (Advice("DL207", "use workers"),) if verdict == "failed" else ()
-    return Told(Record("train", "t.py::test", "a loader", check, verdict, reason, evidence, {}, advice), raised)
+    return Told(Record("train", "t.py::test", "a loader", check, verdict, reason, evidence, {}, advice))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,7 @@ def told(
         ([told("passed"), told("inconclusive", "busy")], "inconclusive", "rank 1 of 2: busy"),
         ([told("not_measured", "no fork"), told("passed")], "not_measured", "rank 0 of 2: no fork"),
         ([told("inconclusive"), told("failed", "too slow"), told("passed")], "failed", "rank 1 of 3: too slow"),
-        ([told("passed"), told("not_measured", "raised 3", raised=True)], "failed", "rank 1 of 2: raised 3"),
+        ([told("passed"), told("failed", "raised 3")], "failed", "rank 1 of 2: raised 3"),
     ],
 )  # fmt: skip
 def test_the_worst_verdict_is_that_of_all_in_the_words_of_its_rank(ranks: list[Told], outcome: str, head: str) -> None:

@@ -204,7 +204,7 @@ def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
 ) -> None:
     done = launched(pytester, monkeypatch, "raise")
     assert done.returncode != 0
-    assert "throughput: rank 1 of 2: raised KeyError: 'no label'" in done.stdout
+    assert "throughput: rank 1 of 2: the loader raised KeyError: 'no label'" in done.stdout
     check = json.loads((pytester.path / "out.json").read_text())["loaders"][0]["checks"]["throughput"]
     assert [rank["verdict"] for rank in check["ranks"]] == ["passed", "failed"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STAGES = {
     "bottleneck": "fetch",
     "ms_per_sample": {"read": 0.0, "fetch": 4.0, "collate": 1.0, "send": 0.2, "receive": 0.25, "consumer": 0.0},
-    "pace_ms_per_sample": {"read": 0.0, "fetch": 2.0, "collate": 0.5, "send": 0.1, "receive": 0.25, "consumer": 0.0},
+    "pace_ms_per_sample": {"read": 0.0, "fetch": 2.0, "collate": 0.5, "send": 0.1, "receive": 0.0, "consumer": 0.0},
     "workers": 2,
     "simulated": {"share": 0.25, "step_ms": 35.0},
 }
@@ -46,14 +46,16 @@ def test_a_bar_is_as_long_as_its_share() -> None:
 def test_each_stage_that_takes_time_gets_a_bar_and_the_slowest_stands_out() -> None:
     lines = list(of_stages(STAGES, 60, ASCII))
     assert text(lines) == [
-        "          ms/sample  of 2 workers side by side",
+        "          ms/sample  that pass, 2 workers side by side",
         f"fetch             2  {'#' * 39}",
         f"collate         0.5  {'#' * 9}",
         "send            0.1  ##",
-        f"receive        0.25  {'#' * 4}",
+        "beside    receive 0.25",
     ]
     assert [bool(line[0][1]) for line in lines] == [False, True, False, False, False]
     assert list(of_stages({"bottleneck": ""}, 60, ASCII)) == []
+    many = {**STAGES, "ms_per_sample": {f"stage {at}": 1.0 for at in range(9)}}
+    assert max(map(len, text(of_stages(many, 40, ASCII)))) <= 40
     assert "workers" not in text(of_stages({**STAGES, "workers": 0}, 60, ASCII))[0]
 
 

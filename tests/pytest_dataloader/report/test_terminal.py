@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_dataloader.record import Record
@@ -46,6 +48,21 @@ def test_quiet_leaves_advice_out_and_verbose_adds_the_figures() -> None:
         "              parts = {}",
         "              more about it",
     ]
+
+
+def test_checks_that_were_not_measured_for_one_reason_have_one_line() -> None:
+    later = [record(check, "not_measured", "the loader raises: see workers") for check in ("fds", "shm")]
+    one = [record("workers", "failed", "worker 0 raised"), *later, record("resume", "not_measured", "no state")]
+    told = ["".join(piece for piece, _ in line) for line in terminal.lines(one, 0, 60)]
+    assert told[-2:] == [
+        "  resume   not measured  no state",
+        "  not measured  fds, shm: the loader raises: see workers",
+    ]
+    assert sum("see workers" in "".join(piece for piece, _ in line) for line in terminal.lines(one, 1, 60)) == 2
+
+
+def test_a_loader_that_was_not_built_has_no_block() -> None:
+    assert list(terminal.lines([replace(RECORDS[0], description="")], 0)) == []
 
 
 def test_long_texts_are_wrapped_to_the_terminal() -> None:

@@ -63,7 +63,7 @@ def _given_here(program: Program, call: ast.Call, positions: tuple[str, ...], na
     node: ast.AST = call if positional is None else positional.node
     for keyword in call.keywords:
         if keyword.arg is None:
-            inside = operations.keyword(program.symbolic(keyword.value), name)
+            inside = operations.keyword(program, program.symbolic(keyword.value), name)
             if not isinstance(inside, Absent):
                 found, node = operations.found(inside, found), keyword
     return Given(found if positional is None else operations.otherwise(positional.symbolic, found), node)
@@ -85,6 +85,11 @@ def _by_position(program: Program, call: ast.Call, positions: tuple[str, ...], n
 def bound(program: Program, frame: Frame, param: Param) -> Value:
     """What ``frame.call`` passes for a parameter of ``frame.scope``, as the caller sees it."""
     return program.solver.solve(("argument", frame, param), lambda: _bound(program, frame, param))
+
+
+def passed(program: Program, frame: Frame, name: str) -> Given:
+    """What ``frame.call`` gives for the parameter ``name`` of ``frame.scope``, without its default."""
+    return given(program, frame.call, _positions(program, frame), name)
 
 
 def _bound(program: Program, frame: Frame, param: Param) -> Value:

@@ -6,9 +6,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import classes, library_calls, objects, operations, options, tensor_memory
+from dl_lint.flow.interpreter import (
+    classes,
+    configurations,
+    library_calls,
+    objects,
+    operations,
+    options,
+    registries,
+    tensor_memory,
+)
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
+from dl_lint.flow.libraries import HANDING_THROUGH, LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.flow.program import evaluates, operation
 from dl_lint.flow.values import (
     NONE,
@@ -98,6 +107,8 @@ def of_value(program: Program, callee: Value, expr: ast.Call) -> Value:
         case Instance():
             dunder = objects.of_instance(program, callee, "__call__")
             return of_value(program, dunder, expr) if isinstance(dunder, Bound) else UNKNOWN
+        case Made(name="collections.namedtuple"):
+            return library_calls.named_tuple(program, callee, expr)
         case Made() if not isinstance(callee, Loader | Sampler):
             return operations.derived(callee, "call", expr)
         case Nothing():
@@ -114,6 +125,8 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
             return Loader(TORCH_LOADER, expr, cls)
+    if classes.is_attribute_dict(program, cls):
+        return Made("easydict.EasyDict", expr)
     if program.hints.dataloader_classes and names_one(program.hints.dataloader_classes, qualified(cls.scope)):
         return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
     return Instance(cls, expr)
@@ -143,11 +156,16 @@ def _iterated(program: Program, base: Instance) -> Value:
 @operation("method_called")
 def method(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
     """``receiver.name(…)``."""
+    if name in ("get", "build") and isinstance(receiver, Instance | Made | External) and expr.args:
+        key = program.symbolic(expr.args[0]) if name == "get" else UNKNOWN
+        found = registries.registered(program, receiver, key)
+        if found != NOTHING:
+            return found if name == "get" else registries.built(found)
     match receiver:
         case OneOf():
             return union(method(program, one, name, expr) for one in receiver.members if one != NONE)
         case Parameter() | Derived():
-            return operations.derived(operations.derived(receiver, "attr", name), "call", expr)
+            return _waiting(program, receiver, name, expr)
         case Instance():
             return _of_instance(program, receiver, name, expr)
         case External() | Module() | Package() | Class():
@@ -182,28 +200,54 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         found = objects.of_instance(program, Instance(receiver.cls, receiver.call, receiver.frames), name)
         if found != UNKNOWN:
             return of_value(program, found, expr)
-    if name in PREPARERS:
-        return _prepared(program, expr)
+    if name in PREPARERS | HANDING_THROUGH:
+        return _handed_through(program, name, expr)
     if isinstance(receiver, Loader):
         return Wrapped("iter", (receiver,)) if name == "__iter__" else UNKNOWN
     if isinstance(receiver, Sampler):
         return UNKNOWN
+    if configurations.is_configuration(receiver):
+        return _of_configuration(program, receiver, name, expr)
     parsed = options.parsed(receiver, name)
     if parsed is not None:
         return parsed
     copied = tensor_memory.moved(program, receiver, name, expr)
-    return (
-        copied if copied is not None else operations.derived(operations.derived(receiver, "attr", name), "call", expr)
-    )
+    return copied if copied is not None else _waiting(program, receiver, name, expr)
+
+
+def _of_configuration(program: Program, receiver: Made, name: str, expr: ast.Call) -> Value:
+    if name in ("clone", "copy"):
+        return receiver
+    if name == "get" and expr.args:
+        found = operations.item(program, receiver, program.symbolic(expr.args[0]))
+        return _or_default(program, found, name, expr) if isinstance(found, Derived) else found
+    return _waiting(program, receiver, name, expr)
+
+
+def _waiting(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
+    """A method of what is not known, or not yet."""
+    found = operations.derived(operations.derived(receiver, "attr", name), "call", expr)
+    return found if operations.is_open(receiver) else _or_default(program, found, name, expr)
+
+
+def _or_default(program: Program, found: Value, name: str, expr: ast.Call) -> Value:
+    """The default of ``config.get(key, default)`` is known whatever the configuration is."""
+    return union((found, program.symbolic(expr.args[1]))) if name == "get" and len(expr.args) == 2 else found
 
 
 def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS:
-        return _prepared(program, expr)
+    if name in PREPARERS | HANDING_THROUGH:
+        return _handed_through(program, name, expr)
     copied = tensor_memory.moved(program, receiver, name, expr)
     if copied is None and name in LISTING | WEIGHTS:
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
-    return copied if copied is not None else UNKNOWN
+    return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
+
+
+def _handed_through(program: Program, name: str, expr: ast.Call) -> Value:
+    if name in PREPARERS:
+        return _prepared(program, expr)
+    return program.symbolic(expr.args[0]) if expr.args else UNKNOWN
 
 
 def _prepared(program: Program, expr: ast.Call) -> Value:

@@ -108,6 +108,19 @@ def is_record(program: Program, cls: Class) -> bool:
     )
 
 
+def is_attribute_dict(program: Program, cls: Class) -> bool:
+    """Whether a class is a dict whose items are attributes as well, and nothing more: EasyDict, written anew."""
+    return program.once(("attribute dict", cls), lambda: _is_attribute_dict(program, cls))
+
+
+def _is_attribute_dict(program: Program, cls: Class) -> bool:
+    if "builtins.dict" not in external_bases(program, cls):
+        return False
+    names = {method.name for one in lineage(program, cls) if isinstance(one, Class) for method in methods(one)}
+    aliased = any(cls.scope.bindings.get(name) for name in ("__getattr__", "__getattribute__"))
+    return (aliased or "__getattr__" in names) and all(_is_private(name) or name.startswith("__") for name in names)
+
+
 def methods_binding(program: Program, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
     """The methods that an object of a class has, each with the name by which it binds ``self.attribute``."""
     for method in methods_in_effect(program, cls):

@@ -11,6 +11,7 @@ from dl_lint.flow.guards import compare, truth
 from dl_lint.flow.interpreter import names, operations, tensor_memory
 from dl_lint.flow.program import evaluates
 from dl_lint.flow.values import (
+    TOO_LARGE,
     UNKNOWN,
     Batch,
     Collection,
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 FEW_ITEMS = 1_000
 """The head of a container that is short whatever its length: of paths, less than a page of memory a worker."""
+
+MOST_IN_A_POWER = 1_024
+"""Of either operand: ``10**6`` and ``1024**3`` are numbers that people write."""
 
 MOST_ITEMS = 24
 """Items of a literal that are kept one by one."""
@@ -204,15 +208,17 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
 }
 
 
 @evaluates(ast.BinOp)
 def _binary(program: Program, expr: ast.BinOp) -> Value:
     left, right = program.symbolic(expr.left), program.symbolic(expr.right)
-    for one in (left, right):
-        if isinstance(one, CpuCount):
-            return CpuCount(one.call, capped=one.capped)
+    counts = [one for side in (left, right) for one in alternatives(side) if isinstance(one, CpuCount)]
+    if counts:
+        return union(counts)
     if isinstance(left, Const) and isinstance(right, Const) and type(expr.op) in _ARITHMETIC:
         return _computed(expr.op, left, right)
     if isinstance(left, Collection) and isinstance(expr.op, ast.Add):
@@ -225,14 +231,23 @@ def _binary(program: Program, expr: ast.BinOp) -> Value:
 
 def _computed(op: ast.operator, left: Const, right: Const) -> Value:
     if {left.kind, right.kind} <= {"int", "float"}:
+        if isinstance(op, ast.Pow | ast.LShift) and not _is_small(left, right):
+            return UNKNOWN
         try:
             value = _ARITHMETIC[type(op)](left.value, right.value)
-        except (ArithmeticError, ValueError):
+        except (ArithmeticError, TypeError, ValueError):
+            return UNKNOWN
+        if isinstance(value, complex) or abs(value) >= TOO_LARGE:
             return UNKNOWN
         return Const(value, "float" if isinstance(value, float) else "int")
     if isinstance(op, ast.Add) and left.kind == right.kind == "str":
         return Const(f"{left.value}{right.value}"[:200], "str")
     return UNKNOWN
+
+
+def _is_small(*operands: Const) -> bool:
+    """Whether a power of numbers can be worked out in no time."""
+    return all(isinstance(one.value, int | float) and abs(one.value) <= MOST_IN_A_POWER for one in operands)
 
 
 def _joined(left: Collection, right: Value) -> Value:

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import operations, tensor_memory
-from dl_lint.flow.libraries import ACCELERATED, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
+from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
+from dl_lint.flow.libraries import ACCELERATED, ADDS_ARGUMENTS, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -55,6 +55,8 @@ def call(program: Program, name: str, expr: ast.Call) -> Value:
     special = _FUNCTIONS.get(name)
     if special is not None:
         return special(program, expr)
+    if ADDS_ARGUMENTS.fullmatch(name.rpartition(".")[2]):
+        return _first(program, expr)
     tensor = tensor_memory.torch_function(program, name, expr)
     return tensor if tensor is not None else Made(name, expr)
 
@@ -98,6 +100,26 @@ def _dict(program: Program, expr: ast.Call) -> Value:
         if keyword.arg is not None:
             items[keyword.arg] = program.symbolic(keyword.value)
     return Table(tuple(items.items()), closed, expr)
+
+
+def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
+    """``namedtuple("Loaders", ["train", "val"])(…)``: what it holds by name and by position."""
+    declared = arguments.given(program, made.call, ("typename", "field_names"), "field_names").symbolic
+    if isinstance(declared, Const) and isinstance(declared.value, str):
+        fields: tuple[object, ...] = tuple(declared.value.replace(",", " ").split())
+    else:
+        listed = declared.items if isinstance(declared, Collection) else None
+        fields = tuple(one.value for one in listed or () if isinstance(one, Const))
+    names = tuple(one for one in fields if isinstance(one, str))
+    items = [(name, arguments.given(program, expr, names, name).symbolic) for name in names]
+    return Table((*items, *((at, value) for at, (_, value) in enumerate(items))), True, expr)
+
+
+def _from_registry(program: Program, expr: ast.Call) -> Value:
+    """``build_from_cfg(config, REGISTRY)``."""
+    registry = arguments.given(program, expr, ("cfg", "registry"), "registry").symbolic
+    found = registries.built(registries.registered(program, registry, UNKNOWN))
+    return UNKNOWN if found == NOTHING else found
 
 
 def _filled_later(_ev: Program, expr: ast.Call) -> Value:
@@ -152,9 +174,9 @@ def _extreme(program: Program, expr: ast.Call) -> Value:
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(min(numbers) if smallest else max(numbers), "int")
-    for one in values:
-        if isinstance(one, CpuCount):
-            return CpuCount(one.call, capped=one.capped or smallest)
+    counts = [one for value in values for one in alternatives(value) if isinstance(one, CpuCount)]
+    if counts:
+        return union(CpuCount(one.call, capped=one.capped or smallest) for one in counts)
     return Number(positive=not smallest and any(number > 0 for number in numbers))
 
 
@@ -202,7 +224,6 @@ def _stop(_ev: Program, _expr: ast.Call) -> Value:
 
 _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.next": _next,
-    "lightning.pytorch.Trainer.add_argparse_args": _first,
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _filled_later,
@@ -222,6 +243,8 @@ _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.getattr": _getattr,
     "builtins.map": _mapped,
     "functools.partial": _partial,
+    "mmcv.utils.build_from_cfg": _from_registry,
+    "mmengine.registry.build_from_cfg": _from_registry,
     "copy.copy": _copy,
     "copy.deepcopy": _deepcopy,
     "torch.autograd.Variable": _variable,

@@ -34,6 +34,8 @@ def changed(program: Program, value: Value, binding: Binding, changes: list[Chan
     """``value`` with the changes applied that lie between ``binding`` and ``at``."""
     if isinstance(value, OneOf):
         return union(changed(program, one, binding, changes, at) for one in value.members)
+    if isinstance(value, Table) and _is_filled_by_variables(program, value, list(_between(binding, changes, at))):
+        value = Collection("dict", (), UNKNOWN, value.node)
     if isinstance(value, Table):
         for change in _between(binding, changes, at):
             value = _on_table(program, value, change, reached_by(change.site, at) == "always")
@@ -47,6 +49,14 @@ def changed(program: Program, value: Value, binding: Binding, changes: list[Chan
         if grown:
             return _grown(program, value, grown)
     return value
+
+
+def _is_filled_by_variables(program: Program, table: Table, changes: list[Change]) -> bool:
+    """Whether a dict was empty and got all that it holds under keys that are not written out: ``loaders[task] = …``."""
+    stored = [change for change in changes if change.kind == "item"]
+    only = len(stored) == sum(change.kind in GROWING | {"update", "setdefault"} for change in changes)
+    named = any(isinstance(program.symbolic(change.key), Const) for change in stored)
+    return not table.items and table.closed and bool(stored) and only and not named
 
 
 def _between(binding: Binding, changes: list[Change], at: Site | None) -> list[Change]:

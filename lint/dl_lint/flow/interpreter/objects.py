@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
-from dl_lint.flow.interpreter import arguments, classes, functions, names, operations, options
+from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
 from dl_lint.flow.libraries import canonical
 from dl_lint.flow.program import operation
 from dl_lint.flow.reaching import visible_at_end
@@ -38,6 +38,7 @@ from dl_lint.flow.values import (
     Sampler,
     Table,
     Tensor,
+    Unknown,
     Value,
     alternatives,
     union,
@@ -86,6 +87,8 @@ def attribute(program: Program, base: Value, name: str) -> Value:
             return operations.derived(base, "attr", name)
         case Option():
             return attribute(program, base.default, name)
+        case Unknown() if name.isupper():
+            return configurations.section(program, name)
         case _:
             return UNKNOWN
 
@@ -237,6 +240,9 @@ def _of_made(program: Program, base: Made, name: str) -> Value:
         found = of_instance(program, Instance(base.cls, base.call, base.frames), name)
         if found != UNKNOWN:
             return found
+    setting = configurations.field(program, base, name)
+    if setting is not None:
+        return setting
     if isinstance(base, Loader | Sampler):
         # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
         return program.solver.solve(("given", base, name), partial(_given, program, base, name))

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
+from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     ABSENT,
@@ -24,12 +25,12 @@ from dl_lint.flow.values import (
     Nothing,
     Number,
     OneOf,
-    Option,
     Parameter,
     Picked,
     Sampler,
     Table,
     Tensor,
+    Unknown,
     Value,
     Wrapped,
     alternatives,
@@ -58,11 +59,13 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
     if kind == "otherwise":
         return otherwise(base, key if isinstance(key, Value) else ABSENT)
     if kind == "keyword":
-        return keyword(base, str(key))
+        return keyword(program, base, str(key))
     if kind == "without":
         return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
         return iterate(program, base)
+    if kind == "operand":
+        return program.of_torch(base, key) if isinstance(key, Made) else UNKNOWN
     return program.called(base, key) if isinstance(key, ast.Call) else UNKNOWN
 
 
@@ -72,6 +75,21 @@ def derived(base: Value, kind: str, key: str | Value | ast.Call | None = None) -
     while isinstance(inner, Derived):
         length, inner = length + 1, inner.base
     return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+
+
+def is_open(value: Value) -> bool:
+    """Whether something rests on a parameter that is not bound yet."""
+    match value:
+        case Parameter():
+            return True
+        case Derived():
+            return is_open(value.base)
+        case OneOf():
+            return any(map(is_open, value.members))
+        case Collection():
+            return any(map(is_open, (value.element,) if value.items is None else value.items))
+        case _:
+            return False
 
 
 def without(mapping: Parameter | Derived, name: str) -> Value:
@@ -92,17 +110,20 @@ def _without(mapping: Value, names: str) -> Value:
             return mapping
 
 
-def keyword(mapping: Value, name: str) -> Value:
+def keyword(program: Program, mapping: Value, name: str) -> Value:
     """The argument ``name`` of a call with ``**mapping``; what is no known dict may hold anything."""
-    return union(_keyword(one, name) for one in alternatives(mapping))
+    return union(_keyword(program, one, name) for one in alternatives(mapping))
 
 
-def _keyword(mapping: Value, name: str) -> Value:
+def _keyword(program: Program, mapping: Value, name: str) -> Value:
     match mapping:
         case Table():
             return mapping.get(name)
         case Parameter() | Derived():
             return derived(mapping, "keyword", name)
+        case Made():
+            found = _setting(program, mapping, Const(name, "str"))
+            return UNKNOWN if found is None else found
         case _:
             return UNKNOWN
 
@@ -127,11 +148,18 @@ def item(program: Program, base: Value, key: Value) -> Value:
         case Parameter() | Derived():
             return derived(base, "item", key)
         case Made() if not isinstance(base, Loader | Sampler):
-            return derived(base, "item", key)
-        case Option():
-            return UNKNOWN
+            found = _setting(program, base, key)
+            return derived(base, "item", key) if found is None else found
         case _:
             return UNKNOWN
+
+
+def _setting(program: Program, base: Made, key: Value) -> Value | None:
+    """An item of a configuration, which is what the attribute of that name is; None where that is not known."""
+    if base.name not in CONFIGURATIONS | CONFIGURATION_READERS or not isinstance(key, Const):
+        return None
+    found = program.attribute(base, str(key.value))
+    return None if isinstance(found, Derived | Unknown) else found
 
 
 def sliced(program: Program, base: Value, key: Value = UNKNOWN) -> Value:

@@ -9,8 +9,11 @@ from dl_lint.flow import placement
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations
 from dl_lint.flow.libraries import ACCELERATORS, FRESH_TENSORS
+from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
+    NOTHING,
     UNKNOWN,
+    Absent,
     Batch,
     Collection,
     Const,
@@ -48,10 +51,9 @@ def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: a
     moved_ = moved(program, receiver, name, expr)
     if moved_ is not None:
         return moved_
-    if name in VIEWS:
-        if not is_of_one_piece(program, name, expr):
-            return placement.renewed(receiver, expr)
-        return Batch(receiver.loader, whole=False) if isinstance(receiver, Batch) else receiver
+    either = _function_or_method(program, receiver, name, expr, 0)
+    if either is not None:
+        return either
     if name == "items" and isinstance(receiver, Batch):
         part = Batch(receiver.loader, whole=False)
         return Collection("list", None, operations.pair(UNKNOWN, part), None)
@@ -63,13 +65,22 @@ def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: a
             if cast_dtype(program, expr)
             else Tensor(receiver, placement._unmoved(receiver), expr)
         )
-    if name in COPIES:
-        return placement.computed(receiver, expr)
     if isinstance(receiver, Tensor) and name.endswith("_") and not name.startswith("_"):
         return receiver  # in place
     if name in NUMPY:
         return operations.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
     return UNKNOWN
+
+
+def _function_or_method(
+    program: Program, operand: Batch | Tensor, name: str, expr: ast.Call, first: int
+) -> Value | None:
+    """``operand.name(…)``, or ``torch.name(operand, …)``, whose other arguments begin at ``first``."""
+    if name in VIEWS:
+        if not is_of_one_piece(program, name, expr, first):
+            return placement.renewed(operand, expr)
+        return Batch(operand.loader, whole=False) if isinstance(operand, Batch) else operand
+    return placement.computed(operand, expr) if name in COPIES else None
 
 
 def cast(program: Program, operand: Batch | Tensor, call: ast.Call) -> Tensor:
@@ -155,17 +166,50 @@ def torch_function(program: Program, name: str, expr: ast.Call) -> Value | None:
     if name == "torch.device":
         return device(program, expr)
     package, _, last = name.rpartition(".")
-    if package == "torch" and last in LEGACY:
-        return _from_operands(program, expr, last)
-    if package != "torch" or last not in FRESH_TENSORS:
+    called = Made(name, expr)
+    if package != "torch":
         return None
+    if last in FRESH_TENSORS:
+        return _fresh(program, called, last)
+    if last not in LEGACY | VIEWS | COPIES:
+        return None
+    operand = _first_operand(program, expr)
+    return None if operand is None and last not in LEGACY else of_operand(program, operand or NOTHING, called)
+
+
+def _fresh(program: Program, called: Made, last: str) -> Value:
+    """The tensor that a function returns in new memory, wherever it is asked to be."""
+    expr = called.call
     where = arguments.given(program, expr, (), "device")
     if where.node is not expr:
         return Tensor(UNKNOWN, _given_device(program, where), expr)
     pinned = arguments.given(program, expr, (), "pin_memory")
     if pinned.node is not expr and pinned.symbolic != Const(False, "bool"):
         return Tensor(UNKNOWN, "pinned", expr)
-    return Tensor(UNKNOWN, "pageable", expr) if last in _OF_THE_HOST else _from_operands(program, expr, last)
+    if last in _OF_THE_HOST:
+        return Tensor(UNKNOWN, "pageable", expr)
+    return of_operand(program, _first_operand(program, expr), called)
+
+
+def _first_operand(program: Program, expr: ast.Call) -> Value | None:
+    given = arguments.given(program, expr, ("input",), "input").symbolic
+    return None if isinstance(given, Absent) else given
+
+
+@operation("of_torch")
+def of_operand(program: Program, operand: Value | None, called: Made) -> Value:
+    """What a function of torch makes of its first operand, which waits for parameters to be bound."""
+    last = called.name.rpartition(".")[2]
+    if last in FRESH_TENSORS | LEGACY:
+        return _from_operands(program, operand, called, last)
+    return union(_of_operand(program, one, called, last) for one in alternatives(operand or UNKNOWN))
+
+
+def _of_operand(program: Program, operand: Value, called: Made, last: str) -> Value:
+    if operations.is_open(operand):
+        return operations.derived(operand, "operand", called)
+    made = _function_or_method(program, operand, last, called.call, 1) if isinstance(operand, Batch | Tensor) else None
+    return called if made is None else made
 
 
 def _given_device(program: Program, where: arguments.Given) -> str:
@@ -207,15 +251,15 @@ def is_data(program: Program, expr: ast.expr) -> bool:
             return bool(found) and all(isinstance(one, Collection | Const | Number) for one in found)
 
 
-def _from_operands(program: Program, expr: ast.Call, last: str) -> Value:
+def _from_operands(program: Program, operand: Value | None, called: Made, last: str) -> Value:
     """New memory where the operands live, or for ``as_tensor`` and the old constructors an operand itself."""
-    operands: list[Value] = []
-    for arg in expr.args[:1]:
-        value = program.symbolic(arg)
-        operands.extend(
-            value.items or () if isinstance(value, Collection) and value.items is not None else alternatives(value)
-        )
+    expr = called.call
+    listed = operand.items if isinstance(operand, Collection) else None
+    operands = list(alternatives(operand or NOTHING) if listed is None else listed)
     tensors = [one for one in operands if isinstance(one, Batch | Tensor)]
+    waited_for = next(filter(operations.is_open, operands), None)
+    if not tensors and waited_for is not None:
+        return operations.derived(waited_for, "operand", called)
     if not tensors:
         plain = not operands or _plain(operands) or (last in FROM_DATA | LEGACY and is_data(program, expr.args[0]))
         plain = plain or (last in LEGACY and len(expr.args) > 1)
@@ -299,29 +343,40 @@ _LAYING_OUT = frozenset({"contiguous", "reshape", "flatten"})
 """Methods that copy what does not lie in order."""
 
 
-def is_of_one_piece(program: Program, name: str, call: ast.Call) -> bool:
+def is_of_one_piece(program: Program, name: str, call: ast.Call, first: int) -> bool:
     """Whether the result of a view is one piece of the tensor's memory, so that it can be copied from there as it is.
+    The arguments of the method begin at ``first`` of those of the call.
 
     Not what is repeated, parts along another dimension than the first, and ``permute(…).contiguous()``, which is new.
     """
     if name in ("expand", "expand_as"):
         return False
     if name in _ALONG:
-        along = arguments.given(program, call, ("",) * _ALONG[name] + ("dim",), "dim")
+        along = arguments.given(program, call, ("",) * (first + _ALONG[name]) + ("dim",), "dim")
         return along.node is call or along.symbolic == Const(0, "int")
     return name not in _LAYING_OUT or not _is_reordered(call)
 
 
 def _is_reordered(call: ast.Call) -> bool:
-    before: ast.AST = call.func
-    while isinstance(before, ast.Attribute):
-        inner = before.value
-        if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute) or inner.func.attr not in VIEWS:
-            return False
-        if inner.func.attr in _REORDERING:
+    """Whether the tensor that a view is taken of is one of other views, of which one changes the order."""
+    before = _viewed(call)
+    while isinstance(before, ast.Call) and (name := _name_of(before)) in VIEWS:
+        if name in _REORDERING:
             return True
-        before = inner.func
+        before = _viewed(before)
     return False
+
+
+def _viewed(call: ast.Call) -> ast.expr | None:
+    """What a view is taken of: ``x`` of ``x.t()`` and of ``torch.t(x)``."""
+    if isinstance(call.func, ast.Attribute) and dotted(call.func.value) != "torch":
+        return call.func.value
+    return call.args[0] if call.args else None
+
+
+def _name_of(call: ast.Call) -> str:
+    name = dotted(call.func) or getattr(call.func, "attr", None)
+    return str(name).rpartition(".")[2]
 
 
 def index_value(program: Program, expr: ast.Subscript) -> Value:

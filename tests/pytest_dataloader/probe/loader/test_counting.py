@@ -83,7 +83,7 @@ def test_indices_count_for_map_style_datasets(loader: DataLoader[Any], sizes: li
 
 def test_a_counted_sampler_is_otherwise_the_sampler() -> None:
     inner = BatchSampler(RandomSampler(DATA), 4, False)
-    counted = counting.CountedSampler(inner, deque())
+    counted = counting.CountedSampler(inner, deque(), many=True)
     assert len(counted) == 3
     assert counted.batch_size == 4
     with pytest.raises(AttributeError, match="set_epoch"):
@@ -92,7 +92,7 @@ def test_a_counted_sampler_is_otherwise_the_sampler() -> None:
 
 def test_each_epoch_counts_from_its_start() -> None:
     sizes: deque[int] = deque()
-    counted = counting.CountedSampler([[1], [2, 3]], sizes)
+    counted = counting.CountedSampler([[1], [2, 3]], sizes, many=True)
     next(iter(counted))
     list(counted)
     assert list(sizes) == [1, 2]

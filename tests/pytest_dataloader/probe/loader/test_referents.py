@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.checks import Setting, memory
-from pytest_dataloader.probe.loader.referents import is_foreign
+from pytest_dataloader.probe.loader.referents import is_foreign, user_globals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,3 +68,13 @@ def test_a_projects_own_datasets_are_looked_into(module_in: Callable[[Path], Any
     verdict = memory.judge(memory.measure(loader, setting=Setting()))
     assert verdict.outcome == "failed"
     assert "datasets.SEEN" in verdict.reason
+
+
+def test_what_a_function_names_in_another_module_of_the_users_is_found() -> None:
+    store = types.ModuleType("store_of_rows")
+    exec("import functools, math\n@functools.lru_cache\ndef read(at): return at\nunnamed = []\n", vars(store))
+    names: dict[str, Any] = {"store_of_rows": store, "math": math}
+    exec("def get(at): return store_of_rows.read(at) + math.pi + other", names)
+    names["other"] = 3
+    names["get"].__module__ = "rows"
+    assert dict(user_globals(names["get"])) == {"store_of_rows.read": store.read, "rows.other": 3}

@@ -112,7 +112,16 @@ def test_what_is_exposed_is_counted_and_named(make: Callable[[], dict[str, Any]]
     ids=["numpy", "tensor", "fixed width", "few arrays", "bytes", "small integers", "frame of numbers", "None"],
 )
 def test_what_holds_no_object_per_sample_exposes_next_to_nothing(make: Callable[[], dict[str, Any]]) -> None:
-    assert sum(slot.exposed for slot in walked(Fields(**make())).exposures) < 20_000
+    assert sum(slot.exposed for slot in walked(Fields(**make())).exposures if not slot.content) < 20_000
+
+
+def test_the_elements_of_arrays_are_counted_apart_and_once() -> None:
+    rows = np.ones((4000, 100))
+    fields = Fields(
+        rows=rows, views=list(rows), tensor=torch.from_numpy(rows), few=[np.ones(10_000) for _ in range(40)]
+    )
+    found = {slot.path: slot.exposed for slot in walked(fields).exposures if slot.content}
+    assert found == {"dataset.rows": 3_200_000, "dataset.few[*]": pytest.approx(3_200_000)}
 
 
 def test_shared_objects_are_counted_once_in_all() -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from pytest_dataloader.probe.host.child_process import Child
@@ -14,6 +15,7 @@ from pytest_dataloader.probe.memory.pagemap import exclusive_pages, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pytest_dataloader.probe.memory.pagemap import Pages
 
@@ -56,8 +58,21 @@ def test_pages_written_by_a_child_are_its_own_and_others_are_not() -> None:
     assert sum(bool(pages[address // 4096]) for address in addresses[2100:]) < 50
 
 
-def test_memory_never_touched_is_unknown() -> None:
-    assert exclusive_pages(os.getpid(), [1]) == {1: None}
+def test_memory_never_touched_is_nobodys() -> None:
+    assert exclusive_pages(os.getpid(), [1]) == {1: False}
+
+
+def test_pages_of_a_file_are_no_copies(tmp_path: Path) -> None:
+    rows = np.memmap(tmp_path / "rows", mode="w+", shape=(8, 4096), dtype=np.uint8)
+    rows[:] = 1
+    own = np.ones((8, 4096), np.uint8)
+    rows.sum()
+    mapped, kept = (
+        exclusive_pages(os.getpid(), range(-(-each.ctypes.data // 4096), each.ctypes.data // 4096 + 7))
+        for each in (rows, own)
+    )
+    assert not any(mapped.values())
+    assert all(kept.values())
 
 
 @pytest.mark.parametrize(

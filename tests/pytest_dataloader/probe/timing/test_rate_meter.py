@@ -37,6 +37,7 @@ class Paper:
     workers_count: int = 0
     prefetch: int = 2
     keeps_iterator: bool = False
+    started_seconds: float = 0.0
     now: int = 0
     done: int = 0
     made: float = 0.0

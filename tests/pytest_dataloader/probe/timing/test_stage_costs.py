@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_dataloader.probe.internals.envelopes import Passage, Ticket
-from pytest_dataloader.probe.timing.stage_costs import Costs, Seen, costs, pace
+from pytest_dataloader.probe.timing.stage_costs import Costs, Seen, costs, helpful_workers, pace
 from pytest_dataloader.probe.timing.stall import Waits, stall
 from pytest_dataloader.probe.timing.windows import Window
 
@@ -97,7 +97,9 @@ def test_the_first_batches_count_where_few_later_ones_were_seen(later: int, expe
         (Costs(read=16, receive_here=10), {}, "main", "receive"),
         (Costs(read=16, receive_here=1), {"step_ns": 20}, "main", "consumer"),
         (Costs(read=16, receive_aside=1, pin=12), {}, "pinning", "pin"),
-        (Costs(read=16), {"startup_ns": 20}, "startup", "startup"),
+        (Costs(read=16), {"startup_ns": 20}, "workers", "startup"),
+        (Costs(fetch=5, collate=5, receive_here=4), {}, "workers", "fetch"),
+        (Costs(collate=16, collate_waiting=15, fetch=2), {"own_cpu_ns": 40}, "cpus", "fetch"),
         (Costs(read=16), {"slowest_work_ns": 50, "slowest": Costs(collate=50)}, "workers", "collate"),
         (Costs(), {}, "", None),
     ],
@@ -109,6 +111,32 @@ def test_the_part_that_needs_the_most_sets_the_pace(cost: Costs, changes: Any, p
     }  # fmt: skip
     found = pace(cost, **given)
     assert (found.slowest, found.bottleneck) == (part, stage)
+    assert sum(found.passing.values()) == pytest.approx(found.period)
+
+
+@pytest.mark.parametrize(
+    ("cost", "own_cpu", "helpful"),
+    [
+        (Costs(read=40, fetch=2), 4, 8),  # it waits: four times as many are the most that is said
+        (Costs(read=8, fetch=2), 4, 5),
+        (Costs(collate=40, collate_waiting=38), 4, 8),
+        (Costs(fetch=10), 20, 0),  # the CPUs are full
+        (Costs(read=10, receive_here=4.5), 1, 0),  # the main process would hold up next, and soon
+        (Costs(read=1, receive_here=5), 1, 0),
+    ],
+)
+def test_more_workers_help_until_something_else_holds_up(cost: Costs, own_cpu: float, helpful: int) -> None:
+    allowed = pace(
+        cost,
+        workers=2,
+        cpus=2.0,
+        own_cpu_ns=own_cpu,
+        step_ns=0.0,
+        slowest_work_ns=cost.work,
+        slowest=cost,
+        startup_ns=0,
+    )
+    assert helpful_workers(cost, allowed, workers=2, most=8) == helpful
 
 
 def window(waited_ms: float, steps: int = 50, delay_ms: float = 0.0) -> Window:

@@ -1,0 +1,1 @@
+"""Correct idioms of real code, each turned into one known fault."""

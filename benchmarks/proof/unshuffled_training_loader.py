@@ -1,0 +1,44 @@
+"""A classifier trained for three epochs on records sorted by class."""
+
+from __future__ import annotations
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+CLASSES, EACH = 10, 500
+
+
+def records(seed: int) -> TensorDataset:
+    """Points around ten centres, sorted by class."""
+    centres = torch.randn(CLASSES, 16, generator=torch.Generator().manual_seed(0))
+    labels = torch.arange(CLASSES).repeat_interleave(EACH)
+    noise = torch.randn(len(labels), 16, generator=torch.Generator().manual_seed(seed))
+    return TensorDataset(centres[labels] + noise, labels)
+
+
+def faulty() -> DataLoader[tuple[torch.Tensor, ...]]:
+    return DataLoader(records(1), batch_size=32)
+
+
+def mended() -> DataLoader[tuple[torch.Tensor, ...]]:
+    return DataLoader(records(1), batch_size=32, shuffle=True)
+
+
+def accuracy(loader: DataLoader[tuple[torch.Tensor, ...]]) -> float:
+    """Percent on other points, after three epochs."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, CLASSES))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        for points, labels in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(points), labels).backward()
+            optimizer.step()
+    points, labels = records(2).tensors
+    return 100 * float((model(points).argmax(1) == labels).float().mean())
+
+
+def measure() -> str:
+    said, true = accuracy(faulty()), accuracy(mended())
+    return f"after three epochs a classifier is right for {said:.0f} % in stored order, {true:.0f} % shuffled"

@@ -1,0 +1,1 @@
+"""What happens while a sample is fetched: what is opened, decoded, and which errors are swallowed."""

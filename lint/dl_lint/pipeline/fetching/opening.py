@@ -1,0 +1,145 @@
+"""Files and connections that are opened anew for each sample, although all samples are in the same one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dl_lint.flow import call_graph, enclosing, scopes
+from dl_lint.flow.interpreter.classes import lineage
+from dl_lint.flow.libraries import TABLES
+from dl_lint.flow.values import Class, Const, alternatives
+from dl_lint.pipeline import datasets, loaders, workers
+from dl_lint.pipeline.handles import HANDLES
+from dl_lint.source.syntax import called, children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
+    from dl_lint.pipeline.datasets import DatasetClass
+
+
+COSTLY = {
+    **{name: what for name, what in HANDLES.items() if what != "a file"},
+    **dict.fromkeys(TABLES, "a table"),
+    **dict.fromkeys(("pandas.read_parquet", "pandas.read_feather", "pandas.read_hdf"), "a table"),
+}
+"""What costs more to open than a sample to read: a header, an index or the whole is read first."""
+
+PURE = frozenset({"join", "str", "Path", "expanduser", "abspath", "format", "fspath", "with_suffix", "joinpath"})
+"""Functions that make a path of their arguments alone."""
+
+PLAIN = frozenset({"property", "staticmethod", "classmethod", "override", "no_grad"})
+"""Decorators under which a function runs whenever it is called."""
+
+DEEPEST = 3
+"""Calls that a path is followed out of, and names from one to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """``call`` opens ``what`` for each sample, and by nothing that tells samples apart."""
+
+    call: ast.Call
+    what: str
+
+
+def openings(program: Program, dataset: DatasetClass) -> Iterator[Opening]:
+    """The openings while a sample is fetched of what does not depend on the sample, under no condition at all."""
+    functions = tuple(f for f in datasets.fetching(program, dataset.cls) if f.name not in ("__iter__", "__next__"))
+    own = {function for function, _ in workers.methods(program, dataset.cls)}
+    path = _Path(program, dataset.cls, functions)
+    for function in functions:
+        if function.is_method and function not in own:
+            continue  # of an object that is made for the sample
+        for call, name in datasets.outside_calls(program, function):
+            if name in COSTLY and _reads_only(program, call) and not is_guarded(program, call, functions):
+                given = call.args[:1] or [one.value for one in call.keywords if one.arg in ("name", "filename", "path")]
+                if given and not path.differs(given[0], function, DEEPEST):
+                    yield Opening(call, COSTLY[name])
+
+
+def _reads_only(program: Program, call: ast.Call) -> bool:
+    mode = loaders.passed(program, call, "mode", "name", "mode")
+    known = all(isinstance(one, Const) and str(one.value).startswith("r") for one in alternatives(mode.value))
+    return not mode.given or known
+
+
+def is_guarded(program: Program, node: ast.AST, functions: tuple[Scope, ...], depth: int = DEEPEST) -> bool:
+    """Whether a place depends on a test, a handler or a cache, here or wherever ``functions`` call its function."""
+    function = enclosing.function_of(program, node)
+    blocks = tuple(enclosing.blocks(program, node))
+    if (
+        any(block.kind in ("if", "else", "except", "try-else", "case") for block in blocks)
+        or any(True for block in blocks for _ in enclosing.jumps(program, block, node, "leave"))
+        or any(isinstance(one, ast.IfExp | ast.BoolOp) for one in enclosing.ancestors(program, node))
+        or not scopes.decorators(function) <= PLAIN
+    ):
+        return True
+    calling = [one.call for one in call_graph.callers(program, function)] if depth else []
+    inside = [one for one in calling if enclosing.function_of(program, one) in functions]
+    return bool(inside) and all(is_guarded(program, one, functions, depth - 1) for one in inside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """What a path is made of, while objects of ``cls`` fetch a sample in ``functions``."""
+
+    program: Program
+    cls: Class
+    functions: tuple[Scope, ...]
+
+    def differs(self, expr: ast.AST, function: Scope, depth: int) -> bool:
+        """Whether an expression may be another for another sample; so it may where that is not known."""
+        match expr:
+            case ast.Constant():
+                return False
+            case ast.Name(id=name):
+                return self._name_differs(name, function, depth)
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == _own(function):
+                return self._is_set_while_fetching(attribute, function)
+            case ast.Call() if called(expr) not in PURE:
+                return True
+            case ast.Lambda() | ast.Await() | ast.Yield() | ast.NamedExpr():
+                return True
+            case _:
+                return any(self.differs(one, function, depth) for one in children(expr))
+
+    def _name_differs(self, name: str, function: Scope, depth: int) -> bool:
+        bindings = function.bindings.get(name)
+        if bindings is None:
+            return function.parent is not None and function.parent.kind == "function"
+        for one in bindings:
+            if one.kind == "param":
+                if name != _own(function) and (not depth or self._passed_differs(name, function, depth)):
+                    return True
+            elif one.kind != "assign" or one.value is None or not depth or self.differs(one.value, function, depth - 1):
+                return True
+        return False
+
+    def _passed_differs(self, name: str, function: Scope, depth: int) -> bool:
+        """Whether a call while a sample is fetched passes what differs for a parameter."""
+        positions = tuple(one.name for one in function.params)[1 if function.is_method else 0 :]
+        frames = call_graph.callers(self.program, function)
+        inside = [one.call for one in frames if enclosing.function_of(self.program, one.call) in self.functions]
+        for call in inside:
+            given = loaders.passed(self.program, call, name, *positions)
+            if given.given and self.differs(given.expr, enclosing.function_of(self.program, call), depth - 1):
+                return True
+        return not inside
+
+    def _is_set_while_fetching(self, attribute: str, function: Scope) -> bool:
+        """Whether an attribute is another for each sample, or not one of a dataset's."""
+        if function.parent is None or Class(function.parent) not in lineage(self.program, self.cls):
+            return True
+        return any(
+            kept.attribute == attribute and kept.method in self.functions
+            for kept in datasets.kept(self.program, self.cls)
+        )
+
+
+def _own(function: Scope) -> str | None:
+    return function.params[0].name if function.is_method and function.params else None

@@ -1,0 +1,84 @@
+"""OpenCV starts as many threads as there are CPUs in each worker.
+
+## What it does
+
+Finds datasets of loaders with workers that resize, convert, warp or filter images with OpenCV for each sample, in
+projects where neither `cv2.setNumThreads` nor `OPENCV_FOR_THREADS_NUM` stands anywhere, launch scripts included.
+
+## Why is this bad?
+
+Workers are there to use all CPUs, and torch limits each to one thread, which OpenCV does not look at: four workers on
+16 CPUs had 72 threads, and 12 with `cv2.setNumThreads(0)`. They take turns on the same CPUs.
+
+## Example
+
+```python
+import cv2
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __getitem__(self, index):
+        return cv2.resize(cv2.imread(self.paths[index]), (224, 224))
+
+
+def make_loader(paths):
+    return DataLoader(Photos(paths), batch_size=32, num_workers=8)
+```
+
+## Use instead
+
+```python
+import cv2
+from torch.utils.data import DataLoader, Dataset
+
+cv2.setNumThreads(0)
+
+
+class Photos(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __getitem__(self, index):
+        return cv2.resize(cv2.imread(self.paths[index]), (224, 224))
+
+
+def make_loader(paths):
+    return DataLoader(Photos(paths), batch_size=32, num_workers=8)
+```
+
+Spawned workers import the module again, so that it holds for them too; where the main process needs OpenCV's threads,
+call it in `worker_init_fn` instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dl_lint.pipeline.fetching import threads
+from dl_lint.rule import Finding, rule
+from dl_lint.source.positions import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dl_lint.project import Project
+
+
+@rule("DL313", severity="slow")
+def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
+    seen = set()
+    for dataset in project.dataset_classes():
+        found = sorted(threads.opencv_calls(project, dataset), key=lambda one: (project.path(one[0]), span(one[0])))
+        for call, name in found[:1]:
+            if call not in seen:
+                seen.add(call)
+                yield Finding(
+                    project.place(call),
+                    f"`{name}`, with which `{dataset.name}` fetches samples, starts a thread for each CPU in each "
+                    "worker: they take the CPUs from one another",
+                    "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
+                )

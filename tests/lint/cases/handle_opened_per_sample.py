@@ -1,0 +1,201 @@
+import functools
+import os
+import sqlite3
+import tarfile
+import zipfile
+from pathlib import Path
+
+import h5py
+import lmdb
+import numpy as np
+import pandas as pd
+from torch.utils.data import Dataset, IterableDataset
+
+ROOT = "/data"
+
+
+class Volumes(Dataset):
+    def __getitem__(self, index):
+        with h5py.File(self.path, "r") as file:  # expect
+            return file["images"][index]
+
+
+class Joined(Dataset):
+    def __init__(self, root, split):
+        self.root = Path(root)
+        self.split = split
+
+    def __getitem__(self, index):
+        path = os.path.join(self.root, f"{self.split}.h5")
+        file = h5py.File(path)  # expect
+        return file["images"][index]
+
+
+class Archive(Dataset):
+    def __getitem__(self, index):
+        return self.read(self.names[index])
+
+    def read(self, name):
+        archive = zipfile.ZipFile(self.archive)  # expect
+        return archive.read(name)
+
+
+class Passed(Dataset):
+    def __getitem__(self, index):
+        return read_row(self.database, index)
+
+
+def read_row(database, index):
+    connection = sqlite3.connect(database)  # expect
+    return connection.execute("select * from rows where id = ?", (index,)).fetchone()
+
+
+class Environment(Dataset):
+    def __getitem__(self, index):
+        env = lmdb.open(self.root, readonly=True, lock=False)  # expect
+        with env.begin() as transaction:
+            return transaction.get(str(index).encode())
+
+
+class Table(Dataset):
+    def __getitem__(self, index):
+        labels = pd.read_csv(os.path.join(ROOT, "labels.csv"))  # expect
+        return np.load(self.paths[index]), labels.iloc[index]["label"]
+
+
+class Tar(Dataset):
+    def __getitem__(self, index):
+        with tarfile.open(self.path) as tar:  # expect
+            return tar.extractfile(self.members[index]).read()
+
+
+# --- traps ---------------------------------------------------------------------------------
+
+
+class OneFileASample(Dataset):
+    def __getitem__(self, index):
+        with h5py.File(self.paths[index], "r") as file:
+            return file["image"][:]
+
+
+class OneFileAVideo(Dataset):
+    def __getitem__(self, index):
+        video, frame = self.index[index]
+        path = os.path.join(self.root, f"{video}.h5")
+        with h5py.File(path, "r") as file:
+            return file["frames"][frame]
+
+
+class OncePerWorker(Dataset):
+    def __getitem__(self, index):
+        if self.file is None:
+            self.file = h5py.File(self.path, "r")
+        return self.file["images"][index]
+
+
+class OncePerWorkerInMethod(Dataset):
+    def open(self):
+        self.file = h5py.File(self.path, "r")
+
+    def __getitem__(self, index):
+        if not hasattr(self, "file"):
+            self.open()
+        return self.file["images"][index]
+
+
+class OncePerWorkerAfterReturn(Dataset):
+    def opened(self):
+        if self.file is not None:
+            return self.file
+        self.file = h5py.File(self.path, "r")
+        return self.file
+
+    def __getitem__(self, index):
+        return self.opened()["images"][index]
+
+
+class OncePerWorkerInHandler(Dataset):
+    def __getitem__(self, index):
+        try:
+            file = self.file
+        except AttributeError:
+            file = self.file = h5py.File(self.path, "r")
+        return file["images"][index]
+
+
+class OncePerWorkerInProperty(Dataset):
+    @functools.cached_property
+    def file(self):
+        return h5py.File(self.path, "r")
+
+    def __getitem__(self, index):
+        return self.file["images"][index]
+
+
+class Remembered(Dataset):
+    def __getitem__(self, index):
+        return opened(self.path)["images"][index]
+
+
+@functools.lru_cache
+def opened(path):
+    return h5py.File(path, "r")
+
+
+class Opened(Dataset):
+    def __init__(self, path):
+        with h5py.File(path, "r") as file:
+            self.images = file["images"][:]
+
+    def __getitem__(self, index):
+        return self.images[index]
+
+
+class Shard(Dataset):
+    def __getitem__(self, index):
+        self.current = self.shards[index // 1000]
+        with h5py.File(self.current, "r") as file:
+            return file["images"][index % 1000]
+
+
+class Chosen(Dataset):
+    def __getitem__(self, index):
+        with h5py.File(self.choose(), "r") as file:
+            return file["images"][index]
+
+    def choose(self):
+        return self.paths[np.random.randint(len(self.paths))]
+
+
+class Reader:
+    def __init__(self, path):
+        self.path = path
+
+    def read(self):
+        with h5py.File(self.path, "r") as file:
+            return file["image"][:]
+
+
+class MadeForTheSample(Dataset):
+    def __getitem__(self, index):
+        return Reader(self.paths[index]).read()
+
+
+class Written(Dataset):
+    def __getitem__(self, index):
+        with h5py.File(self.cache, "a") as file:
+            file[str(index)] = self.samples[index]
+        return self.samples[index]
+
+
+class Streamed(IterableDataset):
+    def __iter__(self):
+        with h5py.File(self.path, "r") as file:
+            yield from file["images"]
+
+
+class Text(Dataset):
+    def __getitem__(self, index):
+        with open(self.path) as file:
+            file.seek(self.offsets[index])
+            return file.readline()
