@@ -98,6 +98,8 @@ def _grows(program: Program, function: Scope, change: Change, cls: Class) -> boo
     key = _key(change)
     if key is not None and (isinstance(key, ast.Slice) or _is_constant(program, key)):
         return False
+    if _fetches_another(function, change.node, program):
+        return False
     if change.kind == "item" and _is_own(program, change.value):
         return False
     return any(_can_grow(program, one, change, holder) for one in alternatives(program.value(holder)))
@@ -145,6 +147,19 @@ def _is_read(program: Program, cls: Class, attribute: str) -> bool:
             if not stored and not added:
                 return True
     return False
+
+
+def _fetches_another(function: Scope, node: ast.AST, program: Program) -> bool:
+    """Whether the block goes on to ``return self[…]``: what is kept are the few samples that could not be read."""
+    stmt = enclosing.statement_of(program, node)
+    body: tuple[ast.AST, ...] = getattr(program.parent(stmt), "body", ()) if stmt is not None else ()
+    match body[-1] if stmt in body else None:
+        case ast.Return(value=ast.Subscript(value=ast.Name(id=name))):
+            return name == function.params[0].name
+        case ast.Return(value=ast.Call(func=ast.Attribute(attr="__getitem__"))):
+            return True
+        case _:
+            return False
 
 
 def _holder(change: Change) -> ast.expr | None:

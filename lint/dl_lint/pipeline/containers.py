@@ -24,8 +24,6 @@ from dl_lint.flow.values import (
     known,
 )
 from dl_lint.pipeline import loaders
-from dl_lint.pipeline.training import names_in
-from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -203,8 +201,8 @@ def of_python_objects(program: Program, value: Value) -> bool:
 
 def _holds(program: Program, value: Value) -> bool:
     match value:
-        case Collection(items=None, node=node):
-            return not are_arrays(value) and not _is_of_one_object(node) and is_large(program, value)
+        case Collection(items=None):
+            return not are_arrays(value) and is_large(program, value)
         case Collection(items=tuple() as items):
             return any(of_python_objects(program, one) for one in items)
         case Table():
@@ -220,15 +218,6 @@ def _holds(program: Program, value: Value) -> bool:
             return not is_array(value) and is_large(program, value) and not _is_handle(value)
         case _:
             return False
-
-
-def _is_of_one_object(node: ast.AST | None) -> bool:
-    """Whether a comprehension holds the same object again and again: ``[effects for _ in paths]``."""
-    if not isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-        return False
-    name = (dotted(node.elt) or "").partition(".")[0]
-    bound = {one for clause in node.generators for one in names_in(clause.target)}
-    return isinstance(node.elt, ast.Constant) or (bool(name) and name not in bound)
 
 
 def are_arrays(value: Value, depth: int = DEEPEST) -> bool:

@@ -112,7 +112,11 @@ class Touch:
 
 def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
-    touches = (one for one in _all(program) if _may_hold(program, one.holder, loader, again))
+    touches = (
+        one
+        for one in (*_all(program), *_imported(program, again, loop))
+        if _may_hold(program, one.holder, loader, again)
+    )
     if any(_is_between(program, one, loader, again) for one in touches):
         return True
     if loop is None or not isinstance(again, ForStatement | ast.While | ast.comprehension):
@@ -139,6 +143,14 @@ def _all(program: Program) -> tuple[Touch, ...]:
         "touched datasets",
         lambda: tuple(one for file in program.files for scope in file.scopes for one in _touches(program, scope)),
     )
+
+
+def _imported(program: Program, *nodes: ast.AST | None) -> Iterator[Touch]:
+    """The touches in what the functions of ``nodes`` call in files that are only imported."""
+    functions = dict.fromkeys(enclosing.function_of(program, node) for node in nodes if node is not None)
+    for function in call_graph.reachable(program, *functions):
+        if not function.file.linted:
+            yield from _touches(program, function)
 
 
 def _touches(program: Program, scope: Scope) -> Iterator[Touch]:

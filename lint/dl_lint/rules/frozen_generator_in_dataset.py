@@ -50,6 +50,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.enclosing import blocks, jumps
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import with_inner
 from dl_lint.flow.values import Class, Made, alternatives
@@ -126,8 +127,15 @@ def _generators(value: Value) -> Iterator[Made]:
 def _draws(project: Project, node: ast.expr) -> bool:
     """Whether a read takes numbers from what it reads, or hands it on; not where it is only asked or stored."""
     above = project.parent(node)
-    if project.in_handler(node):
+    if _is_another_try(project, node):
         return False
     if isinstance(above, ast.Attribute):
         return above.attr not in _NO_DRAWS
     return not isinstance(above, ast.Compare)
+
+
+def _is_another_try(project: Project, node: ast.expr) -> bool:
+    """Whether numbers are drawn only where a sample could not be read: behind what returns one, ``while True: … if data
+    is not None: return data``, or in an ``except``."""
+    repeated = (block for block in blocks(project, node) if block.kind == "while")
+    return project.in_handler(node) or any(any(jumps(project, block, node, "leave")) for block in repeated)

@@ -13,6 +13,7 @@ from dl_lint.pipeline import loaders, loops, training
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 from dl_lint.transfers import copies
+from dl_lint.transfers.synchronisation import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from dl_lint.pipeline.loops import LoaderLoop
     from dl_lint.source.positions import Span
 
-
-SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim", "numel", "type", "ndimension"})
-"""What the host knows of a tensor without a look at its values."""
 
 READS = frozenset({"item", "cpu", "tolist"})
 """Methods that hand the host what a tensor of the device holds; of one of the device, ``numpy()`` raises an error."""

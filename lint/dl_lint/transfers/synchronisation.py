@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that hand the host what a tensor of the device holds."""
 
+SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim", "numel", "type", "ndimension"})
+"""Attributes and methods of a tensor that are known without its values."""
+
 _CHEAP = frozenset(
     {"size", "dim", "numel", "len", "zero_grad", "index", "append", "time", "perf_counter", "record", "fill_", "zero_",
      "numpy"}

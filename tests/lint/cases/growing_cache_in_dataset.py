@@ -97,6 +97,24 @@ class Appended(Dataset):
         return row
 
 
+class InRecords(Dataset):
+    """The records stay, and with them what is stored in them."""
+
+    def __init__(self, path):
+        with open(path) as stream:
+            self.records = json.load(stream)
+        self.groups = {name: [] for name in "abc"}
+        self.rows = [{"path": record["path"]} for record in self.records]
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        if "image" not in record:
+            record["image"] = np.load(record["path"])  # expect
+        record["index"] = index
+        record["seen"] = True
+        self.rows[index]["size"] = os.path.getsize(record["path"])  # expect
+        self.groups[record["group"]].append(record["image"].mean())  # expect
+        return record
 
 
 class CopiedRecords(Dataset):
@@ -572,6 +590,21 @@ class FilledInPart(Dataset):
         return self.track(self.names[index])
 
 
+class Renaming(Dataset):
+    """What an entry holds already is no more under another name."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = json.load(file)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        row["label"] = row["answer"]
+        row["image"] = np.load(row["path"])  # expect
+        return row
 
 
 def load_renaming(path):
@@ -744,6 +777,23 @@ class Prompts(Dataset):
         return row
 
 
+class Steps(Dataset):
+    """Each graph has many samples, and keeps what others of the data set's lists hold anyway."""
+
+    def __init__(self, graphs, positions, steps):
+        self.graphs = [dict(graph) for graph in graphs]
+        self.positions = [np.load(path) for path in positions]
+        self.steps = steps
+
+    def __len__(self):
+        return len(self.graphs) * self.steps
+
+    def __getitem__(self, index):
+        which = index // self.steps
+        graph = self.graphs[which]
+        graph["position"] = self.positions[which]
+        graph["pixels"] = load_pixels(which)  # expect
+        return graph
 
 
 def load_more(path, template, names, graphs, positions):
