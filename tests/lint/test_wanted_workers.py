@@ -42,3 +42,49 @@ def test_the_remedy_can_be_typed_as_it_is(project: Project, before: str, workers
     remedy = str(record["remedy"])
     assert remedy.startswith(f"pass {wanted}")
     assert remedy.endswith(", so that the workers stay between epochs")
+
+
+FROZEN = """\
+import random
+
+from torch.utils.data import Dataset
+
+
+class Drawn(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.draws = random.Random(0)
+
+    def __getitem__(self, index):
+        return self.rows[index], self.draws.random()
+"""
+SCRIPT = """\
+from torch.utils.data import Dataset
+
+from data import Drawn
+
+
+def first(dataset: Dataset):
+    return dataset[0]
+
+
+if __name__ == "__main__":
+    print(first(Drawn([1, 2])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, 1),  # whoever takes it may have workers
+        ({"train.py": SCRIPT}, 0),
+        ({"train.py": SCRIPT, "loading.py": "from torch.utils.data import DataLoader\n"}, 1),
+        ({"train.py": SCRIPT, "kit/setup.py": "", "kit/kit.py": "from torch.utils.data import DataLoader\n"}, 1),
+    ],
+    ids=str,
+)
+def test_a_project_with_scripts_and_no_loader_has_no_workers(
+    project: Project, files: dict[str, str], found: int
+) -> None:
+    project.write({"data.py": FROZEN, **files})
+    assert len(project.lint_json("--select", "DL402").places) == found

@@ -11,7 +11,7 @@ from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
-from dl_lint.flow.values import Collection, Table, Value, alternatives
+from dl_lint.flow.values import Collection, Derived, Instance, Made, Table, Value, alternatives, union
 from dl_lint.pipeline import containers, datasets, record_sizes, workers
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
@@ -38,6 +38,7 @@ class Container:
     attribute: str
     filled: list[ast.AST]
     reads: list[Indexed]
+    samples: list[Value]
     bytes: int
 
 
@@ -61,7 +62,8 @@ def _lineage(program: Program, cls: Class) -> tuple[Value, ...]:
 
 
 def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexed]]) -> list[Container]:
-    """The attributes in ``reads`` that hold a Python object for each sample."""
+    """The attributes in ``reads`` that hold a Python object for each sample, without those that only hold the objects
+    of one filled before, parts of them, or all of these and more."""
     of_originals: dict[str, list[Indexed]] = {}
     for attribute, indexed in reads.items():
         of_originals.setdefault(_meant(program, cls, attribute), []).extend(indexed)
@@ -71,9 +73,10 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
         filled = [one for one in places if not guards.is_settled_otherwise(program, one)]
         if filled:
             depth = min(one.depth for one in indexed)
+            samples = list(record_sizes.filling(program, cls, attribute, filled))
             each = record_sizes.bytes_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
-            found.append(Container(attribute, _made_here(program, filled), indexed, each))
-    return sorted(found, key=lambda one: min(span(node) for node in one.filled))
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
+    return _originals(found)
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:
@@ -104,9 +107,49 @@ def telling(program: Program, found: list[Indexed]) -> Indexed:
     return next((one for one in found if leads_to_file(program, one)), found[0])
 
 
+def _originals(found: list[Container]) -> list[Container]:
+    kept: dict[frozenset[Value], Container] = {}
+    nothing_known: list[Container] = []
+    for one in sorted(found, key=lambda one: min(span(node) for node in one.filled)):
+        objects = frozenset(_objects(one))
+        if not objects:
+            nothing_known.append(one)
+        elif not any(_are_of(objects, other) or other <= objects for other in kept):
+            kept = {other: its for other, its in kept.items() if not _are_of(other, objects)}
+            kept[objects] = one
+    return [*kept.values(), *nothing_known]
+
+
+def _are_of(objects: frozenset[Value], others: frozenset[Value]) -> bool:
+    """Whether all of some objects are among others, or parts of these as they are."""
+    return all(_is_of(one, others) for one in objects)
+
+
+def _is_of(value: Value, others: frozenset[Value]) -> bool:
+    while value not in others:
+        if not isinstance(value, Derived) or value.step not in ("item", "iterate"):
+            return False
+        value = value.base
+    return True
+
+
+def _objects(container: Container) -> Iterator[Value]:
+    """What the container holds for a sample, as far as it can be told from other things."""
+    for value in container.samples:
+        yield from _inside(value, DEEPEST)
+
+
+def _inside(value: Value, depth: int) -> Iterator[Value]:
+    for one in alternatives(value):
+        if isinstance(one, Collection) and one.items is None and depth:
+            yield from _inside(one.element, depth - 1)
+        elif isinstance(one, Derived | Made | Instance | Table):
+            yield one
+
+
 def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexed) -> list[ast.AST]:
     """The assignments that leave a Python object for each sample in ``self.attribute``; none if it ends as an array."""
-    if _ends_as_array(program, cls, attribute):
+    if _holds_images(program, cls) or _ends_as_array(program, cls, attribute):
         return []
     found = []
     for binding in _last_assignments(program, cls, attribute):
@@ -122,6 +165,39 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
         ):
             found.append(binding.node)
     return found
+
+
+def _holds_images(program: Program, cls: Class) -> bool:
+    """Whether decoded images are kept in a list, so that there cannot be many samples."""
+    for kept in datasets.kept(program, cls):
+        if kept.change is not None and kept.change.kind in GROWING:
+            added = program.value(kept.change.value)
+        elif kept.binding is not None and kept.binding.kind == "assign" and not kept.binding.path:
+            value = program.value(kept.binding.value)
+            added = union(one.element for one in alternatives(value) if isinstance(one, Collection))
+        else:
+            continue
+        if _are_images(program, added, containers.DEEPEST):
+            return True
+    return False
+
+
+def _are_images(program: Program, value: Value, depth: int) -> bool:
+    """Whether something is a decoded image, many of them, or a tuple with one."""
+    return depth > 0 and any(_is_image(program, one, depth) for one in alternatives(value))
+
+
+def _is_image(program: Program, value: Value, depth: int) -> bool:
+    match value:
+        case Collection():
+            held = value.items if value.items is not None else (value.element,)
+            return any(_are_images(program, one, depth - 1) for one in held)
+        case Made(name="itertools.repeat" | "itertools.cycle" | "builtins.list" | "builtins.sorted"):
+            return any(_are_images(program, program.value(one), depth - 1) for one in value.call.args[:1])
+        case Made(name=name) if name.rpartition(".")[2][:1].isupper():
+            return False  # a transform, not an image
+        case _:
+            return containers.is_one_array(value, containers.IMAGES)
 
 
 def _ends_as_array(program: Program, cls: Class, attribute: str) -> bool:
@@ -198,11 +274,21 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
 
 def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None]) -> bool:
     node, added = addition
-    if isinstance(added, ast.Constant):
-        return False  # one object, again and again
     value = program.value(added)
-    of_arrays = containers.are_arrays(value) or _is_dict_of_arrays(value)
-    return not of_arrays and containers.grows_with_data(program, node)
+    if containers.are_arrays(value) or _is_dict_of_arrays(value):
+        return False
+    if _is_of_outer_loop(program, node, added):
+        return False
+    return containers.grows_with_data(program, node)
+
+
+def _is_of_outer_loop(program: Program, node: ast.AST, added: ast.expr | None) -> bool:
+    """Whether one object is added again and again: ``for label, folder in …: for file in …: labels.append(label)``."""
+    if isinstance(added, ast.Constant):
+        return True
+    bindings = enclosing.function_of(program, node).bindings.get(added.id, ()) if isinstance(added, ast.Name) else ()
+    outer = list(enclosing.loops_around(program, node))[1:]
+    return len(bindings) == 1 and bindings[0].kind == "for" and bindings[0].node in outer
 
 
 def _is_dict_of_arrays(value: Value) -> bool:
@@ -224,6 +310,8 @@ def _is_empty(value: Value) -> bool:
         case Collection(items=()):
             return True
         case Table(items=()):
+            return True
+        case Made(name="collections.deque"):
             return True
         case _:
             return False

@@ -11,7 +11,7 @@ from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
-from dl_lint.source.syntax import Assignment, Display, children, dotted, targets, walk
+from dl_lint.source.syntax import Assignment, Display, children, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,9 @@ STEPS = frozenset(
 )
 """Last words of the names of how many steps there are: of training, sampling or decoding."""
 
+
+COUNTS = frozenset({"bs", "bsz", "b", "batch_size", "batchsize", "num_images", "n_images", "num_samples", "n_samples"})
+"""Names of how many samples there are in a batch."""
 
 PIECES = frozenset({"chunk", "chunks", "tile", "window", "stride", "split", "piece", "slice", "block"})
 """Words for the size of the pieces that one thing is cut into."""
@@ -109,7 +112,7 @@ def _named(program: Program, loop: LoopNode) -> Repetition:
     of_model = {word for name in names_in(loop.iter) for part in name.split(".") for word in words(part)}
     if (FEW | LOADERS) & set(given) or WEIGHTS & of_model:
         return "few"
-    if _is_data(given[-1:]):
+    if _is_data(given[:-1]) or _is_data(given[-1:]):
         return "step"
     return _over(loop.iter)
 
@@ -139,7 +142,7 @@ def _over(iterated: ast.expr) -> Repetition:
     if parts[-1] in FEW:
         return "few"
     data = parts[-1] in DATA or (parts[-1] in LISTS and len(parts) > 1 and parts[-2] in DATA)
-    return "step" if data else "other"
+    return "step" if data or parts[-1] == "timesteps" else "other"
 
 
 def _strided(_start: ast.expr, stop: ast.expr, by: ast.expr) -> Repetition:
@@ -164,9 +167,9 @@ def _range(stop: ast.expr) -> Repetition:
     parts = words(name) if name is not None else []
     if not parts:
         return "other"
-    if parts[-1] in STEPS:
+    if parts[-1] in STEPS or (name or "").rpartition(".")[2].lower() in COUNTS:
         return "step"
-    return "other"
+    return "few" if parts[-1] in FEW else "other"
 
 
 def _is_data(last: list[str]) -> bool:
@@ -347,10 +350,21 @@ def _targets(target: ast.expr, value: ast.expr | None, within: ast.AST) -> Itera
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
     """The names, attributes and keys in an expression."""
-    for one in walk(node):
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
         match one:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str() as name):
+            case ast.Name(id=name):
                 yield name
+            case ast.Attribute(attr=name):
+                yield name
+            case ast.Constant(value=str() as key):
+                yield key
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                continue
+            case _:
+                pass
+        waiting.extend(children(one))
 
 
 def is_trained_on(program: Program, loop: LoaderLoop) -> bool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.scopes import FileIndex, Scope
 
 
 MOST_CLASSES = 16
@@ -144,11 +144,14 @@ def _called_from(program: Program, loader: Loader) -> Iterator[Loader]:
 
 def idle(program: Program, cls: Class) -> bool:
     """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers, or its
-    notebook, from which nothing can be imported, makes no loader."""
+    notebook, from which nothing can be imported, makes no loader, or its project has
+    scripts and not one of them."""
     file = cls.scope.file
     if file.path.endswith(".ipynb") and all(
         program.site(one.call).scope.file is not file for one in loaders.all_loaders(program)
     ):
+        return True
+    if has_scripts(program, file) and not _speaks_of_loaders(program, cls):
         return True
     using = _of_product(program, cls) or _unasked(program, cls)
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
@@ -159,6 +162,15 @@ def _of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
     if is_test(program, cls.scope.file.path):
         return users(program, cls)
     return tuple(one for one in users(program, cls) if not is_test(program, program.path(one.call)))
+
+
+def _speaks_of_loaders(program: Program, cls: Class) -> bool:
+    """Whether a ``DataLoader`` is named anywhere: in the sub-project of ``cls``, or in any file that is linted."""
+    files = program.modules
+    node = cls.scope.node
+    return (node is None or program.mentions(node, "DataLoader")) or program.once(
+        "speaks of loaders", lambda: any("DataLoader" in files.text(one) for one in program.files)
+    )
 
 
 def _unasked(program: Program, cls: Class) -> tuple[Loader, ...]:
@@ -347,3 +359,16 @@ def _named(program: Program, context: Value) -> Value:
 def is_spawn(value: Value) -> bool:
     """Whether a start method or context makes new processes rather than forks."""
     return isinstance(value, Const) and value.value in ("spawn", "forkserver")
+
+
+def has_scripts(program: Program, file: FileIndex) -> bool:
+    """Whether a project has a script besides a file."""
+    return any(is_script(program, other) and other is not file for other in program.files)
+
+
+def is_script(program: Program, file: FileIndex) -> bool:
+    """Whether running a file does something with loaders."""
+    if file.module.loads.get("__name__"):
+        return True
+    made = (enclosing.function_of(program, loader.call) for loader in loaders.all_loaders(program))
+    return any(scope.kind == "module" and scope.file is file for scope in made)

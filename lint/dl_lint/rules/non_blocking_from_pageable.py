@@ -75,9 +75,10 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
-        if len(unpinned + computed) < len(sources):
+        if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
             continue
         if unpinned:
+            # Where more than these may be copied here, nobody in the sub-project pins; only these are known to feed it.
             yield _of_loaders(project, transfer, _in_order(project, [one for found in unpinned for one in found]))
         else:
             yield _of_copy(project, transfer, computed[0])
@@ -137,6 +138,12 @@ def _of_copy(project: Project, transfer: Transfer, copy: ast.AST, unless: str = 
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
     )
+
+
+def _nobody_pins(project: Project, near: ast.AST) -> bool:
+    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
+    nearby = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
+    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in nearby)
 
 
 def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:

@@ -554,8 +554,27 @@ class Arrays(Dataset):
         return self.arrays[index]
 
 
+class InMemory(Dataset):
+    """The images are in memory, so there are not many."""
+
+    def __init__(self, root):
+        self.paths = list(Path(root).iterdir())
+        self.images = [Image.open(path) for path in self.paths]
+
+    def __getitem__(self, index):
+        return self.images[index], self.paths[index]
 
 
+class Transformed(Dataset):
+    def __init__(self, root):
+        resize = transforms.Compose([transforms.Resize(64), transforms.ToTensor()])
+        self.names = os.listdir(root)
+        self.pixels = []
+        for name in self.names:
+            self.pixels.append(resize(Image.open(name)))
+
+    def __getitem__(self, index):
+        return self.pixels[index], self.names[index]
 
 
 class Classes(Dataset):
@@ -664,8 +683,32 @@ class Ready(ImageFolder):
         return path, target
 
 
+class InstanceImages(Dataset):
+    """A few decoded images, repeated; what is noted beside them is not many either."""
+
+    def __init__(self, root, class_root, repeats):
+        self.instance_images = []
+        for image in [Image.open(path) for path in Path(root).iterdir()]:
+            self.instance_images.extend(itertools.repeat(image, repeats))
+        self.buckets = []
+        for image in self.instance_images:
+            self.buckets.append(image.size)
+        self.class_paths = list(Path(class_root).iterdir())
+
+    def __getitem__(self, index):
+        image = self.instance_images[index]
+        return image, self.buckets[index], Image.open(self.class_paths[index % len(self.class_paths)])
 
 
+class PairedImages(Dataset):
+    def __init__(self, root):
+        self.paths = sorted(Path(root).glob("*.png"))
+        self.pairs = []
+        for number, path in enumerate(self.paths):
+            self.pairs.append((read_image(path), number))
+
+    def __getitem__(self, index):
+        return self.pairs[index], self.paths[index]
 
 
 class ListOfTransforms(Dataset):
@@ -696,6 +739,7 @@ class OneImage(Dataset):
 class Folders(Dataset):
     def __init__(self, root):
         self.files = []  # expect
+        self.targets = []
         self.sources = []  # expect
         for target, folder in enumerate(sorted(os.listdir(root))):
             for file in os.listdir(os.path.join(root, folder)):
@@ -1013,6 +1057,8 @@ class ByLabel(Dataset):
         self.records = json.load(open(path))  # expect
         if balanced:
             self.by_label = self.grouped()
+        self.longest = sorted(self.records, key=len)
+        self.chosen = [record for record in self.records if record["chosen"]]
 
     def grouped(self):
         groups = defaultdict(list)
@@ -1030,6 +1076,7 @@ class PartsOfThem(Dataset):
 
     def __init__(self, path, more):
         self.records = json.load(open(path))  # expect
+        self.boxes = [record["boxes"] for record in self.records]
         self.words = [record["text"].split() for record in self.records]  # expect
         self.others = json.load(open(more))  # expect
 
@@ -1043,6 +1090,7 @@ class WholesOfThem(Dataset):
 
     def __init__(self, path):
         records = json.load(open(path))
+        self.boxes = [record["boxes"] for record in records]
         self.records = records  # expect
 
     def __getitem__(self, index):

@@ -42,6 +42,7 @@ def passes_of(text: str) -> list[Pass]:
         ("for b in range(x.size(0))", "step"),
         ("for i in range(1, max_len + 1)", "step"),
         ("for step in range(args.train_steps)", "step"),
+        ("for i, t in enumerate(scheduler.timesteps)", "step"),
         ("while step < total", "step"),
         ("for epoch in range(args.steps)", "few"),
         ("for attempt in range(3)", "few"),
