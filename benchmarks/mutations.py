@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dl_lint import catalogue
+from dl_lint.engine import catalogue
 from mutants import datasets, loaders, sampling, transfers
 from mutants.code import Code
 from mutants.edits import Unfit
@@ -75,7 +75,8 @@ class Outcome:
 
 def load() -> None:
     """Imports all that a run of dl-lint needs, which the processes that lint are then born with."""
-    from dl_lint import analysis, session
+    from dl_lint import session
+    from dl_lint.engine import analysis
 
     assert analysis
     assert session

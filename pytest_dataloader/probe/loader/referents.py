@@ -78,7 +78,11 @@ def is_foreign(name: str | None) -> bool:
 
 def _is_installed(root: str) -> bool:
     module = sys.modules.get(root)
-    return module is None or _PACKAGES.search(getattr(module, "__file__", None) or "") is not None
+    return module is None or _lies_in_packages(module)
+
+
+def _lies_in_packages(module: types.ModuleType) -> bool:
+    return _PACKAGES.search(getattr(module, "__file__", None) or "") is not None
 
 
 @dataclass(slots=True)
@@ -283,7 +287,7 @@ def user_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         value = function.__globals__[name]
         if not isinstance(value, types.ModuleType):
             yield f"{function.__module__}.{name}", value
-        elif not is_foreign(value.__name__) and not _is_installed(value.__name__):
+        elif not is_foreign(value.__name__) and not _lies_in_packages(value):
             held = [(f"{value.__name__}.{other}", vars(value)[other]) for other in sorted(names & vars(value).keys())]
             yield from (pair for pair in held if not isinstance(pair[1], types.ModuleType))
 

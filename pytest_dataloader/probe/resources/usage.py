@@ -155,10 +155,10 @@ class _Run:
             self._begin(borrowed, 1)
             for batch in itertools.islice(borrowed.each(), 1):
                 self._note_names(batch)
+                self.seen.batches += 1
                 del batch
             tick()
             self._fill(borrowed, self.length)
-            self.seen.batches += 1
             borrowed.abandon(receiving=False)
             gc.collect()
             self.seen.left.append(len(self._ours_now() - self.at_first))

@@ -205,14 +205,6 @@ def test_an_epoch_without_batches_is_not_passed(check: Any) -> None:
     assert verdict.reason == "the loader gave no batch: its epoch is empty"
 
 
-def test_who_keeps_files_in_a_worker_is_named_with_the_line() -> None:
-    seen = measured(load(Rows(opens_a_file)))
-    assert [(each.name, each.storages) for each in seen.kept_by] == [("dataset.kept", 8)]
-    told = fds.judge(seen).reason
-    assert told.startswith("left open: 2 files /dev/null for each batch, in a worker (")
-    assert "; kept by dataset.kept; peak " in told
-
-
 @pytest.mark.parametrize(
     ("leak", "told"),
     [

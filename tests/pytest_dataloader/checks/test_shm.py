@@ -223,8 +223,8 @@ def test_the_peak_is_the_predicted_one_when_the_queue_is_full(workers: int, pref
 def test_a_peak_above_the_limit_fails() -> None:
     verdict = shm.judge(measured(load(Rows(size=5000))), max_shm=81920 * 4)
     assert verdict.outcome == "failed"
-    assert "peak 409,600 of" in verdict.reason
-    assert verdict.reason.endswith("allowed: 327,680")
+    assert "peak 409.6 kB of" in verdict.reason
+    assert verdict.reason.endswith("allowed: 327.7 kB")
 
 
 SMALL = textwrap.dedent(
@@ -264,14 +264,14 @@ def with_small_shared_memory(tmp_path: Path, size: int, large_from: int) -> str:
 
 def test_batches_that_cannot_fit_are_told_before_they_are_made(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 500_000, 0)
-    assert said.startswith("0 failed 2 workers x prefetch_factor 2 + 1 batches of 4,001,792 bytes are 20,008,960")
-    assert said.endswith("/dev/shm holds 8,388,608: not run")
+    assert said.startswith("0 failed 2 workers x prefetch_factor 2 + 1 batches of 4.0 MB are 20.0 MB")
+    assert said.endswith("/dev/shm holds 8.4 MB: not run")
 
 
 @pytest.mark.slow
 def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 1_500_000, 8)
-    assert "failed /dev/shm ran out (8,388,608 bytes)" in said
+    assert "failed /dev/shm ran out (8.4 MB)" in said
     assert "No space left on device" in said
 
 
