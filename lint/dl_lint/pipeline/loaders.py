@@ -114,17 +114,20 @@ def _workers(value: Value) -> Workers:
 
 
 def pins(program: Program, loader: Loader) -> Pins:
-    """Whether a loader pins its batches where that matters, in all ways that are known.
+    """Whether a loader pins its batches where that matters.
 
-    ``torch.cuda.is_available()`` counts as yes, and so does True in keywords that are only passed in some runs.
+    ``torch.cuda.is_available()`` counts as yes, and so does True in keywords that are only passed in some runs. Where
+    it pins in every way that is known, one that is not known hides nothing; that it does not pin is known of all ways
+    only, as the others may be what the user is to ask for.
     """
     said = {one: _pins(one) for one in alternatives(argument(program, loader, "pin_memory").value)}
-    if "unknown" in said.values():  # ``is_available() and args.pin`` says nothing of where there is an accelerator
+    open_ways = "unknown" in said.values()
+    if open_ways:  # ``is_available() and args.pin`` says nothing of where there is an accelerator
         said = {one: it for one, it in said.items() if it != "unknown" and not isinstance(one, WhenAccelerated)}
     found = set(said.values())
     if found in ({"yes"}, {"yes", "absent"}):
         return "yes"
-    return "no" if found and "yes" not in found else "unknown"
+    return "no" if found and "yes" not in found and not open_ways else "unknown"
 
 
 def _pins(value: Value) -> str:
