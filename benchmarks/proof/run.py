@@ -36,7 +36,10 @@ def measured(name: str) -> str:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # for what is pickled by name
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        return f"not measured, it needs the package {error.name}"
     needed = lacking(getattr(module, "NEEDS", ()))
     return f"not measured, it needs {needed}" if needed else str(module.measure())
 
