@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import stat
 import sys
 from contextlib import suppress
@@ -124,9 +125,7 @@ def write(path: str, before: bytes, after: bytes) -> None:
             raise Changed
         if not os.access(target, os.W_OK):  # renaming over it would get around its protection
             raise PermissionError(13, "Permission denied", path)
-        prefix = os.path.join(os.path.dirname(target), f".dl-lint-{digest(target, before)}-")
-        _sweep(prefix)
-        temporary = f"{prefix}{os.getpid()}.tmp"
+        temporary = os.path.join(os.path.dirname(target), f".dl-lint-{digest(target, before)}-{os.getpid()}.tmp")
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with open(handle, "wb") as new:
@@ -150,15 +149,23 @@ def _lock(handle: int) -> None:
         raise Changed from None
 
 
-def _sweep(prefix: str) -> None:
-    """Delete what runs that were killed have left of this very fix. Nothing else has such a name: it is made of the
-    file that is to be replaced and of what that holds."""
-    with suppress(OSError), os.scandir(os.path.dirname(prefix)) as entries:
+_OURS = re.compile(r"\.dl-lint-([0-9a-f]{32})-[0-9]+\.tmp")
+
+
+def sweep(folder: str) -> None:
+    """Delete what runs that were killed have left in a folder. Nothing else has such a name: it is made of a file
+    beside it and of what that holds, or held until it changed places with this one."""
+    with suppress(OSError):
+        entries = [entry for entry in os.scandir(os.path.realpath(folder)) if entry.is_file(follow_symlinks=False)]
         for entry in entries:
-            if entry.path.startswith(prefix) and entry.is_file(follow_symlinks=False):
+            name = _OURS.fullmatch(entry.name)
+            if name is not None:
                 with suppress(OSError, Changed), open(entry.path, "rb") as file:
                     _lock(file.fileno())
-                    os.unlink(entry.path)
+                    held = file.read()
+                    targets = [other.path for other in entries if other is not entry]
+                    if any(name[1] in (digest(one, held), digest(one, _content(one))) for one in targets):
+                        os.unlink(entry.path)
 
 
 def _put_in_place(temporary: str, target: str, before: bytes, after: bytes) -> None:

@@ -122,6 +122,8 @@ class Session:
         from dl_lint import fixes
 
         failures = []
+        for folder in {os.path.dirname(file.absolute) for file in outcome.tree.files if file.asked}:
+            fixes.sweep(folder)
         for file in outcome.changed():
             if self._stdin is None or file.path != self._stdin[0]:
                 try:

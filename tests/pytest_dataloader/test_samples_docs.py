@@ -13,7 +13,7 @@ SAYS = {
     "randomness": "dataset.rng gives the same numbers to all workers and epochs*",
     "order": "Lines: workers 0 and 1 give the same samples: every sample comes 2 times*",
     "shards": "2 ranks read the same samples*",
-    "resume": "resumed after batch 1: 1 batches come again*",
+    "resume": "resumed after batch 1: it gives 1 batch again*",
 }
 
 

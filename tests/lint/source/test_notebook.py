@@ -86,7 +86,7 @@ def test_a_message_names_cell_and_line_of_the_other_place(project: Project) -> N
 @pytest.mark.slow
 def test_no_rule_names_a_line_of_a_notebook_counted_through_its_cells(project: Project) -> None:
     shown = 0
-    for path in sorted((Path(__file__).parent / "cases").glob("*.py")):
+    for path in sorted((Path(__file__).parents[1] / "cases").glob("*.py")):
         project.write({"case.ipynb": document("import os", path.read_text())})
         for record in project.lint_json("--select", "ALL", "--pedantic").records:
             said = f"{record['message']} {record['remedy']}"

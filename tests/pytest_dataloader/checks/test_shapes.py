@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from torch.utils.data._utils import worker
 
 from pytest_dataloader import checks
 from pytest_dataloader.advice.hang import hung
@@ -43,6 +44,13 @@ ROWS = {
     # What it keeps of an epoch that is left early is found below; threads draw from one generator.
     if (check, shape) not in (("shm", "taken ahead by a thread"), ("randomness", "workers are threads"))
 }
+
+
+@pytest.fixture(autouse=True)
+def no_thread_stays_a_worker() -> Iterator[None]:
+    """Workers that are threads tell the whole process that it is one, as torch keeps that in a global."""
+    yield
+    worker._worker_info = None
 
 
 def verdict_of(check: str, loader: Any, seconds: float = 1.0) -> tuple[Any, Verdict]:
