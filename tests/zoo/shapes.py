@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing.context
 import queue
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,13 +78,32 @@ class CountsItself(DataLoader[Any]):
             yield next(batches)
 
 
+FILLING: list[tuple[threading.Thread, queue.Queue[Any]]] = []
+"""The threads that were started to take batches ahead, each with its queue."""
+
+
+def let_threads_end(seconds: float = 10.0) -> None:
+    """Take what threads wait to hand over, so that none keeps batches any more."""
+    deadline = time.monotonic() + seconds
+    while FILLING:
+        thread, made = FILLING.pop()
+        while thread.is_alive() and time.monotonic() < deadline:
+            with contextlib.suppress(queue.Empty):
+                made.get(timeout=0.01)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                made.get_nowait()
+
+
 class _Filled:
     """Batches that a thread puts into a queue; it waits for ever for what comes after the last one."""
 
     def __init__(self, batches: Any) -> None:
         self.made: queue.Queue[Any] = queue.Queue(2)
         self.batches = batches
-        threading.Thread(target=self._fill, daemon=True).start()
+        thread = threading.Thread(target=self._fill, daemon=True)
+        FILLING.append((thread, self.made))
+        thread.start()
 
     def _fill(self) -> None:
         for batch in self.batches:

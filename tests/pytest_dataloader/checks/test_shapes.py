@@ -22,7 +22,17 @@ from pytest_dataloader.probe.loader.shortening import ends_with_sampler
 from pytest_dataloader.probe.timing import sequential
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from tests.variants import variants
-from tests.zoo.shapes import BATCH, HEALTHY, SIZE, CountsItself, Noise, OneIterator, TakenAhead, WholeBatches
+from tests.zoo.shapes import (
+    BATCH,
+    HEALTHY,
+    SIZE,
+    CountsItself,
+    Noise,
+    OneIterator,
+    TakenAhead,
+    WholeBatches,
+    let_threads_end,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +58,11 @@ ROWS = {
 
 @pytest.fixture(autouse=True)
 def no_thread_stays_a_worker() -> Iterator[None]:
-    """Workers that are threads tell the whole process that it is one, as torch keeps that in a global."""
+    """Workers that are threads tell the whole process that it is one, as torch keeps that in a global; and those that
+    take batches ahead of an epoch that is left early keep them for all later tests."""
     yield
     worker._worker_info = None
+    let_threads_end()
 
 
 def verdict_of(check: str, loader: Any, seconds: float = 1.0) -> tuple[Any, Verdict]:
