@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from dl_lint.source.disk import digest
 from dl_lint.source.text import NEWLINE, line_starts
@@ -126,20 +126,33 @@ def write(path: str, before: bytes, after: bytes) -> None:
         if not os.access(target, os.W_OK):  # renaming over it would get around its protection
             raise PermissionError(13, "Permission denied", path)
         temporary = os.path.join(os.path.dirname(target), f".dl-lint-{digest(target, before)}-{os.getpid()}.tmp")
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(handle, "wb") as new:
-                _lock(handle)
-                new.write(after)
-                new.flush()
-                with suppress(PermissionError):  # only root may keep another's name on it
-                    os.fchown(handle, seen.st_uid, seen.st_gid)
-                os.fchmod(handle, stat.S_IMODE(seen.st_mode))
-                os.fsync(handle)
-                _put_in_place(temporary, target, before, after)
-        finally:
-            with suppress(OSError):
-                os.unlink(temporary)
+        with _filled(temporary, after, seen):
+            _put_in_place(temporary, target, before, after)
+
+
+def _filled(temporary: str, content: bytes, like: os.stat_result) -> BinaryIO:
+    """A new file of another's owner and mode, locked while it is open. None is left where that fails."""
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    file = open(handle, "wb")  # noqa: SIM115  (closed by who asked for it)
+    try:
+        _lock(handle)
+        file.write(content)
+        file.flush()
+        with suppress(PermissionError):  # only root may keep another's name on it
+            os.fchown(handle, like.st_uid, like.st_gid)
+        os.fchmod(handle, stat.S_IMODE(like.st_mode))
+        os.fsync(handle)
+    except BaseException:
+        _discard(temporary)
+        with suppress(OSError):  # a full disk, for what could not be flushed
+            file.close()
+        raise
+    return file
+
+
+def _discard(temporary: str) -> None:
+    with suppress(OSError):
+        os.unlink(temporary)
 
 
 def _lock(handle: int) -> None:
@@ -171,14 +184,34 @@ def sweep(folder: str) -> None:
 def _put_in_place(temporary: str, target: str, before: bytes, after: bytes) -> None:
     """Let two files change places in one step, and back if the one that comes out is not what was linted, so that
     whatever an editor saved meanwhile stays. Raises Changed."""
-    if not _exchanged(temporary, target):  # a race of microseconds is left
-        if _content(target) != before:
-            raise Changed
-        os.replace(temporary, target)
-    elif _content(temporary) != before:
-        while _exchanged(temporary, target) and _content(temporary) != after:
-            pass  # the editor saved once more between the two
-        raise Changed
+    try:
+        if not _exchanged(temporary, target):  # a race of microseconds is left
+            if _content(target) != before:
+                raise Changed
+            os.replace(temporary, target)
+            return
+    except BaseException:
+        _discard(temporary)
+        raise
+    if _content(temporary) == before:
+        _discard(temporary)
+        return
+    _give_back(temporary, target, after)  # if that fails, what the editor saved is left where it is
+    _discard(temporary)
+    raise Changed
+
+
+def _give_back(temporary: str, target: str, after: bytes) -> None:
+    """Put what an editor has saved back under its name, or what it has saved since."""
+    while True:
+        try:
+            _exchanged(temporary, target)
+            if _content(temporary) == after:
+                return
+        except FileNotFoundError:  # the editor has taken our file away, and may put one of its own there at any moment
+            with suppress(FileExistsError):
+                os.link(temporary, target)
+                return
 
 
 def _content(path: str) -> bytes:

@@ -144,10 +144,6 @@ class Project(Program):
         """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
         return datasets.fetching(self, cls)
 
-    def entered(self, call: ast.Call) -> tuple[Scope, ...]:
-        """The functions of the project that a call enters."""
-        return tuple(call_graph.functions_entered(self, self.value(call.func)))
-
     def reachable(self, *roots: Scope) -> tuple[Scope, ...]:
         """The functions of the project that run when ``roots`` do, themselves first."""
         return call_graph.reachable(self, *roots)
@@ -157,10 +153,6 @@ class Project(Program):
         return classes.external_bases(self, cls)
 
     # --- where things stand -------------------------------------------------------------
-
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, innermost first, up to its file."""
-        return enclosing.ancestors(self, node)
 
     def statement_of(self, node: ast.AST) -> ast.stmt | None:
         return enclosing.statement_of(self, node)
@@ -183,10 +175,6 @@ class Project(Program):
 
     def is_left_by_break(self, loop: LoopNode) -> bool:
         return enclosing.is_left_by_break(loop)
-
-    def uses(self, near: ast.AST, name: str) -> Iterator[ast.expr]:
-        """Where the dotted ``name`` is read in the file of ``near``."""
-        return enclosing.uses(self, near, name)
 
     def in_handler(self, node: ast.AST) -> bool:
         return enclosing.in_handler(self, node)

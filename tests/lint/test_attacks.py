@@ -219,6 +219,28 @@ def test_what_an_editor_saves_at_the_last_moment_is_kept(
     assert {path.name for path in tmp_path.iterdir()} == {"data.py"}
 
 
+def test_what_an_editor_saved_stays_when_it_takes_the_file_away_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "data.py"
+    target.write_bytes(b"before")
+    exchanged, calls = fixes._exchanged, []
+
+    def beside_an_editor(one: str, other: str) -> bool:
+        calls.append(one)
+        if len(calls) == 1:
+            target.write_bytes(b"edited")
+        else:
+            target.unlink()
+        return exchanged(one, other)
+
+    monkeypatch.setattr(fixes, "_exchanged", beside_an_editor)
+    with pytest.raises(fixes.Changed):
+        fixes.write(str(target), b"before", b"after")
+    assert target.read_bytes() == b"edited"
+    assert {path.name for path in tmp_path.iterdir()} == {"data.py"}
+
+
 def test_a_race_with_an_editor_that_waits_for_the_moment_loses_nothing(tmp_path: Path) -> None:
     target = tmp_path / "data.py"
     lost = 0

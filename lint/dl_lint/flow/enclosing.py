@@ -101,20 +101,6 @@ def statement_of(program: Program, node: ast.AST) -> ast.stmt | None:
     return next((above for above in ancestors(program, node) if isinstance(above, ast.stmt)), None)
 
 
-def uses(program: Program, near: ast.AST, name: str) -> Iterator[ast.expr]:
-    """Where the dotted ``name`` is read in the file of ``near``."""
-    root, *attributes = name.split(".")
-    for scope in program.sites[near].scope.file.scopes:
-        for load in scope.loads.get(root, ()):
-            node: ast.AST | None = load
-            for attribute in attributes:
-                node = program.parents.get(node) if node is not None else None
-                if not isinstance(node, ast.Attribute) or node.attr != attribute:
-                    node = None
-            if isinstance(node, ast.expr):
-                yield node
-
-
 def changes_in(program: Program, expr: ast.AST, loop: LoopNode) -> bool:
     """Whether something that ``expr`` reads is bound, stored or changed in place inside ``loop``."""
     for node in walk(expr):

@@ -103,7 +103,7 @@ def _loaders(program: Program, value: Value) -> Iterator[Loader | None]:
     match value:
         case Loader():
             yield value
-        case Wrapped(kind="zip" | "chain"):
+        case Wrapped(kind="zip" | "chain") | Generated():
             yield from (
                 loader
                 for one in value.inner
@@ -114,14 +114,6 @@ def _loaders(program: Program, value: Value) -> Iterator[Loader | None]:
         case Wrapped():
             yield from (
                 loader for one in value.inner for part in alternatives(one) for loader in _loaders(program, part)
-            )
-        case Generated():
-            yield from (
-                loader
-                for one in value.inner
-                for part in alternatives(one)
-                for loader in _loaders(program, part)
-                if loader
             )
         case Instance():
             found = dict.fromkeys(batches_in(program.resolve(calls.iterated(program, value))))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dl_lint.source.positions import Span
 
 
-READS = frozenset({"item", "cpu", "tolist"})
+_READS = frozenset({"item", "cpu", "tolist"})
 """Methods that hand the host what a tensor of the device holds; of one of the device, ``numpy()`` raises an error."""
 
 SHOWING = frozenset({"builtins.float", "builtins.int", "builtins.print"})
@@ -106,7 +106,7 @@ def _is_computed_of(expr: ast.AST, names: Collection[str]) -> bool:
             return True
         if isinstance(node, ast.Attribute) and node.attr in SHAPES:
             continue
-        if isinstance(node, ast.Call) and called(node) in READS | {"numpy", "len", "float", "int"}:
+        if isinstance(node, ast.Call) and called(node) in _READS | {"numpy", "len", "float", "int"}:
             continue
         waiting.extend(children(node))
     return False
@@ -118,7 +118,7 @@ def _known(names: dict[str, Span], at: ast.AST) -> set[str]:
 
 
 def _reads(program: Program, call: ast.Call, names: Collection[str]) -> bool:
-    if isinstance(call.func, ast.Attribute) and call.func.attr in READS:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _READS:
         return _is_computed_of(call.func.value, names)
     if not isinstance(call.func, ast.Name) or not call.args:
         return False

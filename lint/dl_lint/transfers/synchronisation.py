@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dl_lint.transfers.copies import Transfer
 
 
-READS = frozenset({"item", "tolist", "cpu", "numpy"})
+_READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that hand the host what a tensor of the device holds."""
 
 SHAPES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "size", "dim", "numel", "type", "ndimension"})
@@ -66,8 +66,8 @@ def _is_read_in(program: Program, copy: ast.Call) -> bool:
     for above in enclosing.ancestors(program, copy):
         if isinstance(above, ast.stmt | ast.Lambda | Comprehension):
             return False
-        if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr in READS:
-            return _costs_little(above.func.value, READS | READING)
+        if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr in _READS:
+            return _costs_little(above.func.value, _READS | READING)
     return False
 
 
