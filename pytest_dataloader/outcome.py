@@ -199,6 +199,8 @@ def _measure(
     setting = checks.Setting(
         options.seconds,
         options.bench,
+        options.quick,
+        options.whole_epoch,
         known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
         build=subject.build,
         ranks=1 if job is None else job.place.world_size,

@@ -8,6 +8,7 @@ A check module has
   name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
   measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
 * ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits;
+* perhaps ``applies(loader, build) -> bool``: False where the loader has nothing that the check could measure;
 * perhaps ``contradiction(limits) -> str``: why limits that were read cannot be held together; empty where they can;
 * perhaps ``merge_ranks(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all
   of them told by ``setting.tell``, by rank; pure.
@@ -60,6 +61,10 @@ class Setting:
 
     seconds: float = 5.0
     bench: bool = False
+    quick: bool = False
+    """Every check in its shortest useful form."""
+    whole_epoch: bool = False
+    """Whether ``workers`` and ``order`` read one epoch to its end."""
     progress: Callable[[str, float], None] = lambda _what, _share: None
     known: Callable[[Any], None] = lambda _evidence: None
     build: Callable[..., Any] | None = None
@@ -67,6 +72,16 @@ class Setting:
     ranks: int = 1
     """Ranks of a real job, all of which measure; each hears what the others pass to ``tell``, text, once all have."""
     tell: Callable[[str], None] = lambda _told: None
+
+    def budget(self, own: float, share: float = 1.0) -> float:
+        """Seconds for a check that needs ``own`` in any run: with ``bench`` at least that share of ``seconds``."""
+        if self.quick:
+            return _QUICK_SHARE * own
+        return max(own, share * self.seconds) if self.bench else own
+
+
+_QUICK_SHARE = 0.25
+"""With it each check of the demo's loaders takes a second or less, portability and memory included."""
 
 
 def check_module(name: str) -> ModuleType:
@@ -108,6 +123,12 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     if wrong := contradiction(name, read):
         raise BadLimit(wrong)
     return read
+
+
+def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:
+    """Whether a loader, which ``build`` made if anything did, has what a check measures."""
+    find = getattr(check_module(name), "applies", None)
+    return find is None or bool(find(loader, build))
 
 
 def contradiction(name: str, limits: Mapping[str, Any]) -> str:
