@@ -12,8 +12,8 @@ import pytest
 from pytest_dataloader import loaders, outcome, targets
 from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES, applies
+from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
-from pytest_dataloader.outcome import Subject
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

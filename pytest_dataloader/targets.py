@@ -156,13 +156,13 @@ def _declared(name: str, value: object, where: str, roots: tuple[Path, ...]) -> 
     chosen = tuple(check for check in checks.NAMES if (only is None or check in only) and check not in skip)
     if not chosen and not faults:
         faults.append(f"{where}: checks and skip leave no check to run")
-    limits = _limits({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, chosen, faults)
+    limits = limits_by_check({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, chosen, faults)
     return Target(
         _selectable(name), where, str(loader), loader_at, roots, chosen or checks.NAMES, limits, faults=tuple(faults)
     )
 
 
-def _limits(
+def limits_by_check(
     given: Mapping[str, object], where: str, chosen: Sequence[str], faults: list[str]
 ) -> dict[str, dict[str, Any]]:
     """Hand each limit to every check that declares it; one that no chosen check holds is a fault."""
