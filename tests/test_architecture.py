@@ -70,7 +70,7 @@ FLOORS = {
         ("probe.internals",),
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing", "probe.workers"),
-        ("probe.tuning",),
+        ("probe.streams", "probe.tuning"),
         ("advice",),
         ("checks",),
         ("distributed", "environment", "options", "progress", "report"),

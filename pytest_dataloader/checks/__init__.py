@@ -127,6 +127,8 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
 
 def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:
     """Whether a loader, which ``build`` made if anything did, has what a check measures."""
+    if isinstance(loader, _stream_type()):
+        return bool(_streams().applies(name, loader))
     find = getattr(check_module(name), "applies", None)
     return find is None or bool(find(loader, build))
 
@@ -138,7 +140,12 @@ def contradiction(name: str, limits: Mapping[str, Any]) -> str:
 
 
 def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any]) -> Any:
-    """Run a check's ``measure`` on a loader, or on two, with those of ``limits`` (already read) that it asks for."""
+    """Run a check's ``measure`` on a loader, or on two, with those of ``limits`` (already read) that it asks for.
+
+    A ``Stream`` is measured as far as batches allow, by the module ``streams``.
+    """
+    if any(isinstance(loader, _stream_type()) for loader in loaders):
+        return _streams().measure(name, loaders[0], setting=setting, limits=limits)
     function = check_module(name).measure
     wanted = inspect.signature(function).parameters
     return function(*loaders, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
@@ -151,5 +158,18 @@ def merge_ranks(name: str, evidence: Any, told: Mapping[int, str], world_size: i
 
 def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:
     """Run a check's ``judge`` under limits already read."""
-    verdict: Verdict = check_module(name).judge(evidence, **limits)
+    from pytest_dataloader.probe.streams.evidence import Batches
+
+    of_stream = isinstance(evidence, Batches)
+    verdict: Verdict = _streams().judge(evidence, limits) if of_stream else check_module(name).judge(evidence, **limits)
     return verdict
+
+
+def _stream_type() -> type:
+    from pytest_dataloader.probe.loader.stream import Stream
+
+    return Stream
+
+
+def _streams() -> ModuleType:
+    return importlib.import_module("pytest_dataloader.checks.streams")

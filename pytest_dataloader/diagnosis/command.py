@@ -78,7 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("loader", metavar="MODULE:ATTR", help="a DataLoader, or a callable that returns one")
+    parser.add_argument(
+        "loader",
+        metavar="MODULE:ATTR",
+        help="a DataLoader or another iterable of batches, or a callable that returns one",
+    )
     parser.add_argument(
         "--checks",
         type=lambda text: re.split(r"[,\s]+", text.strip(", ")),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from pytest_dataloader import checks, loaders
+from pytest_dataloader.checks.streams import is_of_inner
 from pytest_dataloader.errors import DataLoaderCheckError, NothingSeen, NotMeasured
+from pytest_dataloader.probe.loader.stream import Stream
 from pytest_dataloader.record import Record, figures, plain
 from pytest_dataloader.verdict import Verdict
 
@@ -76,7 +78,7 @@ def examine(
     evidence: Any = None
     try:
         evidence = measure()
-        verdict = checks.judge(check, evidence, limits=limits)
+        verdict = _of_part(loader, check, checks.judge(check, evidence, limits=limits))
         breakages.remember(loader, check, _breakage(evidence))
     except NotMeasured as error:
         return Examined(Verdict("not_measured", str(error), vacuous=isinstance(error, NothingSeen)))
@@ -88,6 +90,13 @@ def examine(
         breakages.remember(loader, check, "the loader raises")
         return Examined(Verdict("failed", f"the loader raised {loaders.explain(error)}"), error=error)
     return Examined(verdict, evidence)
+
+
+def _of_part(loader: Any, check: str, verdict: Verdict) -> Verdict:
+    """A verdict that says so where it is of the DataLoader inside a stream."""
+    if not isinstance(loader, Stream) or not is_of_inner(check, loader):
+        return verdict
+    return replace(verdict, reason=f"{verdict.reason}; of the DataLoader inside, its attribute {loader.path}")
 
 
 def _breakage(evidence: Any) -> str:

@@ -13,7 +13,6 @@ from pytest_dataloader.diagnosis.examination import Breakages, Subject, examine
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.options import QUICK_SECONDS, SECONDS
-from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
 from pytest_dataloader.verdict import Verdict
@@ -96,8 +95,8 @@ def diagnose(
 
 def subject_of(loader: Any, name: str = "") -> Subject:
     """A loader, or what makes one, as a subject; raises BadTarget for anything else."""
-    build, inner = None, loader_inside(loader)
-    if not is_dataloader(inner):
+    build, inner = None, loaders.measurable(loader)
+    if inner is None:
         if not callable(loader):
             raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, got {loaders.what_instead(loader)}")
         build = loader
