@@ -30,6 +30,8 @@ NEEDS = {
     "resume": "state_dict and load_state_dict of a DataLoader",
     "portability": "workers that can be started by another method",
 }
+_SECONDS = 2.0
+"""Budget of an epoch."""
 _GROWS = 1_000_000
 """Bytes from look to look: torch's allocator and Python's arenas move by less once the stream is warm."""
 _EPOCHS = 3
@@ -53,7 +55,7 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
     if is_of_inner(check, stream):
         return checks.measure(check, stream.inner, setting=setting, limits=limits)
     setting.progress("reading batches", 0.2)
-    seconds = setting.budget(2.0) if check == "order" else min(setting.seconds, 2.0)
+    seconds = setting.budget(_SECONDS, share=1 / 3)
     match check:
         case "throughput":
             with drawn(stream) as source:
@@ -120,13 +122,16 @@ def _of_held(seen: Held, limits: Mapping[str, Any]) -> Verdict:
     """Fail for what is left from epoch to epoch, and for a peak above its limit."""
     extent = f"seen in {counted(seen.epochs, 'epoch')}, {counted(seen.batches, 'batch')} together"
     if seen.left:
-        return Verdict("failed", f"left behind by two epochs: {'; '.join(seen.left)}")
+        return Verdict("failed", f"left behind by four epochs, more than by two: {'; '.join(seen.left)}")
     most_shm, most_fds = limits.get("max_shm"), limits.get("max_fd_use")
     if most_shm is not None and seen.peak_bytes > most_shm:
         return Verdict("failed", f"peak {size(seen.peak_bytes)} in this process; allowed: {size(most_shm)}")
     if most_fds is not None and seen.peak > most_fds * seen.limit:
         use = f"peak {seen.peak} of {seen.limit} descriptors ({percent(seen.peak / seen.limit)})"
         return Verdict("failed", f"{use}; allowed: {percent(most_fds)}")
+    if seen.stays:
+        stays = f"{counted(seen.stays, 'descriptor')} of batches on their way stay open, no more with each epoch"
+        return Verdict("passed", f"{stays}; {extent}")
     return Verdict("passed", f"nothing left behind in this process; {extent}")
 
 

@@ -35,9 +35,10 @@ class Contents(Batches):
 
 @dataclass(frozen=True, slots=True)
 class Held(Batches):
-    """What stays open of a stream from epoch to epoch, in words, and the peak of descriptors and of shared memory."""
+    """What is ``left`` open by a stream, more with each epoch, in words; how many things merely stay; and the peaks."""
 
     left: tuple[str, ...]
+    stays: int
     peak: int
     limit: int
     peak_bytes: int

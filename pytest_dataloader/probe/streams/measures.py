@@ -22,11 +22,13 @@ from pytest_dataloader.probe.streams.evidence import Contents, Growth, Held, Pro
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dataloader.probe.loader.stream import Stream
+    from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
     from pytest_dataloader.probe.resources.block import Block
     from pytest_dataloader.probe.resources.leftovers import Kind
 
 _MOST_SAMPLES = 100_000
+_EPOCHS_HELD = (1, 2, 4)
+"""A leak leaves twice as much open after twice the epochs."""
 _SHORT_EPOCH = 16
 """Batches of an epoch that is to show what stays open."""
 _LOOKS = 6
@@ -63,29 +65,50 @@ def contents(stream: Stream, seconds: float) -> Contents:
 
 
 def held(stream: Stream, kind: Kind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
-    """Run a warm-up epoch, then two short ones, and look at what they leave open."""
-    batches = peak = peak_bytes = 0
+    """Run a warm-up epoch, then short ones, and look at what they leave open: more and more of it is a leak.
+
+    What is on its way in a pipeline stays open where an epoch is left early, and is no more after four epochs.
+    """
+    drawing = _Drawing(stream, seconds)
+    counts: list[int] = []
     with drawn(stream) as source:
-        for _ in source.epoch(seconds, _SHORT_EPOCH):
-            batches += 1
-        source.close()
-        with watched_block(kind) as block:
-            for _ in range(2):
-                for batch in source.epoch(seconds, _SHORT_EPOCH):
-                    batches += 1
-                    peak = max(peak, descriptors.count() or 0)
-                    peak_bytes = max(peak_bytes, _shared_bytes())
-                    del batch
-                source.close()
+        drawing.epochs(source, 1)
+        for epochs in _EPOCHS_HELD:
+            with watched_block(kind) as block:
+                drawing.epochs(source, epochs)
+            counts.append(len(block.left.names) + len(block.left.targets))
+            if not counts[-1]:
+                break
+    grows = len(counts) == len(_EPOCHS_HELD) and counts[0] < counts[1] < counts[2] and counts[2] >= 3 * counts[0]
     return Held(
-        epochs=3,
-        batches=batches,
-        left=sentences(block) if block.left else (),
-        peak=peak,
+        epochs=drawing.begun,
+        batches=drawing.batches,
+        left=sentences(block) if grows else (),
+        stays=0 if grows else counts[-1],
+        peak=drawing.peak,
         limit=descriptors.limit(),
-        peak_bytes=peak_bytes,
+        peak_bytes=drawing.peak_bytes,
         capacity_bytes=segments.capacity()[0],
     )
+
+
+class _Drawing:
+    """Short epochs of a stream, and what was open at their peak."""
+
+    def __init__(self, stream: Stream, seconds: float) -> None:
+        self._stream = stream
+        self._seconds = seconds
+        self.begun = self.batches = self.peak = self.peak_bytes = 0
+
+    def epochs(self, source: DrawnStream, count: int) -> None:
+        for _ in range(count):
+            self.begun += 1
+            for batch in source.epoch(self._seconds, _SHORT_EPOCH):
+                self.batches += 1
+                self.peak = max(self.peak, descriptors.count() or 0)
+                self.peak_bytes = max(self.peak_bytes, _shared_bytes())
+                del batch
+            source.close()
 
 
 def growth(stream: Stream, seconds: float) -> Growth:
