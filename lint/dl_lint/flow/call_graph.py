@@ -478,7 +478,7 @@ def passes(program: Program, node: ast.AST, seen: frozenset[Scope] = frozenset()
 
     An ``except`` around the node ends the search: what is outside runs it only when something fails.
     """
-    guards: list[tuple[ast.expr, bool]] = list(enclosing._conditionals(program, node))
+    guards: list[tuple[ast.expr, bool]] = list(enclosing.conditionals(program, node))
     returns: list[tuple[ast.expr, bool]] = []
     for block in enclosing.blocks(program, node):
         guards += enclosing.jumps(program, block, node, "continue")

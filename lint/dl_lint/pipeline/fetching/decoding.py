@@ -10,7 +10,6 @@ from dl_lint.flow import call_graph, enclosing, reaching
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import Made, alternatives
 from dl_lint.pipeline import datasets
-from dl_lint.pipeline.training import names_in
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 
@@ -257,12 +256,11 @@ def _picks_part(index: ast.expr) -> bool:
     """Whether an index keeps a stretch of the samples or frames: a slice with an end of its own."""
     for one in _parts(index):
         match one:
-            case ast.Slice(upper=ast.Constant(value=int() as end), step=None):
-                if end > CHANNELS:
-                    return True
-            case ast.Slice(upper=ast.UnaryOp()):
+            case ast.Slice(upper=ast.Constant(value=int() as end), step=None) if end <= CHANNELS:
                 continue
-            case ast.Slice(upper=ast.expr() as end_, step=None) if list(names_in(end_)):
+            case ast.Slice(upper=ast.UnaryOp() | ast.Constant(value=None)):
+                continue
+            case ast.Slice(upper=ast.expr(), step=None):
                 return True
             case _:
                 continue
