@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, reaching
@@ -124,6 +124,8 @@ class _Uses:
 
     program: Program
     functions: tuple[Scope, ...]
+    followed: set[tuple[Scope, str, ast.AST]] = field(default_factory=set)
+    """The names that were gone into, each with what binds it: a loop may bind one to what it makes of it."""
 
     def slices(self, call: ast.Call, *, in_tuple: bool) -> list[ast.AST]:
         """The slices that are all that is used of what ``call`` gives; none where more may be."""
@@ -201,6 +203,9 @@ class _Uses:
         self, function: Scope, name: str, by: ast.AST, depth: int, *, in_tuple: bool = False
     ) -> Iterator[ast.AST]:
         """The uses of a name that see what ``by``, an assignment or the call of the function, has bound it to."""
+        if (function, name, by) in self.followed:
+            return
+        self.followed.add((function, name, by))
         mine = [one for one in function.bindings.get(name, ()) if one.node is by or one.kind == "param"]
         if any(inner.loads.get(name) for inner in classes.with_inner(function) if inner is not function):
             raise _Whole
