@@ -309,7 +309,7 @@ class _Walk:
             name = alias.asname or alias.name
             self.bind(name, "from", stmt, site, alias=alias)
             if name != alias.name:
-                self.file.renamed[alias.name].add(name)
+                self.file.renamed[alias.name][name] = None
         return []
 
     def if_(self, stmt: ast.If, site: Site) -> Bodies:

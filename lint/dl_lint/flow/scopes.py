@@ -160,7 +160,7 @@ class FileIndex:
     """Calls by the last part of what is called: ``a.b.c()`` under ``c``."""
     stores: defaultdict[str, list[Store]] = field(default_factory=lambda: defaultdict(list))
     """Attribute stores by attribute."""
-    renamed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    renamed: defaultdict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
     """By name, the other ones that ``from … import name as other`` gives it."""
 
 

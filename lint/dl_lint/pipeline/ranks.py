@@ -68,6 +68,13 @@ def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:
     return next(_wrappers_around(program, loop), None)
 
 
+def is_beside(program: Program, loader: Loader, wrapping: ast.Call) -> bool:
+    """Whether one function both wraps the model and makes the loader, itself or by calls."""
+    places = (loader.call, *(frame.call for frame in loader.frames))
+    around = enclosing.function_of(program, wrapping)
+    return any(enclosing.function_of(program, place) is around for place in places)
+
+
 def _is_parameter(program: Program, expr: ast.expr) -> bool:
     while isinstance(expr, ast.Attribute):
         expr = expr.value

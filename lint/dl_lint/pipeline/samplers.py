@@ -9,18 +9,34 @@ from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
 from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
-from dl_lint.flow.values import NONE, Absent, Class, Const, Function, Instance, Made, Sampler, Value, alternatives
+from dl_lint.flow.values import (
+    NONE,
+    Absent,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Loader,
+    Made,
+    Sampler,
+    Value,
+    alternatives,
+)
 from dl_lint.pipeline import datasets, loaders, loops
 from dl_lint.pipeline.training import names_in, words
 from dl_lint.source.syntax import ForStatement, called
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
-    from dl_lint.flow.values import Loader
     from dl_lint.pipeline.loops import LoaderLoop
 
+
+SET_EPOCH = "set_epoch"
+"""The method that tells a sampler which epoch to shuffle for."""
 
 TRAINING = ("backward", "step")
 """Methods that a loop over batches calls when it trains, and not when it evaluates."""
@@ -160,10 +176,62 @@ def epoch_of(loop: LoopNode) -> str | None:
     return loop.target.id if isinstance(loop, ForStatement) and isinstance(loop.target, ast.Name) else None
 
 
+def may_be_told_epoch(program: Program, sampler: Sampler, near: ast.AST) -> bool:
+    """Whether a ``set_epoch`` may reach a sampler: called on it, on its loader, or near by on what is not known."""
+    nodes = (sampler.call, near)
+    if any(program.mentions_unread(node, SET_EPOCH) for node in nodes):
+        return True
+    for call in program.method_calls(SET_EPOCH):
+        reached = _told_epoch(program, call)
+        if sampler.call in reached or (None in reached and any(program.are_near(call, node) for node in nodes)):
+            return True
+    taken = program.read_off(SET_EPOCH, lambda: tuple(_taken_by_name(program)))
+    return any(program.are_near(one, node) for one in taken for node in nodes)
+
+
+def _told_epoch(program: Program, call: ast.Call) -> set[ast.Call | None]:
+    """The samplers, by where they are made, that ``receiver.set_epoch(epoch)`` may set; None for an unknown one."""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if receiver is None or called(receiver) == "super":
+        return set()  # what an overriding method hands on; who calls that one is another call
+    told: set[ast.Call | None] = set()
+    for one in alternatives(program.value(receiver)):
+        match one:
+            case Sampler():
+                told |= {one.call, *_calls(_innermost(program, one))}
+            case Loader():
+                told |= _calls(sampler_of(program, one))
+            case Instance():  # a project's own method, in which further calls stand
+                told |= set() if isinstance(of_class(program, one.cls, SET_EPOCH), Function) else {None}
+            case Made() | Const():
+                continue
+            case _:
+                told.add(None)
+    return told
+
+
+def _calls(value: Value) -> set[ast.Call | None]:
+    return {one.call if isinstance(one, Sampler) else None for one in alternatives(value)}
+
+
+def _taken_by_name(program: Program) -> Iterator[ast.AST]:
+    """Where ``set_epoch`` is taken without being called, as by ``getattr``; who then calls it on what is not known."""
+    for file in program.files:
+        for node in ast.walk(file.syntax.module) if SET_EPOCH in file.syntax.code else ():
+            if node in program.parents and _takes_set_epoch(node, program.parents[node]):
+                yield node
+
+
+def _takes_set_epoch(node: ast.AST, above: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr == SET_EPOCH:
+        return not (isinstance(above, ast.Call) and above.func is node)
+    return isinstance(node, ast.Constant) and node.value == SET_EPOCH and called(above) != "hasattr"
+
+
 def set_late(program: Program, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> ast.Call | None:
     """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
     epoch = epoch_of(epochs)
-    mine = [call for call in program.method_calls("set_epoch") if epochs in enclosing.loops_around(program, call)]
+    mine = [call for call in program.method_calls(SET_EPOCH) if epochs in enclosing.loops_around(program, call)]
     if (
         epoch is None
         or enclosing.function_of(program, loop.node) is not enclosing.function_of(program, epochs)

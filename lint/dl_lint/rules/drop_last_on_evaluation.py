@@ -63,11 +63,13 @@ def drop_last_on_evaluation(project: Project) -> Iterator[Finding]:
         for node in _dropping(project, loader) if loader.name in TORCH_LOADERS else ():
             if node not in seen:
                 seen.add(node)
+                shuffled = project.argument(loader, "shuffle").value == TRUE
                 is_own = node in [one.value for one in loader.call.keywords] and not loader.frames
                 edit = edits.without_argument(project, loader.call, "drop_last") if is_own else None
                 yield Finding(
                     project.place(node),
-                    "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them never count",
+                    "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them "
+                    + ("do not count, others in each pass" if shuffled else "never count"),
                     "leave `drop_last` out where nothing is trained",
                     fix=Fix("evaluate the last batch, too", (edit,), safe=False) if edit is not None else None,
                 )

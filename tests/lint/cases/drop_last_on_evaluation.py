@@ -114,3 +114,16 @@ def endless(dataset):
 
 
 val_batches = endless(make("val"))
+
+
+class Preview:
+    def __init__(self, dataset):
+        self.val_loader = DataLoader(dataset, batch_size=8, shuffle=True, drop_last=True)
+        self.val_iter = iter(self.val_loader)
+
+    def val(self, model):
+        try:
+            return model(next(self.val_iter))
+        except StopIteration:
+            self.val_iter = iter(self.val_loader)
+            return model(next(self.val_iter))
