@@ -127,6 +127,9 @@ def _find_aliases(program: Program) -> dict[str, dict[str, None]]:
                     node = binding.node
                     if isinstance(node, Assignment) and isinstance(node.value, ast.Name | ast.Attribute):
                         names[(dotted(node.value) or "").rpartition(".")[2]][name.rpartition(".")[2]] = None
+                    elif isinstance(node, Assignment) and isinstance(node.value, ast.Dict):
+                        for held in node.value.values:
+                            names[(dotted(held) or "").rpartition(".")[2]][scopes.PICKED] = None
     return names
 
 

@@ -82,8 +82,10 @@ def _over(program: Program, node: LoopNode, source: ast.expr, scope: Scope) -> I
 
 
 def is_drawn_by_hand(program: Program, loader: Loader) -> bool:
-    """Whether single batches are taken of a loader with ``next``, and no loop goes over it."""
-    if any(one.call is loader.call for loop in loader_loops(program) for one in loop.loaders):
+    """Whether single batches are taken of a loader with ``next``, also in a loop over something else, and no loop goes
+    over it."""
+    passes = (loop for loop in loader_loops(program) if getattr(loop.node, "iter", loop.source) is loop.source)
+    if any(one.call is loader.call for loop in passes for one in loop.loaders):
         return False
     calls = (*program.calls("builtins.next"), *program.method_calls("next", "__next__"))
     drawn = (iterator for call in calls if (iterator := advanced(call)) is not None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import PREPARERS
+from dl_lint.flow.libraries import LOADERS, PREPARERS
 from dl_lint.flow.values import (
     External,
     Instance,
@@ -46,6 +46,9 @@ RANKS = SHARDS | frozenset(
      "ngpus", "devices"}
 )  # fmt: skip
 """Words in the names of what tells one process from several."""
+
+HOW = frozenset(LOADERS["torch.utils.data.DataLoader"]) - {"dataset", "sampler", "batch_sampler"}
+"""Arguments of a loader that say how, and not which, samples are fetched."""
 
 _DEEPEST = 4
 
@@ -143,16 +146,16 @@ def may_know_ranks(program: Program, loader: Loader) -> bool:
     if any(_speaks(test, RANKS) for place in places for test, _ in enclosing.tests_around(program, place)):
         return True
     # of a subclass of DataLoader, the dataset is seen inside its constructor: look at what that was called with, too
-    passed = (one for place in places for one in (*place.args[:1], *place.keywords) if not _is_size(one))
+    passed = (one for place in places for one in (*place.args[:1], *place.keywords) if not _is_no_data(one))
     if any(_comes_of_ranks(program, one) for one in passed):
         return True
     dataset = loaders.argument(program, loader, "dataset")
     return not dataset.given
 
 
-def _is_size(passed: ast.AST) -> bool:
-    """Whether an argument is a number that is divided among processes, which gives them no data of their own."""
-    return isinstance(passed, ast.keyword) and passed.arg in ("batch_size", "num_workers")
+def _is_no_data(passed: ast.AST) -> bool:
+    """Whether an argument says how samples are put together, which gives processes no data of their own."""
+    return isinstance(passed, ast.keyword) and passed.arg in HOW
 
 
 def _comes_of_ranks(program: Program, expr: ast.AST) -> bool:

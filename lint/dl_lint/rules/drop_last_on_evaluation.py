@@ -38,6 +38,7 @@ The last batch may be smaller then, which code that reshapes to a fixed batch si
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
@@ -47,7 +48,6 @@ from dl_lint.pipeline import training, workers
 from dl_lint.rule import Finding, Fix, rule
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from dl_lint.flow.values import Loader
@@ -82,7 +82,10 @@ def _dropping(project: Project, loader: Loader) -> Iterator[ast.AST]:
     if all(isinstance(one, Absent) or one == ONE for one in alternatives(size.value)):
         return
     if dropped.value == TRUE and training.is_only_evaluated(project, loader):
-        yield workers.handed(project, loader, "drop_last")
+        node = workers.handed(project, loader, "drop_last")
+        spread = project.parent(node)
+        if not (isinstance(spread, ast.keyword) and spread.arg is None):
+            yield node  # and not a ``**options`` that another place has filled
     elif not any(project.bound_value(one) == ONE for one in in_branch):
         for one in training.evaluation_bindings(project, dropped.expr):
             if project.bound_value(one) == TRUE:
