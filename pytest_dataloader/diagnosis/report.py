@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,8 +83,12 @@ def diagnose(
 
     Prints the summary, but in a notebook, where the report shows itself. The loader is left as it was: a copy of it is
     iterated, and random states are put back. ``seconds`` is the measuring budget of a check (5; with ``quick`` 0.5).
-    Raises BadLimit, and BadTarget for what is no loader.
+    Raises BadLimit, BadTarget for what is no loader, and RuntimeError in a worker that imports an unguarded script.
     """
+    if _imported_anew():
+        raise RuntimeError(
+            'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
+        )
     report = examine_all(subject_of(loader), checks, seconds=seconds, quick=quick, limits=limits)
     if not _in_notebook():
         columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
@@ -154,6 +159,14 @@ def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
         if name not in checks.NAMES:
             raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(checks.NAMES)}")
     return tuple(name for name in checks.NAMES if name in names)
+
+
+def _imported_anew() -> bool:
+    """Whether this runs because a process that was spawned, or a fork server, imports the main module."""
+    return any(
+        frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__mp_main__"
+        for frame, _ in traceback.walk_stack(None)
+    )
 
 
 def _in_notebook() -> bool:

@@ -121,6 +121,20 @@ def test_a_running_training_does_not_notice(tmp_path: Path) -> None:
     assert watched.stdout.startswith("loader  DataLoader(Noise, ")
 
 
+def test_a_script_without_a_guard_is_not_diagnosed_again_by_its_workers(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import torch, pytest_dataloader\n"
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "loader = DataLoader(TensorDataset(torch.zeros(64, 4)), batch_size=16, num_workers=1)\n"
+        "pytest_dataloader.diagnose(loader, checks='portability', start_methods=['fork', 'spawn'])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("portability  failed  no batch under spawn: the worker exited with code 1") == 1
+    assert "call it under if __name__" in done.stdout.replace("\n", " ")
+
+
 def test_a_notebook_shows_a_report_as_a_table(tmp_path: Path) -> None:
     pytest.importorskip("ipykernel", reason="a kernel is needed")
     nbclient = pytest.importorskip("nbclient", reason="what runs a notebook is needed")
