@@ -20,7 +20,7 @@ def mended(rank: int) -> DataLoader[tuple[torch.Tensor, ...]]:
 
 def distinct(loaders: list[DataLoader[tuple[torch.Tensor, ...]]]) -> tuple[int, int]:
     """Different samples in the first step of all ranks, and steps in an epoch."""
-    first = [next(iter(loader))[0] for loader in loaders]  # dl-lint: ignore[DL201] one batch of each loader
+    first = [next(iter(loader))[0] for loader in loaders]  # one batch of each loader
     return len(torch.cat(first).unique()), len(loaders[0])
 
 
