@@ -14,10 +14,11 @@ from pytest_dataloader import checks, loaders
 from pytest_dataloader.bench import BENCH, UNMEASURED
 from pytest_dataloader.errors import DataLoaderCheckError, DataLoaderWarning, NothingSeen, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
+from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import ProgressLine, progress_line
 from pytest_dataloader.record import PROPERTY, Record, figures, plain
-from pytest_dataloader.verdict import Verdict
+from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -232,13 +233,13 @@ def note(
     seen = Record(
         id=subject.id,
         nodeid=subject.nodeid,
-        description="" if subject.loader is None else loaders.describe(subject.loader),
+        description="" if subject.loader is None else printable(loaders.describe(subject.loader)).replace("\n", "\\n"),
         check=check,
         verdict=verdict.outcome,
-        reason=verdict.reason,
+        reason=printable(verdict.reason),
         evidence=figures(evidence),
         limits=plain(limits),
-        advice=verdict.advice,
+        advice=tuple(Advice(each.code, printable(each.text)) for each in verdict.advice),
         vacuous=verdict.vacuous,
     )
     if bench.job is not None and not by_itself:
@@ -276,13 +277,13 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
             case "inconclusive" if strict:
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: inconclusive fails)")
             case "inconclusive":
-                _warn(item, message(name, each))
+                _warn(item, printable(message(name, each)))
             case "not_measured" if each.vacuous and strict:
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: what was not seen fails)")
             case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
                 item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
     if faults:
-        pytest.fail("\n".join(faults), pytrace=False)
+        pytest.fail(printable("\n".join(faults)), pytrace=False)
 
 
 def message(check: str, verdict: Verdict) -> str:
