@@ -1,9 +1,10 @@
 """Ends ``pytest --dataloader-bench`` by SIGINT, SIGTERM and SIGKILL at random moments, and looks at what it leaves.
 
-    python benchmarks/bench_kill.py [--rounds 60] [--seconds 0.3]
+    python benchmarks/bench_kill.py [--rounds 60] [--seconds 0.3] [--checks NAME...] [--span SECONDS]
 
 Each round measures a healthy loader with two workers, in turn alone and under pytest-xdist (``-n 2``), into the report
-of an earlier run, and sends the next signal to pytest's process at a moment of the time that an undisturbed run takes.
+of an earlier run, and sends the next signal to pytest's process at a moment of the time that an undisturbed run takes
+(or of ``--span``).
 Ten seconds later it counts the processes that still work in the folder, segments in /dev/shm and entries of the folder
 for temporary files that were not there before, and reads the report: the earlier one, or a whole one of this run.
 """
@@ -42,7 +43,7 @@ class Rows(Dataset):
 def make():
     return DataLoader(Rows(), batch_size=32, shuffle=True, num_workers=2)
 """
-SETTINGS = '[tool.pytest-dataloader.targets.healthy]\nloader = "loaders:make"\nmax_worker_growth = "32MB"\n'
+SETTINGS = '[tool.pytest-dataloader.targets.healthy]\nloader = "loaders:make"\n'
 
 
 def start(folder: Path, arguments: tuple[str, ...], seconds: float) -> subprocess.Popen[bytes]:
@@ -127,6 +128,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--checks", nargs="*", default=[])
+    parser.add_argument("--span", type=float)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     chance = random.Random(options.seed)
@@ -135,9 +138,9 @@ def main() -> int:
         folder = Path(name).resolve()
         (folder / "tmp").mkdir()
         (folder / "loaders.py").write_text(LOADERS)
-        (folder / "pyproject.toml").write_text(SETTINGS)
-        takes = {}
-        for mode, arguments in MODES.items():
+        (folder / "pyproject.toml").write_text(SETTINGS + (f"checks = {options.checks}\n" if options.checks else ""))
+        takes = dict.fromkeys(MODES, options.span)
+        for mode, arguments in MODES.items() if options.span is None else ():
             began = time.monotonic()
             start(folder, arguments, options.seconds).wait()
             takes[mode] = time.monotonic() - began
