@@ -1,12 +1,12 @@
-"""Kills ``dl-lint --fix`` with SIGKILL at random moments, and looks at what it leaves.
+"""Kills ``dl-lint --fix`` with SIGKILL, SIGTERM and SIGINT at random moments, and looks at what it leaves.
 
     python benchmarks/lint_kill.py [--kills 50] [--files 40]
 
-Each round starts from the same files without a cache and kills the run, in turn: somewhere between its start and the
-time that an undisturbed run takes, a run without ``--fix`` while it writes its cache, and while it writes the mended
-files. It demands: every
-file is as before or as mended, every record of the cache is whole, the next run ends well and mends them all, and no
-temporary file is left beside them. (Those left in the cache are swept when they are ten minutes old.)
+Each round starts from the same files without a cache and ends the run with the next signal, in turn: somewhere between
+its start and the time that an undisturbed run takes, a run without ``--fix`` while it writes its cache, and while it
+writes the mended files. It demands: every file is as before or as mended, every record of the cache is whole, no
+process is left, the next run ends well and mends them all, and no temporary file is left beside them. (Those left in
+the cache are swept when they are ten minutes old.)
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from dl_lint.source.disk import digest
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 FAULTY = """\
 from torch.utils.data import DataLoader
@@ -78,6 +83,19 @@ def state(folder: Path, files: int) -> list[str]:
     return found
 
 
+def left_in(folder: Path) -> list[int]:
+    """Processes that still work in a folder two seconds later."""
+    deadline = time.monotonic() + 2
+    while True:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cwd"):
+            with suppress(OSError):
+                found += [int(path.parent.name)] if path.readlink() == folder else []
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.01)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=50)
@@ -86,6 +104,7 @@ def main() -> int:
     options = parser.parse_args()
     chance = random.Random(options.seed)
     counts = {"before any file was mended": 0, "between files": 0, "after all": 0}
+    statuses: Counter[str] = Counter()
     bad, kills, strays, in_cache, kept = 0, 0, 0, 0, 0
     longest = writing = 0.0
     with tempfile.TemporaryDirectory() as name:
@@ -115,8 +134,11 @@ def main() -> int:
             if process.poll() is not None:
                 process.communicate()
                 continue
-            process.kill()
+            sent = SIGNALS[kills // 3 % len(SIGNALS)]
+            process.send_signal(sent)
             process.communicate()
+            statuses[f"{sent.name} {process.returncode}"] += 1
+            orphans = left_in(folder)
             kills += 1
             seen = state(folder, options.files)
             before, between, after = counts
@@ -129,10 +151,13 @@ def main() -> int:
             _, said = again.communicate()
             right = again.returncode == 0 and not said and set(state(folder, options.files)) == {"new"}
             clean = not list(folder.glob(".dl-lint-*"))
-            if "damaged" in seen or damaged or not right or not clean:
+            if "damaged" in seen or damaged or orphans or not right or not clean:
                 bad += 1
-                print("BAD", seen, damaged, again.returncode, said.decode(), sorted(folder.iterdir()))
+                print(
+                    "BAD", sent.name, seen, damaged, orphans, again.returncode, said.decode(), sorted(folder.iterdir())
+                )
     print(f"{kills} kills: {counts}; {kept} with an answer in the cache")
+    print(f"signal and exit status: {dict(sorted(statuses.items()))}")
     print(f"temporary files beside the code, swept by the next run: {strays}; in the cache: {in_cache}; bad: {bad}")
     return 1 if bad else 0
 

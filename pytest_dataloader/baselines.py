@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-import math
 import platform
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadBaseline
 from pytest_dataloader.locking import alone_in
+from pytest_dataloader.printable import shown
+from pytest_dataloader.probe.host import disk
 from pytest_dataloader.probe.timing.evidence import Entry, Place
 from pytest_dataloader.report import json as written
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
+
+as_json = functools.partial(shown, write=json.dumps)
 
 
 Entries = dict[str, list[Entry]]
@@ -36,20 +41,20 @@ def here() -> Place:
 def read(path: Path) -> Entries:
     """Read a file of baselines; none where there is no file. Raises BadBaseline that names file and place."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(disk.read(path).decode())
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise BadBaseline(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadBaseline(f"{path} is no JSON: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("loaders"), dict):
         raise BadBaseline(f'{path} is no file of baselines: expected {{"schema": {SCHEMA}, "loaders": {{...}}}}')
     if content.get("schema") != SCHEMA:
-        raise BadBaseline(f"{path}: schema {content.get('schema')!r} is not {SCHEMA}; another version wrote it")
+        raise BadBaseline(f"{path}: schema {shown(content.get('schema'))} is not {SCHEMA}; another version wrote it")
     return {
         name: [
-            _entry(value, f"{path}: loaders[{json.dumps(name)}][{at}]")
+            _entry(value, f"{path}: loaders[{as_json(name)}][{at}]")
             for at, value in enumerate(_list(path, name, values))
         ]
         for name, values in content["loaders"].items()
@@ -116,23 +121,23 @@ def _rounded(value: float) -> float:
 
 def _list(path: Path, name: str, values: object) -> Sequence[object]:
     if not isinstance(values, list):
-        raise BadBaseline(f"{path}: loaders[{json.dumps(name)}]: expected a list")
+        raise BadBaseline(f"{path}: loaders[{as_json(name)}]: expected a list")
     return values
 
 
 def _entry(value: object, where: str) -> Entry:
     if not isinstance(value, dict):
-        raise BadBaseline(f"{where}: expected a table, got {json.dumps(value)}")
+        raise BadBaseline(f"{where}: expected a table, got {as_json(value)}")
     texts = {key: value.get(key) for key in ("cpu_model", "python", "torch")}
     for key, text in texts.items():
         if not isinstance(text, str):
-            raise BadBaseline(f"{where}.{key}: expected text, got {json.dumps(text)}")
+            raise BadBaseline(f"{where}.{key}: expected text, got {as_json(text)}")
     kernels = value.get("kernel_ms")
     if not isinstance(kernels, dict) or not kernels:
-        raise BadBaseline(f"{where}.kernel_ms: expected a table of numbers, got {json.dumps(kernels)}")
+        raise BadBaseline(f"{where}.kernel_ms: expected a table of numbers, got {as_json(kernels)}")
     workers = value.get("num_workers")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
-        raise BadBaseline(f"{where}.num_workers: expected a whole number, got {json.dumps(workers)}")
+        raise BadBaseline(f"{where}.num_workers: expected a whole number, got {as_json(workers)}")
     return Entry(
         place=Place(**{key: str(text) for key, text in texts.items()}),
         num_workers=workers,
@@ -144,6 +149,6 @@ def _entry(value: object, where: str) -> Entry:
 
 def _cost(table: Mapping[str, object], key: str, where: str, least: float = 1e-9) -> float:
     value = table.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
-        raise BadBaseline(f"{where}.{key}: expected a number {'above' if least else 'from'} 0, got {json.dumps(value)}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= sys.float_info.max:
+        raise BadBaseline(f"{where}.{key}: expected a number {'above' if least else 'from'} 0, got {as_json(value)}")
     return float(value)

@@ -14,6 +14,7 @@ from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES, applies
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
+from pytest_dataloader.printable import printable
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -151,13 +152,13 @@ class CheckItem(pytest.Item):
         node.failed_by = None if fault is None else self.name
         if fault is not None:
             outcome.note(self, self._subject(), self.name, {}, None, Verdict("failed", fault))
-            pytest.fail(fault, pytrace=False)
+            pytest.fail(printable(fault), pytrace=False)
 
     def runtest(self) -> None:
         # Failing outside the except clauses keeps the fault alone in the report, without "During handling of...".
         fault = self._examine()
         if fault is not None:
-            pytest.fail(fault, pytrace=False)
+            pytest.fail(printable(fault), pytrace=False)
 
     def _examine(self) -> str | None:
         target = self._node.target
@@ -194,7 +195,8 @@ def refuse_unasked(config: pytest.Config) -> None:
     file = targets.find_file(config.invocation_params.dir, config.rootpath)
     for argument in config.args:
         if file is not None and config.invocation_params.dir / argument.partition("::")[0] == file:
-            raise pytest.UsageError(f"{argument}: the loaders declared there are measured with --dataloader-bench")
+            told = f"{argument}: the loaders declared there are measured with --dataloader-bench"
+            raise pytest.UsageError(printable(told))
 
 
 def selects_targets(config: pytest.Config) -> bool:

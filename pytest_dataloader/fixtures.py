@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES, check_module
+from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ class _FixtureCheck:
             except Exception as error:
                 loaders.hide_our_frames(error)
                 raise
-        return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
+        return pytest.fail(printable(f"{self!r}: {misuse}"), pytrace=False)
 
 
 class _RankedCheck(_FixtureCheck):
@@ -79,7 +80,7 @@ class _RankedCheck(_FixtureCheck):
             misuse = str(error)
         else:
             return self._examine(self._check, limits, made, build=loader)
-        return pytest.fail(f"{self!r}: {misuse}", pytrace=False)
+        return pytest.fail(printable(f"{self!r}: {misuse}"), pytrace=False)
 
 
 class _ThroughputCheck(_FixtureCheck):
@@ -117,7 +118,8 @@ class _WatchingCheck(_FixtureCheck):
         if block.left:
             kept = ", ".join(map(str, block.kept_by))
             block.sentences = (*resources.leftovers(block.left), *([f"batches are kept by {kept}"] if kept else []))
-            pytest.fail("\n  ".join([f"{self._check}: the block left behind", *block.sentences]), pytrace=False)
+            told = "\n  ".join([f"{self._check}: the block left behind", *block.sentences])
+            pytest.fail(printable(told), pytrace=False)
 
 
 _KINDS: dict[str, type[_FixtureCheck]] = {

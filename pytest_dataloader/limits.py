@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.printable import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,28 +46,28 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BadLimit(f"expected a number, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise BadLimit(f"expected a number, got {shown(value)}")
     return float(value)
 
 
 def _positive(value: object) -> float:
     number = _number(value)
     if number <= 0:
-        raise BadLimit(f"expected a number above 0, got {value!r}")
+        raise BadLimit(f"expected a number above 0, got {shown(value)}")
     return number
 
 
 def _share(value: object) -> float:
     number = _number(value)
     if not 0 <= number <= 1:
-        raise BadLimit(f"expected a share between 0 and 1, got {value!r}")
+        raise BadLimit(f"expected a share between 0 and 1, got {shown(value)}")
     return number
 
 
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadLimit(f"expected a whole number of at least 1, got {value!r}")
+        raise BadLimit(f"expected a whole number of at least 1, got {shown(value)}")
     return value
 
 
@@ -75,7 +77,7 @@ _START_METHODS = ("fork", "forkserver", "spawn")
 def _start_methods(value: object) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names or any(name not in _START_METHODS for name in names):
-        raise BadLimit(f"expected a list of start methods out of {', '.join(_START_METHODS)}, got {value!r}")
+        raise BadLimit(f"expected a list of start methods out of {', '.join(_START_METHODS)}, got {shown(value)}")
     return tuple(dict.fromkeys(names))
 
 
@@ -96,15 +98,15 @@ def parse_bytes(value: object) -> int:
     if isinstance(value, str):
         match = _SIZE.fullmatch(value)
         unit = _UNITS.get(match[2].upper()) if match else None
-        if match is None or unit is None:
-            raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {value!r}')
+        if match is None or unit is None or not math.isfinite(float(match[1])):
+            raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {shown(value)}')
         return int(float(match[1]) * unit)
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
-        or not (math.isfinite(value) and value >= 0 and value == int(value))
+        or not (0 <= value <= sys.float_info.max and value == int(value))
     ):
-        raise BadLimit(f'expected a size such as "32MB" or a whole number of bytes, got {value!r}')
+        raise BadLimit(f'expected a size such as "32MB" or a whole number of bytes, got {shown(value)}')
     return int(value)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_dataloader.checks import NAMES
+from pytest_dataloader.printable import printable, shown
+from pytest_dataloader.probe.host import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,20 +133,20 @@ def _bool(value: Any, _origin: str, _folder: Path) -> bool:
 def _seconds(value: Any, _origin: str, _folder: Path) -> float:
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds > 0):
-        raise ValueError(f"expected a number of seconds above 0, got {value!r}")
+        raise ValueError(f"expected a number of seconds above 0, got {shown(value)}")
     return seconds
 
 
 def _share(value: Any, _origin: str, _folder: Path) -> float:
     try:
         share = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         share = math.nan
     if not 0 <= share <= 1:
-        raise ValueError(f"expected a share between 0 and 1, such as 0.15 for 15 %, got {value!r}")
+        raise ValueError(f"expected a share between 0 and 1, such as 0.15 for 15 %, got {shown(value)}")
     return share
 
 
@@ -152,8 +154,10 @@ def _file(value: Any, _origin: str, folder: Path) -> Path:
     if not str(value).strip():
         raise ValueError("expected the path of a file, got nothing")
     path = folder / Path(value).expanduser()
-    if path.is_dir():
-        raise ValueError(f"{path} is a directory; name a file")
+    try:
+        disk.mode_of(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
     if not path.parent.exists() and not path.is_relative_to(folder):
         raise ValueError(f"there is no folder {path.parent}; only folders below {folder} are made")
     return path
@@ -164,7 +168,9 @@ def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]
     for value in values:
         name, separator, loader = (part.strip() for part in value.partition("="))
         if not (separator and name and loader):
-            raise ValueError(f"expected NAME=MODULE:ATTR, such as train=proj.data:make_train_loader, got {value!r}")
+            raise ValueError(
+                f"expected NAME=MODULE:ATTR, such as train=proj.data:make_train_loader, got {shown(value)}"
+            )
         if name in found:
             raise ValueError(f"{name!r} is given twice")
         found[name] = AdHocTarget(name, loader, f"{origin} {name}={loader}")
@@ -312,11 +318,11 @@ def read_watch(config: pytest.Config) -> tuple[Any, ...]:
     try:
         chosen = tuple(dict.fromkeys(config.getini(WATCH)))
     except (TypeError, ValueError) as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(printable(str(error))) from None
     for name in chosen:
         if name not in WATCHED:
             origin, _ = _ini_origin(config, WATCH)
-            raise pytest.UsageError(f"{origin}: expected some of {', '.join(WATCHED)}, got {name!r}")
+            raise pytest.UsageError(printable(f"{origin}: expected some of {', '.join(WATCHED)}, got {shown(name)}"))
     return chosen
 
 
@@ -368,9 +374,9 @@ def _read_one(config: pytest.Config, option: Option) -> Any:
             origin, folder = _ini_origin(config, option.key)
             value = config.getini(option.key)
         return option.default if value is None else option.read(value, origin, folder)
-    except (TypeError, ValueError, pytest.UsageError) as error:
+    except (TypeError, ValueError, RuntimeError, pytest.UsageError) as error:  # RuntimeError: ~nobody has no home
         text = str(error)
-        raise pytest.UsageError(text if option.key in text else f"{origin}: {text}") from None
+        raise pytest.UsageError(printable(text if option.key in text else f"{origin}: {text}")) from None
 
 
 def _ini_origin(config: pytest.Config, key: str) -> tuple[str, Path]:

@@ -15,6 +15,7 @@ from pytest_dataloader.diagnosis import examination
 from pytest_dataloader.diagnosis.examination import Breakages, Subject
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
+from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import ProgressLine, progress_line
 from pytest_dataloader.record import PROPERTY
@@ -230,13 +231,13 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
             case "inconclusive" if strict:
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: inconclusive fails)")
             case "inconclusive":
-                _warn(item, message(name, each))
+                _warn(item, printable(message(name, each)))
             case "not_measured" if each.vacuous and strict:
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: what was not seen fails)")
             case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
                 item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
     if faults:
-        pytest.fail("\n".join(faults), pytrace=False)
+        pytest.fail(printable("\n".join(faults)), pytrace=False)
 
 
 def message(check: str, verdict: Verdict) -> str:

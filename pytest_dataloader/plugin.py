@@ -11,6 +11,7 @@ import pytest
 
 from pytest_dataloader import options
 from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
+from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -68,7 +69,7 @@ def _read_baselines(bench: Bench) -> None:
     try:
         bench.baselines = baselines.read(bench.options.baseline)
     except BadBaseline as error:
-        raise pytest.UsageError(f"--dataloader-baseline: {error}") from None
+        raise pytest.UsageError(printable(f"--dataloader-baseline: {error}")) from None
 
 
 def _join_ranks(config: pytest.Config, bench: Bench) -> None:
@@ -96,7 +97,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     from pytest_dataloader import collection
 
-    return collection.announce(config)
+    return printable(collection.announce(config))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -169,7 +170,7 @@ def pytest_runtest_makereport(
     if asked or (reasons and report.when == "call" and report.passed):
         path, line, _ = item.reportinfo()
         report.outcome = "skipped"
-        report.longrepr = (str(path), (line or 0) + 1, f"Skipped: {'; '.join(dict.fromkeys(reasons))}")
+        report.longrepr = (str(path), (line or 0) + 1, printable(f"Skipped: {'; '.join(dict.fromkeys(reasons))}"))
     return report
 
 
@@ -285,13 +286,13 @@ class Reports:
             ink = bars.ink_for(getattr(sys.__stdout__, "encoding", None))
             for line in terminal.lines(records, verbosity, width, ink):
                 for text, markup in line:
-                    terminalreporter.write(text, **markup)
+                    terminalreporter.write(printable(text), **markup)
                 terminalreporter.write("\n")
         if verbosity >= 0:
             for text in self._written:
-                terminalreporter.write_sep("-", text)
+                terminalreporter.write_sep("-", printable(text))
         for text in self._unwritten:
-            terminalreporter.write_line(text, red=True)
+            terminalreporter.write_line(printable(text), red=True)
 
     def pytest_unconfigure(self) -> None:
         for path in self._locks:

@@ -9,6 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pytest_dataloader.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
@@ -71,7 +73,7 @@ class ProgressLine:
             now = self._clock()
             if now >= self._next:
                 self._next = now + PERIOD_SECONDS
-                self._write(text(f"{label}: {what}", share, self._room()))
+                self._write(text(printable(f"{label}: {what}"), share, self._room()))
 
         return progress
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dataloader.advice import resources
+from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.loader import reachability
 from pytest_dataloader.probe.resources import leftovers
@@ -135,7 +136,7 @@ class SuiteWatch:
             found = self._of_test(self._before, ended, arguments)
             found = found or next(filter(None, (self._of_fixture(owner, arguments) for owner in ended)), "")
             if found:
-                pytest.fail(f"{item.name}: {found}", pytrace=False)
+                pytest.fail(printable(f"{item.name}: {found}"), pytrace=False)
         return result
 
     def pytest_unconfigure(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import re
 import tomllib
@@ -15,6 +16,8 @@ from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.limits import parse_bytes
 from pytest_dataloader.loaders import REFERENCE
 from pytest_dataloader.options import OPTIONS, AdHocTarget
+from pytest_dataloader.printable import shown
+from pytest_dataloader.probe.host import disk
 from pytest_dataloader.quantities import size
 
 if TYPE_CHECKING:
@@ -91,12 +94,12 @@ def find_file(start: Path, rootdir: Path) -> Path | None:
 def _has_table(file: Path) -> bool:
     """Whether a file declares targets; True for one that mentions us and cannot be read, so that the run says so."""
     try:
-        content = file.read_bytes()
+        content = disk.read(file)
         if b"pytest-dataloader" not in content:
             return False
         tool = tomllib.loads(content.decode()).get("tool")
         return isinstance(tool, dict) and "pytest-dataloader" in tool
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (ValueError, RecursionError, disk.TooLargeError):
         return True
     except OSError:
         return False
@@ -108,26 +111,28 @@ def roots_of(*folders: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def read_file(file: Path, shown: str) -> list[Target]:
-    """Read the targets of a pyproject.toml that messages call ``shown``. Never raises: faults are in the targets."""
+def read_file(file: Path, shown_as: str) -> list[Target]:
+    """Read the targets of a pyproject.toml, ``shown_as`` in messages. Never raises: faults are in the targets."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = disk.read(file).decode().replace("\r\n", "\n")
         tool = tomllib.loads(text).get("tool", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return [_broken("pyproject", f"{shown}: {error}")]
+    except (OSError, ValueError, RecursionError) as error:
+        return [_broken("pyproject", f"{shown_as}: {getattr(error, 'strerror', None) or error}")]
     table = tool.get("pytest-dataloader", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
-        return [_broken("pytest-dataloader", f"{shown}: {TABLE} = {_toml(table)}: expected a table")]
+        return [_broken("pytest-dataloader", f"{shown_as}: {TABLE} = {_toml(table)}: expected a table")]
     broken = [
-        _broken(key, f"{shown}: [{TABLE}] {key}: {_unknown_setting(key, value)}")
+        _broken(key, f"{shown_as}: [{TABLE}] {key}: {_unknown_setting(key, value)}")
         for key, value in table.items()
         if key != "targets"
     ]
     targets = table.get("targets", {})
     if not isinstance(targets, dict):
-        return [*broken, _broken("targets", f"{shown}: [{TABLE}] targets = {_toml(targets)}: expected tables")]
+        return [*broken, _broken("targets", f"{shown_as}: [{TABLE}] targets = {_toml(targets)}: expected tables")]
     roots = roots_of(file.parent)
-    declared = [_declared(name, value, f"{shown}: [{TABLE}.targets.{name}]", roots) for name, value in targets.items()]
+    declared = [
+        _declared(name, value, f"{shown_as}: [{TABLE}.targets.{name}]", roots) for name, value in targets.items()
+    ]
     lines = text.splitlines()
     return [dataclasses.replace(target, line=_line_of(target.name, lines)) for target in (*broken, *declared)]
 
@@ -247,4 +252,4 @@ def _as_written(value: object) -> object:
 
 def _toml(value: object) -> str:
     """A value much as TOML writes it."""
-    return json.dumps(value, default=str, ensure_ascii=False)
+    return shown(value, functools.partial(json.dumps, default=str, ensure_ascii=False))

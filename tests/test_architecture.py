@@ -64,7 +64,7 @@ FLOORS = {
         ("__main__",),
     ),
     "pytest_dataloader": (
-        ("errors", "quantities", "verdict"),
+        ("errors", "printable", "quantities", "verdict"),
         ("claim", "limits", "record"),
         ("probe.host",),
         ("probe.internals",),

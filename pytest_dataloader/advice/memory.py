@@ -138,7 +138,7 @@ def _leak(seen: Memory) -> str:
 
 
 def _retained(seen: Memory) -> str:
-    kept = size(seen.kept_bytes_per_batch)
+    kept = size(seen.kept_bytes_per_batch) if seen.kept_bytes_per_batch else "segments of shared memory"
     return f"the loader keeps its batches: {kept} stay with each batch that the loop over it has dropped"
 
 

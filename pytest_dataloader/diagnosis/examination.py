@@ -9,9 +9,10 @@ from weakref import ref
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.checks.streams import is_of_inner
 from pytest_dataloader.errors import DataLoaderCheckError, NothingSeen, NotMeasured
+from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.loader.stream import Stream
 from pytest_dataloader.record import Record, figures, plain
-from pytest_dataloader.verdict import Verdict
+from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,13 +33,13 @@ class Subject:
         return Record(
             id=self.id,
             nodeid=self.nodeid,
-            description="" if self.loader is None else loaders.describe(self.loader),
+            description="" if self.loader is None else printable(loaders.describe(self.loader)).replace("\n", "\\n"),
             check=check,
             verdict=verdict.outcome,
-            reason=verdict.reason,
+            reason=printable(verdict.reason),
             evidence=figures(evidence),
             limits=plain(limits),
-            advice=verdict.advice,
+            advice=tuple(Advice(each.code, printable(each.text)) for each in verdict.advice),
             vacuous=verdict.vacuous,
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dataloader.distributed.job import outlive_launcher
+from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from pytest_dataloader.distributed.job import Job
@@ -79,7 +80,7 @@ class Joint:
         if self._elsewhere:
             terminalreporter.section("failed on other ranks only", red=True, bold=True)
             for text in self._elsewhere:
-                terminalreporter.write_line(text)
+                terminalreporter.write_line(printable(text))
 
 
 def _worst(statuses: set[int]) -> int:

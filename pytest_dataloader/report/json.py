@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.host import disk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -44,10 +46,13 @@ def document(records: Iterable[Record], environment: Mapping[str, object]) -> di
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Write a document in one step: readers see the old file or the new one, never a part.
 
-    Makes the folders that are missing. Raises OSError.
+    A link stays one, and what it leads to is written; folders that are missing are made. Raises OSError, also for what
+    is no regular file: a device would be replaced by one.
     """
+    kept = disk.mode_of(path)
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".pytest-dataloader-", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=2, allow_nan=False)
@@ -55,7 +60,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
         # mkstemp makes the file readable for its owner only; the mode that the process asks for is what users expect.
         umask = os.umask(0)
         os.umask(umask)
-        Path(draft).chmod(0o666 & ~umask)
+        Path(draft).chmod(0o666 & ~umask if kept is None else kept)
         Path(draft).replace(path)
     except BaseException:
         Path(draft).unlink(missing_ok=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.loader.batch_storages import awaiting_their_turn
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import worker_processes_of
@@ -153,7 +155,7 @@ class _Watcher:
         """Pull until the deadline or the epoch's last batch; the workers are still alive then."""
         first = max(1, len(self.pids) - 1)
         went_on = self._pull(borrowed, first)
-        segments = _segments()
+        segments = segments_mapped()
         begun = self.batches
         self._look()
         pause = self.spent
@@ -166,7 +168,7 @@ class _Watcher:
                 self._look()
                 pause = max(0.02, (self.spent - spent) / _SHARE_FOR_READING)
         self._look()
-        kept = (_segments() - segments) / (self.batches - begun) if self.batches - begun >= 8 else 0.0
+        kept = (segments_mapped() - segments) / (self.batches - begun) if self.batches - begun >= 8 else 0.0
         share = min(1.0, self.batches / total) if total else 0.0
         partly: tuple[str, ...] = (
             () if not total or self.batches >= total else (f"{share:.0%} of an epoch was watched",)
@@ -220,10 +222,15 @@ def _first_line(error: Exception) -> str:
     return lines[-1] if lines[-1].startswith(type(error).__name__) else f"{type(error).__name__}: {lines[-1]}"
 
 
-def _segments() -> int:
-    """Segments of torch's shared memory that this process maps: each kept batch tensor holds one."""
+def segments_mapped() -> int:
+    """Segments of torch's shared memory that this process maps: each kept batch tensor holds one.
+
+    Those of batches that wait for an earlier one are left out: one worker without a CPU keeps the others' waiting.
+    """
+    waiting = {address // mmap.PAGESIZE for address in awaiting_their_turn()}
     try:
         with Path("/proc/self/maps").open(encoding="utf-8") as maps:
-            return sum("/torch_" in line for line in maps)
+            begins = [int(line.partition("-")[0], 16) for line in maps if "/torch_" in line]
     except OSError:
         return 0
+    return sum(begin // mmap.PAGESIZE not in waiting for begin in begins)

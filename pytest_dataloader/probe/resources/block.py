@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import descriptors, process_tree
 from pytest_dataloader.probe.host.descriptors import TORCH, kind
+from pytest_dataloader.probe.loader.batch_storages import awaiting_their_turn
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.deliveries import Deliveries, awaiting_their_turn, keep_deliveries
+from pytest_dataloader.probe.resources.deliveries import Deliveries, keep_deliveries
 from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
 from pytest_dataloader.probe.resources.referrers import Referrer, mapped_ranges, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry

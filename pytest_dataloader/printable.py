@@ -1,0 +1,50 @@
+"""Text that others chose (names, messages, settings), as a terminal or the log of a CI may show it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    # A workflow command begins a line, whatever white space stands before it.
+    r"|^(?P<indentation>[^\S\n]*):(?=:)",
+    re.MULTILINE,
+)
+_LONGEST = 200
+
+
+def printable(text: str) -> str:
+    """Write out as in Python what would be obeyed: control characters but tabs and line ends, marks that turn the
+    direction of what follows, bytes of names that are no UTF-8, and the colon that makes a line a workflow command.
+
+    >>> printable("\x1b[31mred\u202e\udcff\\n::error::no")
+    '\\\\x1b[31mred\\\\u202e\\\\xff\\n\\\\x3a:error::no'
+    """
+    return _OBEYED.sub(_written_out, text)
+
+
+def shown(value: object, write: Callable[[object], str] = repr) -> str:
+    """A value from a setting, for a message: cut where nobody reads on.
+
+    >>> shown([1, "a"]), len(shown("a" * 10**6)), shown(16**5000)
+    ("[1, 'a']", 200, 'an int that is too large to show')
+    """
+    try:
+        text = write(value)
+    except (RecursionError, ValueError):  # an int of more than 4,300 digits, tables in tables in tables
+        return f"an {type(value).__name__} that is too large to show"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _written_out(found: re.Match[str]) -> str:
+    character = found[0]
+    if character.endswith(":"):
+        return f"{found['indentation']}\\x3a"
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python reads a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -1,0 +1,49 @@
+"""Files that settings name: regular ones alone are read, up to a limit, or replaced."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_BYTES = 10_000_000
+"""Of settings and of baselines: one of a thousand loaders has 0.5 MB."""
+
+
+class NotRegularError(OSError):
+    """What lies at a path is a directory, a pipe, a socket or a device."""
+
+
+class TooLargeError(OSError):
+    """A file holds more than anybody meant to be read."""
+
+
+def mode_of(path: Path) -> int | None:
+    """The permissions of a regular file; None where there is none. Raises OSError for anything else at the path."""
+    try:
+        seen = path.stat()
+    except FileNotFoundError:
+        return None
+    _require_regular(path, seen)
+    return stat.S_IMODE(seen.st_mode)
+
+
+def read(path: Path) -> bytes:
+    """What is in a regular file; a pipe or a device in its place makes nobody wait. Raises OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        _require_regular(path, os.fstat(file.fileno()))
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise TooLargeError(0, f"larger than {MOST_BYTES / 1e6:.0f} MB", str(path))
+    return content
+
+
+def _require_regular(path: Path, seen: os.stat_result) -> None:
+    if stat.S_ISDIR(seen.st_mode):
+        raise NotRegularError(0, "is a directory; name a file", str(path))
+    if not stat.S_ISREG(seen.st_mode):
+        raise NotRegularError(0, "is a pipe, a socket or a device; name a file", str(path))
