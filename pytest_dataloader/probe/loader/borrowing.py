@@ -199,7 +199,8 @@ class Borrowed:
             vars(copy).update(_WITHOUT_WORKERS)
         torch_private.forget_iterations(copy)
         torch_private.watch_iterators(copy, self._remember, self._being_made)
-        inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader)]
+        # One that collates its batches itself holds itself.
+        inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader) and value is not loader]
         for name in inner:
             vars(copy)[name] = self._copy(vars(copy)[name])
         if not inner:
