@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
@@ -25,6 +26,7 @@ from pytest_dataloader.probe.internals.envelopes import (
 )
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
+from pytest_dataloader.probe.loader.positions import count_indices_in
 
 _STAMPS_NS = 900_000
 _STAMPS_HERE_NS = 230_000
@@ -84,7 +86,7 @@ class InstrumentedLoader(Borrowed):
     """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time."""
 
     def __init__(self, loader: Any, *, in_process: bool = False, step_ms: float | None = None) -> None:
-        self.journal = Journal()
+        self.journal = Journal(functools.partial(count_indices_in, many=torch_private.reads_batches(loader)))
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
         self.ending_ns: dict[int, int] = {}

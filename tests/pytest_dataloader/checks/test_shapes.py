@@ -45,7 +45,8 @@ QUICK = (
     ("order", "one iterator, made late"), ("order", "one iterator, drop_last"), ("order", "sampler of batches"),
     ("order", "batches of arrays"), ("order", "cuts as indices"), ("randomness", "one iterator"),
     ("randomness", "cuts as indices"), ("randomness", "counts its batches itself"), ("fds", "taken ahead by a thread"),
-    ("workers", "workers are threads"), ("fds", "remembers its iterator"), ("order", "whole batches"),
+    ("workers", "workers are threads"), ("order", "collates its batches itself"),
+    ("fds", "remembers its iterator"), ("order", "whole batches"),
 )  # fmt: skip
 ROWS = {
     f"{check}: {shape}": (check, shape)
