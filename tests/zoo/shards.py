@@ -159,7 +159,7 @@ def by_sets(rank: int, world_size: int) -> DataLoader[Any]:
 
 def in_padded_batches(rank: int, world_size: int) -> DataLoader[Any]:
     """Whole batches are dealt out, and the first rows fill the last round up, as accelerate has it."""
-    rows = list(range(SIZE)) + list(range(-SIZE % (10 * world_size)))
+    rows = list(range(SIZE)) + (list(range(-SIZE % (10 * world_size))) if world_size > 1 else [])
     batches = [rows[at : at + 10] for at in range(0, len(rows), 10)][rank::world_size]
     return DataLoader(Rows(SIZE), 10, sampler=[row for batch in batches for row in batch])
 
