@@ -31,7 +31,7 @@ gc.disable()
 try:
     from dl_lint.engine import catalogue
 except ImportError:  # before the rooms
-    from dl_lint.engine import catalogue
+    from dl_lint import catalogue
 from dl_lint.session import Session, Wishes
 report = Session(Wishes(pedantic=True, cache=False), catalogue.entries()).lint().report
 found = [[one.rule.code, one.path, one.finding.place.span[0], one.severity == "advice", one.finding.message]

@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_dataloader.diagnosis.report import Report as Report
+    from pytest_dataloader.diagnosis.report import diagnose as diagnose
     from pytest_dataloader.errors import BadLimit as BadLimit
     from pytest_dataloader.errors import DataLoaderWarning as DataLoaderWarning
     from pytest_dataloader.errors import NotMeasured as NotMeasured
@@ -20,10 +22,12 @@ _HOMES = {
     "Check": "fixtures",
     "DataLoaderWarning": "errors",
     "NotMeasured": "errors",
+    "Report": "diagnosis.report",
     "Verdict": "verdict",
+    "diagnose": "diagnosis.report",
 }
 
-__all__ = ["Advice", "BadLimit", "Check", "DataLoaderWarning", "NotMeasured", "Verdict"]
+__all__ = ["Advice", "BadLimit", "Check", "DataLoaderWarning", "NotMeasured", "Report", "Verdict", "diagnose"]
 
 
 def __getattr__(name: str) -> Any:

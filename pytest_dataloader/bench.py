@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from weakref import ref
-
     from pytest_dataloader.baselines import Entries
     from pytest_dataloader.distributed.job import Job
     from pytest_dataloader.options import Options
@@ -21,7 +19,7 @@ class Bench:
     On a controller of pytest-xdist the records come with the reports of the workers.
     """
 
-    __slots__ = ("baselines", "broken", "job", "ledger", "options")
+    __slots__ = ("baselines", "job", "ledger", "options")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -29,8 +27,6 @@ class Bench:
         """What the file of baselines holds; None where loaders are held to none."""
         self.job: Job | None = None
         """The job of several ranks that this process is one of."""
-        self.broken: list[tuple[ref[Any], str]] = []
-        """Loaders that raise, hang or give nothing, and which check said so: others would say the same again."""
         self.ledger: dict[str, list[Record]] = {}
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from pytest_dataloader import loaders, outcome, targets
 from pytest_dataloader.bench import BENCH
-from pytest_dataloader.checks import NAMES
+from pytest_dataloader.checks import NAMES, applies
+from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
-from pytest_dataloader.outcome import Subject
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -88,9 +88,23 @@ class TargetNode(pytest.Collector):
         options = self.config.stash[BENCH].options
         checks = self.target.checks if options.bench or self.target.checks == targets.DECLARATION else ()
         tune = ("tune",) if options.tune and self.target.checks != targets.DECLARATION else ()
+        if self.target.checks != targets.DECLARATION:
+            checks = tuple(check for check in checks if check in options.checks)
+        if options.quick:
+            checks = self._applicable(checks)
         for check in (*checks, *tune):
             if self.only is None or check in self.only:
                 yield CheckItem.from_parent(self, name=check)
+
+    def _applicable(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The checks that have something to measure in the loader, which is built for it; all where it cannot be."""
+        limited = [name for name in names if self.target.limits.get(name)]
+        with loaders.importable(self.target.roots):
+            if set(names) - set(limited) and self.build() is None:
+                return tuple(
+                    name for name in names if name in limited or applies(name, self.loader, self.build_function)
+                )
+        return names
 
     def setup(self) -> None:
         imports = contextlib.ExitStack()
@@ -163,6 +177,16 @@ class CheckItem(pytest.Item):
 def prepare(config: pytest.Config) -> None:
     """Find the pyproject.toml of a run that measures."""
     config.stash[DECLARED] = Declared(targets.find_file(config.invocation_params.dir, config.rootpath))
+
+
+def listing(config: pytest.Config, options: Options) -> list[str]:
+    """The declared targets and the ad hoc ones in lines of text: what a run would measure, and nothing is imported."""
+    file = targets.find_file(config.invocation_params.dir, config.rootpath)
+    declared = [] if file is None else targets.read_file(file, file.name)
+    roots = targets.roots_of(config.invocation_params.dir, config.rootpath)
+    ad_hoc = [targets.ad_hoc(given, [target.name for target in declared], roots) for given in options.targets]
+    none = f"no loaders are declared: no pyproject.toml with [{targets.TABLE}.targets] up to {config.rootpath}"
+    return list(targets.listing([*declared, *ad_hoc], options.checks)) or [none]
 
 
 def refuse_unasked(config: pytest.Config) -> None:

@@ -45,17 +45,16 @@ class _FixtureCheck:
         __tracebackhide__ = True
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
-        from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 
-        given = tuple(map(loader_inside, given))
-        foreign = [loader for loader in given if not is_dataloader(loader)]
+        found = tuple(map(loaders.measurable, given))
+        foreign = [loader for loader, seen in zip(given, found, strict=True) if seen is None]
         if foreign:
             misuse = f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(foreign[0])}"
         else:
             try:
                 read = checks.read_limits(check, limits)
-                subject = replace(outcome.subject_of(self._item, given[0], check), build=build)
-                return outcome.examine(self._item, subject, check, read, *given[1:])
+                subject = replace(outcome.subject_of(self._item, found[0], check), build=build)
+                return outcome.examine(self._item, subject, check, read, *found[1:])
             except DataLoaderCheckError as error:
                 misuse = str(error)
             except Exception as error:
@@ -71,9 +70,8 @@ class _RankedCheck(_FixtureCheck):
         __tracebackhide__ = True
         from pytest_dataloader import loaders
         from pytest_dataloader.errors import BadTarget
-        from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 
-        if is_dataloader(loader_inside(loader)) or not callable(loader):
+        if loaders.measurable(loader) is not None or not callable(loader):
             return self._examine(self._check, limits, loader)
         try:
             made = loaders.call(loader, getattr(loader, "__qualname__", type(loader).__name__))

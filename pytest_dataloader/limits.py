@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 Rate = float
 """Something per second; positive."""
@@ -30,6 +31,9 @@ Count = int
 """A whole number, at least 1."""
 StartMethods = tuple[str, ...]
 """Start methods of multiprocessing, at least one: ``["fork", "forkserver", "spawn"]``, or a single name."""
+
+Step = Callable[[Any], object]
+"""A training step, a callable that takes a batch, or ``"MODULE:ATTR"`` that names one."""
 
 _UNITS = {
     "": 1, "B": 1,
@@ -75,6 +79,15 @@ def _start_methods(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def _step(value: object) -> object:
+    if callable(value) or (isinstance(value, str) and _REFERENCE.fullmatch(value)):
+        return value
+    raise BadLimit(f"expected MODULE:ATTR of a callable that takes a batch, such as train:step, got {value!r}")
+
+
 def parse_bytes(value: object) -> int:
     """Read ``33554432``, ``"32MB"`` or ``"1.5 GiB"`` as bytes.
 
@@ -103,4 +116,5 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "Bytes": parse_bytes,
     "Count": _count,
     "StartMethods": _start_methods,
+    "Step": _step,
 }

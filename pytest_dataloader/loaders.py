@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import inspect
 import os
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
+from pytest_dataloader.probe.loader.stream import Stream, stream_of
 from pytest_dataloader.probe.workers import fault
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def what_instead(value: object) -> str:
     if data is not None and isinstance(value, data.Dataset):
         return f"{name}, which is a Dataset: wrap it in a DataLoader"
     if callable(getattr(value, "train_dataloader", None)):
-        return f"{name}: name the DataLoader that its train_dataloader() returns"
+        return f"{name}: name its loader, ATTR.train_dataloader"
     inside = next((key for key, held in getattr(value, "__dict__", {}).items() if is_dataloader(held)), None)
     if inside is not None:
         return f"{name}, which holds a DataLoader: name that one, its attribute {inside}"
@@ -50,6 +52,9 @@ def what_instead(value: object) -> str:
 
 def describe(loader: Any) -> str:
     """Name a loader in a line: its class, its dataset's class and the settings that shape its speed."""
+    if isinstance(loader, Stream):
+        inner = f", around {describe(loader.inner)}" if loader.inner is not None else ", which is no DataLoader"
+        return f"{loader.name}{inner}"
     try:
         return f"{type(loader).__name__}({', '.join(_settings(loader))})"
     except Exception:  # a subclass may compute its settings, and a report is no place to fail
@@ -90,14 +95,14 @@ def importable(roots: Sequence[Path]) -> Iterator[None]:
 
 
 def build(reference: str, roots: Sequence[Path]) -> Any:
-    """Import MODULE:ATTR and return the DataLoader that it is or that it returns when called.
+    """Import MODULE:ATTR and return the DataLoader, or the stream, that it is or that it returns when called.
 
     Raises BadTarget that says what went wrong, with the user's own frames where their code raised.
     """
     value, seen = _resolve(reference, roots)
-    value = loader_inside(value)
-    if is_dataloader(value):
-        return value
+    found = measurable(value)
+    if found is not None:
+        return found
     if not callable(value):
         raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, {seen} is {what_instead(value)}")
     return call(value, seen)
@@ -106,7 +111,7 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
 def function_of(reference: str, roots: Sequence[Path]) -> Any:
     """The callable that MODULE:ATTR is; None where it is the loader itself."""
     value, _ = _resolve(reference, roots)
-    return None if is_dataloader(loader_inside(value)) else value
+    return None if measurable(value) is not None else value
 
 
 def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
@@ -117,8 +122,30 @@ def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
     value: Any = _import(match["module"], roots)
     seen = match["module"]
     for name in match["attribute"].split("."):
-        value, seen = _attribute(value, name, seen), f"{seen}.{name}"
+        holder, value, seen = value, _attribute(value, name, seen), f"{seen}.{name}"
+        if name.endswith("_dataloader") and callable(getattr(holder, "setup", None)):
+            value = functools.partial(_of_data_module, holder, name)
     return value, seen
+
+
+def _of_data_module(module: Any, name: str) -> Any:
+    """The loader of a data module of Lightning's, or of its class, prepared as its trainer prepares it."""
+    made = module() if isinstance(module, type) else module
+    if callable(getattr(made, "prepare_data", None)):
+        made.prepare_data()
+    made.setup(_STAGES.get(name.removesuffix("_dataloader"), "fit"))
+    return getattr(made, name)()
+
+
+_STAGES = {"test": "test", "predict": "predict", "val": "validate"}
+
+
+def measurable(value: Any) -> Any:
+    """The DataLoader that a value is or that feeds it, or the stream that it is; None for anything else."""
+    found = loader_inside(value)
+    if is_dataloader(found):
+        return found
+    return stream_of(found, type(found).__name__)
 
 
 def _import(name: str, roots: Sequence[Path]) -> ModuleType:
@@ -170,11 +197,14 @@ def call(function: Any, seen: str) -> Any:
     except ValueError:  # a builtin without a signature: the call will tell
         pass
     try:
-        loader = loader_inside(function(**told))
+        made = function(**told)
     except (Exception, SystemExit) as error:
         raise BadTarget(f"{seen}() raised {explain(error)}") from None
-    if not is_dataloader(loader):
-        raise BadTarget(f"expected a torch.utils.data.DataLoader, {seen}() returned {what_instead(loader)}")
+    loader = measurable(made)
+    if loader is None:
+        raise BadTarget(f"expected a torch.utils.data.DataLoader, {seen}() returned {what_instead(made)}")
+    if isinstance(loader, Stream) and loader.once:  # a generator function gives a new one for each epoch
+        return Stream(lambda: iter(function(**told)), seen.rpartition(".")[2], made)
     return loader
 
 

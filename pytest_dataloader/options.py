@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from pytest_dataloader.checks import NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+SECONDS, QUICK_SECONDS = 5.0, 0.5
+"""Measuring budget of one check; with --dataloader-quick, all checks of a loader take less than ten seconds."""
 
 # Every run of pytest in the environment loads this module, bench.py, fixtures.py and plugin.py. They import little, and
 # their values are plain classes: making one costs 0.03 ms of CPU, a frozen slotted dataclass 0.47 ms.
@@ -30,7 +36,21 @@ class AdHocTarget:
 class Options:
     """The options of one run, read and checked. Paths are absolute, or None where no file is asked for."""
 
-    __slots__ = ("baseline", "bench", "json", "seconds", "strict", "targets", "tolerance", "tune", "update_baseline")
+    __slots__ = (
+        "baseline",
+        "bench",
+        "checks",
+        "json",
+        "list",
+        "quick",
+        "seconds",
+        "strict",
+        "targets",
+        "tolerance",
+        "tune",
+        "update_baseline",
+        "whole_epoch",
+    )
 
     def __init__(
         self,
@@ -44,6 +64,10 @@ class Options:
         tolerance: float,
         strict: bool,
         tune: bool,
+        checks: tuple[str, ...],
+        quick: bool,
+        whole_epoch: bool,
+        list: bool,  # noqa: A002  # as the option is called
     ) -> None:
         self.bench = bench
         self.targets = targets
@@ -54,6 +78,10 @@ class Options:
         self.tolerance = tolerance
         self.strict = strict
         self.tune = tune
+        self.checks = checks
+        self.quick = quick
+        self.whole_epoch = whole_epoch
+        self.list = list
 
     @property
     def measures(self) -> bool:
@@ -143,6 +171,15 @@ def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]
     return tuple(found.values())
 
 
+def _checks(value: Any, _origin: str, _folder: Path) -> tuple[str, ...]:
+    names = [name for name in re.split(r"[,\s]+", str(value)) if name]
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        got = repr(unknown[0]) if unknown else "nothing"
+        raise ValueError(f"expected some of {', '.join(NAMES)}, got {got}")
+    return tuple(name for name in NAMES if name in names)
+
+
 OPTIONS = (
     Option(
         "bench",
@@ -159,7 +196,43 @@ OPTIONS = (
         default=(),
         metavar="NAME=MODULE:ATTR",
     ),
-    Option("seconds", "float", "measuring budget of one check (default 5)", _seconds, default=5.0, metavar="N"),
+    Option(
+        "checks",
+        "string",
+        "of the declared loaders' checks only these, such as memory,order",
+        _checks,
+        default=NAMES,
+        metavar="NAMES",
+    ),
+    Option(
+        "quick",
+        "bool",
+        "every check in its shortest useful form, under 10 s a loader, and none that cannot apply to it",
+        _bool,
+        default=False,
+    ),
+    Option(
+        "whole-epoch",
+        "bool",
+        "workers and order read one epoch to its end, however long it takes",
+        _bool,
+        default=False,
+    ),
+    Option(
+        "list",
+        "bool",
+        "list the declared loaders, their limits and the check that holds each, and measure nothing",
+        _bool,
+        default=False,
+    ),
+    Option(
+        "seconds",
+        "float",
+        "measuring budget of one check (default 5; with --dataloader-quick 0.5)",
+        _seconds,
+        default=None,
+        metavar="N",
+    ),
     Option(
         "json",
         "string",
@@ -247,28 +320,43 @@ def read_watch(config: pytest.Config) -> tuple[Any, ...]:
     return chosen
 
 
+def asks_for_list(config: pytest.Config) -> bool:
+    """Whether a run lists the declared loaders and ends."""
+    return bool(_read_one(config, next(option for option in OPTIONS if option.name == "list")))
+
+
 def read(config: pytest.Config) -> Options:
     """Read the options of a run: command line, then ini file, then default.
 
     Raises pytest.UsageError that names the option, or the ini key and its file.
     """
     values = {option.name: _read_one(config, option) for option in OPTIONS}
-    if config.getoption("dataloader_target") and not (values["bench"] or values["tune"]):
-        raise pytest.UsageError(
-            "--dataloader-target needs --dataloader-bench or --dataloader-tune: targets are measured, or not collected"
-        )
+    needs = {
+        "--dataloader-target": (config.getoption("dataloader_target"), values["bench"] or values["tune"]),
+        "--dataloader-quick": (config.getoption("dataloader_quick"), values["bench"]),
+        "--dataloader-checks": (config.getoption("dataloader_checks"), values["bench"]),
+        "--dataloader-whole-epoch": (config.getoption("dataloader_whole_epoch"), values["bench"]),
+    }
+    for flag, (given, met) in needs.items():
+        if given and not (met or values["list"]):
+            other = " or --dataloader-tune" if flag == "--dataloader-target" else ""
+            raise pytest.UsageError(f"{flag} needs --dataloader-bench{other}: targets are measured, or not collected")
     if values["update-baseline"] and values["baseline"] is None:
         raise pytest.UsageError("--dataloader-update-baseline needs --dataloader-baseline PATH, the file to update")
     return Options(
         bench=values["bench"],
         targets=values["target"],
-        seconds=values["seconds"],
+        seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else SECONDS),
         json=values["json"],
         baseline=values["baseline"],
         update_baseline=values["update-baseline"],
         tolerance=values["tolerance"],
         strict=values["strict"],
         tune=values["tune"],
+        checks=values["checks"],
+        quick=values["quick"],
+        whole_epoch=values["whole-epoch"],
+        list=values["list"],
     )
 
 

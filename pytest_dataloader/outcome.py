@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import pytest
 
-from pytest_dataloader import checks, loaders
+from pytest_dataloader import checks
 from pytest_dataloader.bench import BENCH, UNMEASURED
-from pytest_dataloader.errors import DataLoaderCheckError, DataLoaderWarning, NothingSeen, NotMeasured
+from pytest_dataloader.diagnosis import examination
+from pytest_dataloader.diagnosis.examination import Breakages, Subject
+from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import ProgressLine, progress_line
-from pytest_dataloader.record import PROPERTY, Record, figures, plain
+from pytest_dataloader.record import PROPERTY
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_dataloader.bench import Bench
 
 NOT_ASKED = "run with --dataloader-bench"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A loader under test and how reports call it: the target's name, or the node id of the test that measures it."""
-
-    id: str
-    nodeid: str
-    loader: Any
-    build: Any = None
-    """The user's callable that made the loader, if one did."""
-
-
 _PROGRESS = pytest.StashKey[ProgressLine | None]()
+_BREAKAGES = pytest.StashKey[Breakages]()
 _KNOWN = pytest.StashKey[Any]()
 """On the config: the evidence so far of the check that is measuring."""
 
@@ -94,53 +84,26 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     of this package are not the loader's fault; BadLimit where limits contradict each other.
     """
     bench = item.config.stash[BENCH]
-    evidence: Any = None
-    broken = next((reason for loader, reason in bench.broken if loader() is subject.loader), "")
-    try:
-        if broken and check != checks.BREAKAGE:
-            verdict = Verdict("not_measured", broken)
-        elif checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
+    breakages = item.config.stash.setdefault(_BREAKAGES, Breakages())
+
+    def measure() -> Any:
+        if checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
             for loader in (subject.loader, *others):
                 smoke_run(loader)
-            verdict = Verdict("not_measured", NOT_ASKED)
-        else:
-            evidence = _measure_with_ranks(item, subject, check, limits, *others)
-            verdict = checks.judge(check, evidence, limits=limits)
-            _remember_breakage(bench, subject, check, _breakage(evidence))
-    except NotMeasured as error:
-        verdict = Verdict("not_measured", str(error), vacuous=isinstance(error, NothingSeen))
-    except DataLoaderCheckError as error:
-        note(item, subject, check, limits, None, Verdict("failed", str(error)))
-        raise
-    except (Exception, SystemExit) as error:
-        if loaders.is_ours(error):
-            verdict = Verdict("not_measured", loaders.own_fault(error), vacuous=True)
-        else:
-            note(item, subject, check, limits, None, Verdict("failed", f"the loader raised {loaders.explain(error)}"))
-            _remember_breakage(bench, subject, check, "the loader raises")
-            raise
+            raise NotMeasured(NOT_ASKED)
+        return _measure_with_ranks(item, subject, check, limits, *others)
+
+    try:
+        seen = examination.examine(subject.loader, check, limits, measure, breakages)
     except KeyboardInterrupt:
         _note_what_is_known(item, subject, check, limits)
         raise
-    verdict = note(item, subject, check, limits, evidence, verdict)
-    held = _hold_to_baseline(item, subject) if check == "throughput" and evidence is not None else None
+    verdict = note(item, subject, check, limits, seen.evidence, seen.verdict)
+    if seen.error is not None:
+        raise seen.error
+    held = _hold_to_baseline(item, subject) if check == "throughput" and seen.evidence is not None else None
     _conclude(item, check, verdict, held, strict=bench.options.strict)
-    return Unmeasured(check, verdict.reason) if evidence is None else evidence
-
-
-def _remember_breakage(bench: Bench, subject: Subject, check: str, breakage: str) -> None:
-    if breakage:
-        bench.broken.append((ref(subject.loader), f"{breakage}: see {check}"))
-
-
-def _breakage(evidence: Any) -> str:
-    """What is wrong with a loader that no other check could say more of; empty for others."""
-    fault = "hang" if getattr(evidence, "hung_seconds", 0) else getattr(evidence, "fault", "none")
-    if fault == "hang":
-        return "no batch came in time" if getattr(evidence, "at_work", False) else "the loader hangs"
-    if fault != "none" and evidence.phase != "exiting":
-        return "the loader raises" if fault == "exception" else "a worker of the loader dies"
-    return "the loader gives nothing" if getattr(evidence, "empty", False) else ""
+    return Unmeasured(check, verdict.reason) if seen.evidence is None else seen.evidence
 
 
 def _note_what_is_known(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> None:
@@ -199,6 +162,8 @@ def _measure(
     setting = checks.Setting(
         options.seconds,
         options.bench,
+        options.quick,
+        options.whole_epoch,
         known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
         build=subject.build,
         ranks=1 if job is None else job.place.world_size,
@@ -229,18 +194,7 @@ def note(
     In a job of several ranks it is that of all of them; ``by_itself`` where the others are not to be waited for.
     """
     bench = item.config.stash[BENCH]
-    seen = Record(
-        id=subject.id,
-        nodeid=subject.nodeid,
-        description="" if subject.loader is None else loaders.describe(subject.loader),
-        check=check,
-        verdict=verdict.outcome,
-        reason=verdict.reason,
-        evidence=figures(evidence),
-        limits=plain(limits),
-        advice=verdict.advice,
-        vacuous=verdict.vacuous,
-    )
+    seen = subject.record(check, limits, evidence, verdict)
     if bench.job is not None and not by_itself:
         from pytest_dataloader.distributed import consensus
 

@@ -31,6 +31,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.declare(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """List the declared loaders instead of running tests, where that is asked for."""
+    if not options.asks_for_list(config):
+        return None
+    from pytest_dataloader import collection
+
+    print("\n".join(collection.listing(config, options.read(config))))
+    return 0
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[BENCH] = bench = Bench(options.read(config))
     if not hasattr(config, "workerinput"):

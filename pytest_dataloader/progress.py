@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,6 +93,32 @@ class ProgressLine:
             sys.stderr.write(f"{_SAVE}{shown}{_ERASE_TO_END}{_RESTORE}")
             sys.stderr.flush()
         self._shown = bool(shown)
+
+
+class StandaloneLine:
+    """Writes progress over one line of a terminal of which nobody else writes meanwhile."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._next = 0.0
+        self.watched = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("CI")
+
+    def show(self, what: str, share: float) -> None:
+        """Show what is going on, now and then."""
+        now = self._clock()
+        if self.watched and now >= self._next:
+            self._next = now + PERIOD_SECONDS
+            self._write(text(what, share, shutil.get_terminal_size().columns - 1))
+
+    def clear(self) -> None:
+        """Leave an empty line."""
+        if self.watched:
+            self._write("")
+
+    def _write(self, shown: str) -> None:
+        self._stream.write(f"\r{shown}{_ERASE_TO_END}")
+        self._stream.flush()
 
 
 def progress_line(config: pytest.Config) -> ProgressLine | None:

@@ -15,8 +15,8 @@ def percent(share: float) -> str:
 def counted(number: int, noun: str) -> str:
     """A number of things.
 
-    >>> counted(1, "batch"), counted(2000, "batch"), counted(2, "epoch"), counted(2, "segment of torch")
-    ('1 batch', '2,000 batches', '2 epochs', '2 segments of torch')
+    >>> counted(1, "batch"), counted(2000, "batch"), counted(2, "process"), counted(2, "segment of torch")
+    ('1 batch', '2,000 batches', '2 processes', '2 segments of torch')
     """
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
@@ -24,7 +24,7 @@ def counted(number: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """More than one of a thing: what stands before "of" is counted."""
     head, of, rest = noun.partition(" of ")
-    return f"{head}{'es' if head.endswith('tch') else 's'}{of}{rest}"
+    return f"{head}{'es' if head.endswith(('tch', 'ss')) else 's'}{of}{rest}"
 
 
 def figure(value: float) -> str:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
 from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.limits import parse_bytes
 from pytest_dataloader.loaders import REFERENCE
 from pytest_dataloader.options import OPTIONS, AdHocTarget
+from pytest_dataloader.quantities import size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 TABLE = "tool.pytest-dataloader"
@@ -50,6 +52,25 @@ class Target:
             return self.limits[check]
         told = {name: value for limits in self.limits.values() for name, value in limits.items()}
         return {name: told[name] for name in checks.limits_of(check) if name in told}
+
+
+def listing(declared: Iterable[Target], chosen: Sequence[str] = checks.NAMES) -> Iterator[str]:
+    """Targets in lines of text: the loader, each limit with the checks that hold it, and the checks without one."""
+    for number, target in enumerate(declared):
+        yield from [""] if number else []
+        yield f"{target.name}  {target.loader}".rstrip()
+        yield from (f"  fault: {fault}" for fault in target.faults)
+        names = [check for check in target.checks if check in chosen]
+        held: dict[str, list[str]] = {}
+        for check in names:
+            for limit, value in target.limits.get(check, {}).items():
+                shown = size(value) if checks.limits_of(check)[limit] is parse_bytes else _toml(_as_written(value))
+                held.setdefault(f"{limit} = {shown}", []).append(check)
+        width = max(map(len, held), default=0)
+        yield from (f"  {limit:{width}}  held by {', '.join(holders)}" for limit, holders in held.items())
+        free = [check for check in names if not target.limits.get(check)]
+        if free and not target.faults:
+            yield f"  {'without a limit' if held else 'no limits'}: {', '.join(free)}"
 
 
 def find_file(start: Path, rootdir: Path) -> Path | None:
@@ -135,13 +156,13 @@ def _declared(name: str, value: object, where: str, roots: tuple[Path, ...]) -> 
     chosen = tuple(check for check in checks.NAMES if (only is None or check in only) and check not in skip)
     if not chosen and not faults:
         faults.append(f"{where}: checks and skip leave no check to run")
-    limits = _limits({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, chosen, faults)
+    limits = limits_by_check({key: item for key, item in value.items() if key not in _OWN_KEYS}, where, chosen, faults)
     return Target(
         _selectable(name), where, str(loader), loader_at, roots, chosen or checks.NAMES, limits, faults=tuple(faults)
     )
 
 
-def _limits(
+def limits_by_check(
     given: Mapping[str, object], where: str, chosen: Sequence[str], faults: list[str]
 ) -> dict[str, dict[str, Any]]:
     """Hand each limit to every check that declares it; one that no chosen check holds is a fault."""
@@ -217,6 +238,11 @@ def _line_of(name: str, lines: Sequence[str]) -> int:
 
 def _selectable(name: str) -> str:
     return "_".join(_NAME.findall(name)) or "target"
+
+
+def _as_written(value: object) -> object:
+    """A number as people write it: a rate that was read as 600.0 is 600."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _toml(value: object) -> str:

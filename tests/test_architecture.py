@@ -70,19 +70,26 @@ FLOORS = {
         ("probe.internals",),
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing", "probe.workers"),
-        ("probe.tuning",),
+        ("probe.streams", "probe.tuning"),
         ("advice",),
         ("checks",),
         ("distributed", "environment", "options", "progress", "report"),
         ("loaders", "locking"),
         ("baselines", "targets"),
+        ("diagnosis",),
         ("bench",),
         ("outcome", "suite_watch"),
         ("collection", "fixtures"),
         ("plugin",),
+        ("__main__",),
     ),
 }
-SPEAKERS = {"dl_lint.cli", "pytest_dataloader.plugin"}
+SPEAKERS = {
+    "dl_lint.cli",
+    "pytest_dataloader.diagnosis.command",
+    "pytest_dataloader.diagnosis.report",
+    "pytest_dataloader.plugin",
+}
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core", "manager", "handler"}
 

@@ -490,11 +490,12 @@ def swallow(code: Code, flow: Flow) -> Making:
 
 @operator("DL313")
 def leave_opencv_its_threads(code: Code, flow: Flow) -> Making:
-    """Takes every ``cv2.setNumThreads`` of the checkout away. Needs a dataset that reads with OpenCV in its file."""
+    """Takes every ``cv2.setNumThreads`` of the checkout away. Needs a dataset that works on images with OpenCV in its
+    file; reading them takes one thread."""
     calls = [call for call in code.calls["setNumThreads"] if isinstance(code.up[call], ast.Expr)]
     mentions = sum(file.source.count(b"setNumThreads") for file in code.files)
     readers = [
-        cls for cls in flow.datasets() if re.search(r"cv2\.(imread|resize|imdecode|warp|cvtColor)", code.text(cls))
+        cls for cls in flow.datasets() if re.search(r"cv2\.(resize|warp|cvtColor|GaussianBlur|remap)", code.text(cls))
     ]
     readers = [
         cls for cls in readers if any(flow.workers(it) != 0 for it in flow.loaders_of(cls)) or not flow.loaders_of(cls)

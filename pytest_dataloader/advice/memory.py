@@ -106,10 +106,14 @@ def _copy_on_access(seen: Memory) -> str:
         return (
             f"{seen.attribute} holds {size(seen.exposed_bytes)} in {seen.count:,} {seen.type} objects, and making a "
             f"sample writes to them, which copies their pages into the worker: {seen.share_unshared:.0%} of what "
-            f"{seen.samples_read:,} samples read was copied (an idle worker copied none); {_cost(seen)}"
+            f"{counted(seen.samples_read, 'sample')} read was copied (an idle worker copied none); {_cost(seen)}"
         )
-    shown = f"{seen.share_unshared:.0%} of a sample of them was copied by reading {seen.samples_read:,} samples"
-    measured = shown if seen.source == "pagemap" else f"memory was un-shared by reading {seen.samples_read:,} samples"
+    shown = (
+        f"{seen.share_unshared:.0%} of a sample of them was copied by reading {counted(seen.samples_read, 'sample')}"
+    )
+    measured = (
+        shown if seen.source == "pagemap" else f"memory was un-shared by reading {counted(seen.samples_read, 'sample')}"
+    )
     where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
     return (
         f"{where} holds {seen.count:,} {seen.type} objects, and reading one writes to its reference count, "

@@ -42,7 +42,8 @@ def working(evidence: Portability) -> str:
     """The methods under which one came."""
     works = [start for start in evidence.starts if start.works]
     each = [f"{start.method} ({start.seconds_to_first_batch:.2g} s to the first batch)" for start in works]
-    return f"it starts under {', '.join(each)}" if each else ""
+    pickles = f"; what {' and '.join(evidence.pickled_only)} would hand over pickles" if evidence.pickled_only else ""
+    return f"it starts under {', '.join(each)}{pickles}" if each else ""
 
 
 def luggage(evidence: Portability) -> str:

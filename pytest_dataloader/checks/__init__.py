@@ -8,6 +8,7 @@ A check module has
   name any limit of its ``judge`` that changes what has to be measured (``step_ms``, a floor that ends the
   measuring early); readers of clocks and of /proc are further keyword parameters with defaults;
 * ``judge(evidence, *, <limits>) -> Verdict``: pure and total; its keywords are the check's limits;
+* perhaps ``applies(loader, build) -> bool``: False where the loader has nothing that the check could measure;
 * perhaps ``contradiction(limits) -> str``: why limits that were read cannot be held together; empty where they can;
 * perhaps ``merge_ranks(evidence, told, world_size) -> Evidence``: in a job of several ranks, the evidence with what all
   of them told by ``setting.tell``, by rank; pure.
@@ -60,6 +61,10 @@ class Setting:
 
     seconds: float = 5.0
     bench: bool = False
+    quick: bool = False
+    """Every check in its shortest useful form."""
+    whole_epoch: bool = False
+    """Whether ``workers`` and ``order`` read one epoch to its end."""
     progress: Callable[[str, float], None] = lambda _what, _share: None
     known: Callable[[Any], None] = lambda _evidence: None
     build: Callable[..., Any] | None = None
@@ -67,6 +72,16 @@ class Setting:
     ranks: int = 1
     """Ranks of a real job, all of which measure; each hears what the others pass to ``tell``, text, once all have."""
     tell: Callable[[str], None] = lambda _told: None
+
+    def budget(self, own: float, share: float = 1.0) -> float:
+        """Seconds for a check that needs ``own`` in any run: with ``bench`` at least that share of ``seconds``."""
+        if self.quick:
+            return _QUICK_SHARE * own
+        return max(own, share * self.seconds) if self.bench else own
+
+
+_QUICK_SHARE = 0.25
+"""With it each check of the demo's loaders takes a second or less, portability and memory included."""
 
 
 def check_module(name: str) -> ModuleType:
@@ -110,6 +125,14 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     return read
 
 
+def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:
+    """Whether a loader, which ``build`` made if anything did, has what a check measures."""
+    if isinstance(loader, _stream_type()):
+        return bool(_streams().applies(name, loader))
+    find = getattr(check_module(name), "applies", None)
+    return find is None or bool(find(loader, build))
+
+
 def contradiction(name: str, limits: Mapping[str, Any]) -> str:
     """Why a check cannot hold limits that were read together; empty where it can."""
     find = getattr(check_module(name), "contradiction", None)
@@ -117,7 +140,12 @@ def contradiction(name: str, limits: Mapping[str, Any]) -> str:
 
 
 def measure(name: str, *loaders: Any, setting: Setting, limits: Mapping[str, Any]) -> Any:
-    """Run a check's ``measure`` on a loader, or on two, with those of ``limits`` (already read) that it asks for."""
+    """Run a check's ``measure`` on a loader, or on two, with those of ``limits`` (already read) that it asks for.
+
+    A ``Stream`` is measured as far as batches allow, by the module ``streams``.
+    """
+    if any(isinstance(loader, _stream_type()) for loader in loaders):
+        return _streams().measure(name, loaders[0], setting=setting, limits=limits)
     function = check_module(name).measure
     wanted = inspect.signature(function).parameters
     return function(*loaders, setting=setting, **{key: value for key, value in limits.items() if key in wanted})
@@ -130,5 +158,18 @@ def merge_ranks(name: str, evidence: Any, told: Mapping[int, str], world_size: i
 
 def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:
     """Run a check's ``judge`` under limits already read."""
-    verdict: Verdict = check_module(name).judge(evidence, **limits)
+    from pytest_dataloader.probe.streams.evidence import Batches
+
+    of_stream = isinstance(evidence, Batches)
+    verdict: Verdict = _streams().judge(evidence, limits) if of_stream else check_module(name).judge(evidence, **limits)
     return verdict
+
+
+def _stream_type() -> type:
+    from pytest_dataloader.probe.loader.stream import Stream
+
+    return Stream
+
+
+def _streams() -> ModuleType:
+    return importlib.import_module("pytest_dataloader.checks.streams")

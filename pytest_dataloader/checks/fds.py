@@ -86,12 +86,12 @@ def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:
     """Fail for a leak, for a loader that cannot get by with the limit, and for a peak above ``max_fd_use`` of it."""
     advice = sentences.advice(evidence)
     kept = f"; kept by {', '.join(map(str, evidence.kept_by))}" if evidence.kept_by else ""
-    peak = f"peak {evidence.peak} of {evidence.limit} descriptors"
+    peak = f"peak {evidence.peak:,} of {evidence.limit:,} descriptors"
     if evidence.shortage:
-        return Verdict("failed", f"{evidence.shortage}; the limit is {evidence.limit}: not run", advice)
+        return Verdict("failed", f"{evidence.shortage}; the limit is {evidence.limit:,}: not run", advice)
     if any(words in evidence.exhausted for words in _DESCRIPTORS):
         return Verdict(
-            "failed", f"descriptors ran out{kept}: {evidence.exhausted}; the limit is {evidence.limit}", advice
+            "failed", f"descriptors ran out{kept}: {evidence.exhausted}; the limit is {evidence.limit:,}", advice
         )
     if evidence.leaks:
         return Verdict("failed", f"left open: {'; '.join(map(str, evidence.leaks))}{kept}; {peak}", advice)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,8 @@ _EPOCHS = 2
 _SECONDS = 1.0
 """Budget of an epoch, of the sampler alone, and of reading in one process; ``--dataloader-bench`` may give more."""
 _MOST = 100_000
+_ALONE_SECONDS = 60.0
+"""For one process to read what workers have read in a whole epoch, however long that took."""
 
 
 def measure(loader: Any, *, setting: Setting) -> Order:
@@ -42,13 +46,14 @@ def measure(loader: Any, *, setting: Setting) -> Order:
     The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
     """
     started = time.monotonic()
-    seconds = max(_SECONDS, setting.seconds / 3) if setting.bench else _SECONDS
+    seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
+    most = sys.maxsize if setting.whole_epoch else _MOST
     iterable = torch_private.reads_by_iteration(loader)
     with traced(loader) as run, sampling.epochs_told(loader) as tell:
         for number in range(_EPOCHS):
             setting.progress("tracing an epoch", number / _EPOCHS)
             tell(number)
-            run.epoch(seconds=seconds, most=_MOST)
+            run.epoch(seconds=seconds, most=most)
         first, second = run.epochs
         given, given_all = flat(first.given.indices), first.given.exhausted
         if not iterable and not given_all:
@@ -57,7 +62,7 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
         compares = loader.num_workers and singly
-        alone = read_alone(loader, indices, most=_MOST, seconds=seconds) if compares else None
+        alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
     about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)

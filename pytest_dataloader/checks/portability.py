@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import portability as sentences
-from pytest_dataloader.probe.loader.settings import has_thread_workers, worker_processes_of
+from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Portability
 from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
-from pytest_dataloader.probe.workers.startup import try_methods
+from pytest_dataloader.probe.workers.startup import try_methods, unpicklable
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,15 +23,20 @@ NEEDS_BENCH = False
 def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None = None) -> Portability:
     """Start one worker by each method: those of the limit, or the one that the loader asks for, or all there are.
 
-    A loader without workers starts none unless the limit asks for it; what would not pickle is told.
+    A loader without workers starts none unless the limit asks for it; what would not pickle is told. A quick run starts
+    one by the loader's own method, and pickles for the others.
     """
     begun, context = time.monotonic(), getattr(loader, "multiprocessing_context", None)
     pinned = "" if context is None or has_thread_workers(loader) else str(context.get_start_method())
     methods = start_methods or ((pinned,) if pinned else tuple(sorted(multiprocessing.get_all_start_methods())))
     setting.progress(f"starting workers by {', '.join(methods)}", 0.2)
     workers = worker_processes_of(loader)
-    starts = try_methods(loader, methods) if workers or start_methods else ()
-    culprit, luggage = None if starts else find_culprit(loader), weigh(loader)
+    tried = methods if start_methods or not setting.quick else (start_method_of(loader),)
+    starts = try_methods(loader, tried) if workers or start_methods else ()
+    culprit, luggage = None if starts and tried == methods else find_culprit(loader), weigh(loader)
+    others = tuple(method for method in methods if starts and method not in tried)
+    if culprit is not None:
+        starts += tuple(unpicklable(method, culprit) for method in others if method != "fork")
     named = next((start for start in starts if start.attribute), None)
     return Portability(
         starts=starts,
@@ -43,6 +48,7 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
         workers=workers,
         pinned=pinned,
         seconds=round(time.monotonic() - begun, 3),
+        pickled_only=() if culprit else tuple(method for method in others if method != "fork"),
     )
 
 

@@ -29,6 +29,12 @@ _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
 
 
+def applies(loader: Any, _build: Any) -> bool:
+    """Whether a state can be taken of the loader, and of those inside it, and loaded again."""
+    wrapped = [loader, *sampling.loaders_inside(loader)]
+    return all(callable(getattr(each, name, None)) for each in wrapped for name in ("state_dict", "load_state_dict"))
+
+
 def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | None = None) -> Resume:
     """Run two epochs in a child, taking a state after each batch; load some of the states in fresh processes.
 
@@ -36,12 +42,12 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     throughout, which cannot be told apart.
     """
     started = time.monotonic()
-    wrapped = [loader, *sampling.loaders_inside(loader)]
-    if not all(callable(getattr(each, name, None)) for each in wrapped for name in ("state_dict", "load_state_dict")):
+    if not applies(loader, setting.build):
+        inner = [loader, *sampling.loaders_inside(loader)][-1]
         raise NotMeasured(
-            f"{type(wrapped[-1]).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
+            f"{type(inner).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
         )
-    seconds = max(_SECONDS, setting.seconds / 3) if setting.bench else _SECONDS
+    seconds = setting.budget(_SECONDS, share=1 / 3)
     run = run_through(loader, seed=1, most=_MOST, seconds=seconds)
     if run.error or not run.stops:
         raise NothingSeen(f"an uninterrupted run gave no batch: {run.error or 'the epoch is empty'}")

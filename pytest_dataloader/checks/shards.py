@@ -37,6 +37,17 @@ _MOST_OF = 0.5
 """Ranks that have this share of their contents in common were not given parts; less may come by chance."""
 
 
+def applies(loader: Any, build: Any) -> bool:
+    """Whether anything shards the loader by rank; True where only measuring can tell."""
+    try:
+        simulate(loader, build, insist=False)
+    except NothingSeen:
+        return True
+    except NotMeasured:
+        return False
+    return True
+
+
 def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> Shards:
     """Simulate the ranks of worlds of several sizes, each in forked children; no process group is made here.
 
@@ -62,7 +73,7 @@ def merge_ranks(evidence: Shards, told: Mapping[int, str], world_size: int) -> S
 def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     started = time.monotonic()
     found = simulate(loader, setting.build, insist=world_size is not None)
-    budget = max(_SECONDS, setting.seconds) if setting.bench else _SECONDS
+    budget = setting.budget(_SECONDS)
     whole = found.view(0, 1, seconds=VIEW_SECONDS)
     if whole.error:
         raise NotMeasured(f"a world of one rank cannot be simulated: {whole.error}")
@@ -79,7 +90,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     worlds: list[World] = []
     same_seeds = False
     for size in _WORLDS if world_size is None else (world_size,):
-        if worlds and time.monotonic() - started > budget:
+        if worlds and (setting.quick or time.monotonic() - started > budget):
             break
         setting.progress(f"simulating {size} ranks", min(1.0, (time.monotonic() - started) / budget))
         world = _world(found, size, whole, same_seeds=same_seeds)

@@ -22,14 +22,15 @@ from pytest_dataloader.probe.timing.sequential import (
     measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Milliseconds, Share
+    from pytest_dataloader.limits import Milliseconds, Share, Step
     from pytest_dataloader.probe.timing.evidence import Stages
 
 NEEDS_BENCH = True
@@ -40,28 +41,44 @@ _CLOSER = 0.2
 
 def contradiction(limits: Mapping[str, Any]) -> str:
     """A limit on waiting says nothing without a step that waits."""
-    alone = "max_stall" in limits and "step_ms" not in limits
-    return "max_stall needs step_ms, the time of one training step in milliseconds" if alone else ""
+    if "step" in limits and "step_ms" in limits:
+        return "step and step_ms are two ways to say the same: leave one out"
+    alone = "max_stall" in limits and "step_ms" not in limits and "step" not in limits
+    return "max_stall needs step_ms, the time of one training step in milliseconds, or step" if alone else ""
 
 
-def measure(loader: Any, *, setting: Setting, step_ms: float | None = None, max_stall: float | None = None) -> Stages:
+def measure(
+    loader: Any,
+    *,
+    setting: Setting,
+    step_ms: float | None = None,
+    step: str | Callable[[Any], object] | None = None,
+    max_stall: float | None = None,
+) -> Stages:
     """Pull from a copy of the loader with clocks on its batches for ``setting.seconds``, or until ``max_stall`` is
-    clearly kept or missed; with ``step_ms`` each batch is followed by a step of so long.
+    clearly kept or missed; with ``step_ms`` each batch is followed by a step of so long, with ``step`` by a real one.
 
     The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
-    seen, doubtful = _run(loader, setting, step_ms, max_stall)
+    make = functools.partial(InstrumentedLoader, step_ms=step_ms, step=step_at(step))
+    seen, doubtful = _run(loader, setting, make, step_ms, max_stall)
     if seen.hung_seconds or not seen.bottleneck:
         return seen
     setting.progress("reading single samples", 1.0)
     return look_closer(loader, seen, doubtful, seconds=min(1.0, _CLOSER * setting.seconds))
 
 
-def _run(loader: Any, setting: Setting, step_ms: float | None, max_stall: float | None) -> tuple[Stages, list[Any]]:
+def _run(
+    loader: Any,
+    setting: Setting,
+    make: Callable[[Any], InstrumentedLoader],
+    step_ms: float | None,
+    max_stall: float | None,
+) -> tuple[Stages, list[Any]]:
     """The evidence of a run, and the indices of batches that were waited for longer than for others, longest first."""
     wait = max(_WAIT_SECONDS, 12 * setting.seconds, 12 * (step_ms or 0) / 1e3)
-    limits = {"step_ms": step_ms, "max_stall": max_stall}
-    with borrow_as(functools.partial(InstrumentedLoader, step_ms=step_ms), loader) as instrumented:
+    limits: dict[str, Any] = {"step_ms": step_ms, "max_stall": max_stall}
+    with borrow_as(make, loader) as instrumented:
         meter = RateMeter(instrumented, setting.seconds)
 
         def seen() -> Stages:
@@ -81,7 +98,7 @@ def _run(loader: Any, setting: Setting, step_ms: float | None, max_stall: float 
         return found, suspects(instrumented)
 
 
-def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:
+def _clear(seen: Stages, spent: float, limits: dict[str, Any]) -> bool:
     """Whether measuring longer would change nothing."""
     claims = _claims(seen, limits["max_stall"])
     kept = len(claims) > 0 and all(claim.certain for claim in claims)
@@ -89,7 +106,7 @@ def _clear(seen: Stages, spent: float, limits: dict[str, float | None]) -> bool:
     return (kept and windows >= CLEAR_WINDOWS) or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
 
 
-def _fails_narrowly(seen: Stages, limits: dict[str, float | None]) -> bool:
+def _fails_narrowly(seen: Stages, limits: dict[str, Any]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
     claims = _claims(seen, limits["max_stall"])
     return bool(claims) and not missed_even(claims, HOPELESS) and judge(seen, **limits).outcome == "failed"
@@ -106,7 +123,13 @@ def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
     return [Claim("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
 
 
-def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: Share | None = None) -> Verdict:
+def judge(
+    evidence: Stages,
+    *,
+    step_ms: Milliseconds | None = None,
+    step: Step | None = None,
+    max_stall: Share | None = None,
+) -> Verdict:
     """Name the bottleneck, and hold the waiting of a step to its limit: one-sided, never failed on a busy machine."""
     if evidence.hung_seconds:
         return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
@@ -124,7 +147,7 @@ def judge(evidence: Stages, *, step_ms: Milliseconds | None = None, max_stall: S
     if not claims:
         stall = evidence.simulated
         waits = ""
-        if step_ms is not None and stall is not None:
+        if (step_ms is not None or step is not None) and stall is not None:
             waits = f"; {sentences.waiting(stall)}; {sentences.keeping_up(stall)}"
         return Verdict("passed", f"{evidence.why}{waits}", advice)
     verdict = conclude(

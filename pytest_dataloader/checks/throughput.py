@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Milliseconds, Rate
+    from pytest_dataloader.probe.loader.borrowing import Borrowed
+    from pytest_dataloader.probe.loader.stream import DrawnStream
     from pytest_dataloader.probe.timing.evidence import Throughput
 
 NEEDS_BENCH = True
@@ -51,25 +53,45 @@ def measure(
 
     The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
+    with borrow(loader) as borrowed:
+        return measure_drawn(
+            borrowed,
+            setting=setting,
+            min_samples_per_second=min_samples_per_second,
+            min_batches_per_second=min_batches_per_second,
+            max_cpu_ms_per_sample=max_cpu_ms_per_sample,
+            step_ms=step_ms,
+        )
+
+
+def measure_drawn(
+    source: Borrowed | DrawnStream,
+    *,
+    setting: Setting,
+    min_samples_per_second: float | None = None,
+    min_batches_per_second: float | None = None,
+    max_cpu_ms_per_sample: float | None = None,
+    step_ms: float | None = None,
+) -> Throughput:
+    """Pull from what is borrowed already, as ``measure`` does."""
     limits = {
         "min_samples_per_second": min_samples_per_second,
         "min_batches_per_second": min_batches_per_second,
         "max_cpu_ms_per_sample": max_cpu_ms_per_sample,
     }
-    with borrow(loader) as borrowed:
-        meter = RateMeter(borrowed, setting.seconds)
-        wait = max(_WAIT_SECONDS, 12 * setting.seconds)
-        way = measure_until_decided(
-            meter,
-            seconds=setting.seconds,
-            wait=wait,
-            progress=setting.progress,
-            clear=lambda spent: _clear(throughput(meter), spent, limits),
-            narrow=lambda: _fails_narrowly(throughput(meter), limits),
-        )
-        if way != "measured":
-            return throughput(meter, hung_seconds=wait, at_work=way == "unclear")
-        return step_of(throughput(meter), step_ms, min_samples_per_second, min_batches_per_second)
+    meter = RateMeter(source, setting.seconds)
+    wait = max(_WAIT_SECONDS, 12 * setting.seconds)
+    way = measure_until_decided(
+        meter,
+        seconds=setting.seconds,
+        wait=wait,
+        progress=setting.progress,
+        clear=lambda spent: _clear(throughput(meter), spent, limits),
+        narrow=lambda: _fails_narrowly(throughput(meter), limits),
+    )
+    if way != "measured":
+        return throughput(meter, hung_seconds=wait, at_work=way == "unclear")
+    return step_of(throughput(meter), step_ms, min_samples_per_second, min_batches_per_second)
 
 
 def _fails_narrowly(seen: Throughput, limits: Mapping[str, float | None]) -> bool:

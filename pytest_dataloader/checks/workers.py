@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,10 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     """Watch the workers through two epochs, or what the time allows of them."""
     begun, method = time.monotonic(), start_method_of(loader)
     setting.progress("watching workers live", 0.2)
-    quick = min(_QUICK_SECONDS, setting.seconds)
-    seen = observe_lifecycle(loader, method=method, seconds=setting.seconds if setting.bench else quick, epochs=2)
+    seconds = setting.seconds if setting.bench else min(_QUICK_SECONDS, setting.seconds)
+    if setting.whole_epoch:
+        seconds = math.inf
+    seen = observe_lifecycle(loader, method=method, seconds=seconds, epochs=1 if setting.whole_epoch else 2)
     first, second = (*seen.epochs, None, None)[:2]
     found = seen.fault
     return Workers(

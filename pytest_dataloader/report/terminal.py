@@ -75,7 +75,7 @@ def _check(
     for text in more:
         yield [(f"{indent}{text}", {})]
     if verbosity >= 0:
-        for line in _drawing(record, None if width is None else width - len(indent), ink):
+        for line in drawing(record, None if width is None else width - len(indent), ink):
             yield [(indent, {}), *line]
         for advice in record.advice:
             code = f"{advice.code}: " if advice.code else ""
@@ -90,7 +90,7 @@ def _check(
         yield [(f"{indent}{text}", {})]
 
 
-def _drawing(record: Record, width: int | None, ink: bars.Ink) -> Iterator[Line]:
+def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
     """What of a check's evidence is easier to see than to read."""
     if not record.evidence:
         return

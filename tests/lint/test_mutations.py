@@ -233,7 +233,9 @@ IDIOMS: dict[str, dict[str, str]] = {
     },
     "open-for-every-sample": {"init": "self.file = None", "read": LAZY},
     "swallow": {},
-    "leave-opencv-its-threads": {"head": "cv2.setNumThreads(0)"},
+    "leave-opencv-its-threads": {
+        "head": "cv2.setNumThreads(0)", "read": "return cv2.resize(cv2.imread(self.names[index]), (64, 64)), index",
+    },
     "forget-the-epoch": {
         "before": "sampler = DistributedSampler(dataset)", "loader": BY_RANK, "epoch": "sampler.set_epoch(epoch)",
         "model": DISTRIBUTED,
@@ -264,9 +266,7 @@ IDIOMS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 QUICK = ("give-workers", "keep-the-list", "retain", "open-early", "freeze-the-generator", "unpin", "wrap-in-a-lambda")
-ONLY_ADVICE = {"take-workers", "pad-the-evaluation"}
-STILL_MISSED = {"print-every-step", "read-the-whole-clip", "open-for-every-sample", "leave-opencv-its-threads"}
-"""Faults of rules that are newer than their operators, in a form that they do not know yet: to be found, not kept."""
+ONLY_ADVICE = {"take-workers", "pad-the-evaluation", "print-every-step"}
 
 
 @pytest.fixture(scope="module")
@@ -304,7 +304,7 @@ def test_every_operator_has_an_idiom(mutations: dict[str, Any]) -> None:
 @pytest.mark.parametrize("operator", named(IDIOMS, QUICK))
 def test_an_idiom_becomes_a_fault_that_is_found(mutations: dict[str, Any], tmp_path: Path, operator: str) -> None:
     found = mutants(mutations, tmp_path, operator, IDIOMS[operator])
-    wanted = {"silenced" if operator in ONLY_ADVICE else "missed" if operator in STILL_MISSED else "found", "unknown"}
+    wanted = {"silenced" if operator in ONLY_ADVICE else "found", "unknown"}
     assert found, "no mutant"
     assert {it.result for it in found} <= wanted, found
 

@@ -96,6 +96,46 @@ def test_nothing_is_collected_without_the_flag(declared: Project) -> None:
     assert done.ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_checks_named_on_the_command_line_are_collected_alone(declared: Project) -> None:
+    found = declared.collected("--dataloader-checks=order, memory", "pyproject.toml")
+    assert found == [*TRAIN_MEMORY, "pyproject.toml::train::order", *VAL]
+    assert declared.collected("--dataloader-checks=fds", AD_HOC, "dataloader-target::quick") == [
+        "dataloader-target::quick::fds"
+    ]
+
+
+def test_the_list_names_each_limit_with_the_checks_that_hold_it(declared: Project) -> None:
+    declared.declare(
+        train='loader = "proj.data:make"\nstep_ms = 3.5\nmax_stall = 0.05\nmax_worker_growth = "32MB"\n'
+        "min_samples_per_second = 2000",
+        val='loader = "nowhere:make"\nchecks = ["memory"]',
+        bad='loader = "m:f"\nmax_wroker_growth = 3',
+    )
+    done = declared.pytester.runpytest_inprocess("--dataloader-list", "--dataloader-target=more=m:f")
+    assert done.ret == 0
+    assert done.outlines == [
+        "train  proj.data:make",
+        "  step_ms = 3.5                  held by throughput, stages",
+        "  min_samples_per_second = 2000  held by throughput",
+        "  max_stall = 0.05               held by stages",
+        "  max_worker_growth = 32.0 MB    held by memory",
+        "  without a limit: workers, fds, shm, randomness, order, shards, resume, portability",
+        "",
+        "val  nowhere:make",
+        "  no limits: memory",
+        "",
+        "bad  m:f",
+        "  fault: pyproject.toml: [tool.pytest-dataloader.targets.bad] max_wroker_growth = 3: unknown key; "
+        "did you mean max_worker_growth?",
+        "",
+        "more  m:f",
+        f"  no limits: {', '.join(checks.NAMES)}",
+    ]
+    declared.path.joinpath("pyproject.toml").unlink()
+    done = declared.pytester.runpytest_inprocess("--dataloader-list")
+    done.stdout.fnmatch_lines(["no loaders are declared: no pyproject.toml with *"])
+
+
 def test_an_ad_hoc_target_needs_no_configuration(project: Project) -> None:
     assert project.collected(AD_HOC) == QUICK
 

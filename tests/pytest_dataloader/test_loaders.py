@@ -77,7 +77,7 @@ def test_a_loader_or_what_returns_one_is_built(root: Path, reference: str) -> No
         ("looked_up:numbers", "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list"),
         ("looked_up:dataset", "TensorDataset, which is a Dataset: wrap it in a DataLoader"),
         ("looked_up:lists", "expected a torch.utils.data.DataLoader, looked_up.lists() returned list"),
-        ("looked_up:Data", "looked_up.Data: name the DataLoader that its train_dataloader() returns"),
+        ("looked_up:Data", "looked_up.Data: name its loader, ATTR.train_dataloader"),
         ("looked_up:wants", "looked_up.wants cannot be called without arguments (missing a required argument: 'root')"),
         ("looked_up:fails", "looked_up.fails() raised ValueError: no samples\n"),
         ("looked_up:stops", "looked_up.stops() raised SystemExit: 3\n"),

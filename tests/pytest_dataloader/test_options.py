@@ -60,6 +60,15 @@ def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> N
     assert not read(pytester, "-o", "dataloader_bench=false").bench
 
 
+def test_a_quick_run_has_a_smaller_budget_unless_one_is_given(pytester: pytest.Pytester) -> None:
+    quick = ("--dataloader-bench", "--dataloader-quick")
+    assert read(pytester, *quick).seconds < 1
+    assert read(pytester, *quick, "--dataloader-seconds=3").seconds == 3
+    pytester.makeini("[pytest]\ndataloader_bench = yes\ndataloader_quick = yes\ndataloader_checks = order workers\n")
+    found = read(pytester)
+    assert (found.quick, found.checks) == (True, ("workers", "order"))
+
+
 def test_a_relative_json_path_starts_where_it_was_written(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ndataloader_json = seen.json\n")
     below = pytester.mkdir("below")
@@ -87,6 +96,11 @@ def test_a_relative_json_path_starts_where_it_was_written(pytester: pytest.Pytes
             "--dataloader-target: 'a' is given twice",
         ),
         (["--dataloader-target", "a=m:f"], "--dataloader-target needs --dataloader-bench*"),
+        (["--dataloader-quick"], "--dataloader-quick needs --dataloader-bench: *"),
+        (["--dataloader-checks", "memory"], "--dataloader-checks needs --dataloader-bench: *"),
+        (["--dataloader-checks", "memroy"], "--dataloader-checks: expected some of workers, *, got 'memroy'"),
+        (["--dataloader-checks", " , "], "--dataloader-checks: expected some of workers, *, got nothing"),
+        (["--dataloader-whole-epoch"], "--dataloader-whole-epoch needs --dataloader-bench: *"),
         (
             ["--dataloader-json=/nowhere/seen.json"],
             "--dataloader-json: there is no folder /nowhere; only folders below*",

@@ -334,3 +334,38 @@ def test_the_report_is_written_though_a_loader_has_used_up_all_descriptors(proje
     project.declare(train='loader = "proj.data:make_leaking"\nchecks = ["throughput"]')
     project.bench()
     assert "Too many open files" in project.loaders["train"]["checks"]["throughput"]["reason"]
+
+
+def test_a_quick_run_collects_what_applies_and_starts_workers_by_one_method(project: Project) -> None:
+    data = project.path.joinpath("proj", "data.py")
+    data.write_text(
+        data.read_text()
+        + "\ndef of_rank(rank=0, world_size=1):\n"
+        + "    ranks = torch.utils.data.distributed.DistributedSampler(dataset, world_size, rank)\n"
+        + "    return DataLoader(dataset, batch_size=16, sampler=ranks)\n"
+        + "\ndef unpicklable():\n"
+        + "    return DataLoader(dataset, batch_size=16, num_workers=1, collate_fn=lambda samples: samples)\n"
+    )
+    project.declare(
+        plain='loader = "proj.data:make_with_workers"',
+        ranks='loader = "proj.data:of_rank"\nchecks = ["shards", "resume"]',
+        asked='loader = "proj.data:make"\nchecks = ["shards"]\nworld_size = 2',
+        fixed='loader = "proj.data:unpicklable"\nchecks = ["portability"]',
+        raises='loader = "proj.data:raises"\nchecks = ["resume"]',
+    )
+    done = project.bench("--dataloader-quick", "-p", "no:cacheprovider")
+    loaders = project.loaders
+    assert set(loaders["plain"]["checks"]) == set(NAMES) - set(UNFIT)
+    assert [each["verdict"] for each in loaders["plain"]["checks"].values()] == ["passed"] * (len(NAMES) - len(UNFIT))
+    portability = loaders["plain"]["checks"]["portability"]
+    assert [start["method"] for start in portability["evidence"]["starts"]] == ["fork"]
+    assert "what forkserver and spawn would hand over pickles" in portability["reason"]
+
+    assert set(loaders["ranks"]["checks"]) == {"shards"}
+    assert [world["world_size"] for world in loaders["ranks"]["checks"]["shards"]["evidence"]["worlds"]] == [2]
+    assert loaders["asked"]["checks"]["shards"]["verdict"] == "failed"
+
+    portability = loaders["fixed"]["checks"]["portability"]
+    assert portability["verdict"] == "failed"
+    assert portability["reason"].startswith("no batch under forkserver: collate_fn is a lambda, which does not pickle")
+    done.stdout.fnmatch_lines(["_* ERROR at setup of raises::resume _*"])

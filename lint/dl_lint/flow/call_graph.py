@@ -103,23 +103,21 @@ def _find(program: Program, scope: Scope) -> Value:
 
 
 def _candidates(program: Program, scope: Scope) -> list[ast.Call]:
-    names = {scope.name}
+    names = [scope.name]
     if scope.name == "__init__" and scope.parent is not None:
-        names |= {scope.parent.name, "cls"} | {
-            sub.scope.name for sub in classes.subclasses(program, Class(scope.parent))
-        }
-    names |= {alias for name in names for alias in _aliases(program).get(name, ())}
-    names |= SPAWNERS.keys()
-    return [call for name in names for call in program.modules.calls.get(name, ())]
+        names += [scope.parent.name, "cls"]
+        names += [sub.scope.name for sub in classes.subclasses(program, Class(scope.parent))]
+    names += [alias for name in names for alias in _aliases(program).get(name, ())]
+    return [call for name in dict.fromkeys((*names, *SPAWNERS)) for call in program.modules.calls.get(name, ())]
 
 
-def _aliases(program: Program) -> dict[str, set[str]]:
+def _aliases(program: Program) -> dict[str, dict[str, None]]:
     """The other names that imports and assignments give to a name."""
     return program.read_off("aliases", lambda: _find_aliases(program))
 
 
-def _find_aliases(program: Program) -> dict[str, set[str]]:
-    names: defaultdict[str, set[str]] = defaultdict(set)
+def _find_aliases(program: Program) -> dict[str, dict[str, None]]:
+    names: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for file in program.files:
         for name, others in file.renamed.items():
             names[name] |= others
@@ -128,7 +126,10 @@ def _find_aliases(program: Program) -> dict[str, set[str]]:
                 for binding in bindings:
                     node = binding.node
                     if isinstance(node, Assignment) and isinstance(node.value, ast.Name | ast.Attribute):
-                        names[(dotted(node.value) or "").rpartition(".")[2]].add(name.rpartition(".")[2])
+                        names[(dotted(node.value) or "").rpartition(".")[2]][name.rpartition(".")[2]] = None
+                    elif isinstance(node, Assignment) and isinstance(node.value, ast.Dict):
+                        for held in node.value.values:
+                            names[(dotted(held) or "").rpartition(".")[2]][scopes.PICKED] = None
     return names
 
 
@@ -478,7 +479,7 @@ def passes(program: Program, node: ast.AST, seen: frozenset[Scope] = frozenset()
 
     An ``except`` around the node ends the search: what is outside runs it only when something fails.
     """
-    guards: list[tuple[ast.expr, bool]] = list(enclosing._conditionals(program, node))
+    guards: list[tuple[ast.expr, bool]] = list(enclosing.conditionals(program, node))
     returns: list[tuple[ast.expr, bool]] = []
     for block in enclosing.blocks(program, node):
         guards += enclosing.jumps(program, block, node, "continue")

@@ -172,7 +172,7 @@ def _has_jump(loop: LoopNode, wanted: type[ast.stmt]) -> bool:
     return False
 
 
-def _conditionals(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+def conditionals(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The conditional expressions that a node is an arm of."""
     child = node
     for above in ancestors(program, node):

@@ -50,6 +50,19 @@ def truth(program: Program, test: ast.expr) -> bool | None:
     return truth_of(program.symbolic(test))
 
 
+def is_conditional(program: Program, node: ast.AST, within: ast.AST | None = None) -> bool:
+    """Whether a place is reached only where a test holds or something fails, within its function or a loop around it.
+    A test that always has the outcome that the place needs is none."""
+    for block in enclosing.blocks(program, node):
+        if within is not None and block.owner is within:
+            return False
+        if block.kind in ("except", "case"):
+            return True
+        if isinstance(block.owner, ast.If) and truth(program, block.owner.test) is not (block.kind == "if"):
+            return True
+    return any(truth(program, test) is not outcome for test, outcome in enclosing.conditionals(program, node))
+
+
 def truth_of(value: Value) -> bool | None:
     match value:
         case Const():

@@ -6,7 +6,20 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.flow.scopes import Binding, Block, Change, FileIndex, Loop, Parents, Path, Scope, Site, Sites, Store
+from dl_lint.flow.scopes import (
+    PICKED,
+    Binding,
+    Block,
+    Change,
+    FileIndex,
+    Loop,
+    Parents,
+    Path,
+    Scope,
+    Site,
+    Sites,
+    Store,
+)
 from dl_lint.source.syntax import (
     Comprehension,
     ForStatement,
@@ -196,6 +209,8 @@ class _Walk:
                     self.change(Change(holder, "inner" if inner else func.attr, node, None, value, site))
         elif isinstance(func, ast.Name):
             self.file.methods[func.id].append(node)
+        elif isinstance(func, ast.Subscript):
+            self.file.methods[PICKED].append(node)
         return False
 
     def comprehension(self, node: Comprehension, site: Site, stack: list[tuple[ast.AST, ast.AST, Site]]) -> bool:
@@ -309,7 +324,7 @@ class _Walk:
             name = alias.asname or alias.name
             self.bind(name, "from", stmt, site, alias=alias)
             if name != alias.name:
-                self.file.renamed[alias.name].add(name)
+                self.file.renamed[alias.name][name] = None
         return []
 
     def if_(self, stmt: ast.If, site: Site) -> Bodies:

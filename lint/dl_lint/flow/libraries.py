@@ -31,14 +31,12 @@ _ALIASES = {
     "torch_geometric.loader.dataloader": "torch_geometric.loader",
     "multiprocessing.pool": "multiprocessing",
     "multiprocess": "multiprocessing",
-    "torch.multiprocessing": "torch.multiprocessing",
 }
 
 _RENAMED = {
     "torch.utils.data._utils.worker.get_worker_info": "torch.utils.data.get_worker_info",
     "torch_geometric.data.DataLoader": "torch_geometric.loader.DataLoader",
-    "os.process_cpu_count": "os.process_cpu_count",
-    "torch.get_num_threads": "torch.get_num_threads",
+    "trainer.torch.DistributedSampler": "torch.utils.data.DistributedSampler",
 }
 
 _DATALOADER = (

@@ -192,6 +192,11 @@ class Program:
         ``endings``."""
         return self._tokens.mentions(self.sites[near].scope.file, word, *endings)
 
+    def mentions_unread(self, near: ast.AST, word: str) -> bool:
+        """Whether a Python file of the sub-project around ``near`` holds ``word`` that is not linted."""
+        read = self.read_off("linted", lambda: frozenset(self.modules.keys[file] for file in self.files))
+        return self._tokens.mentions(self.sites[near].scope.file, word, except_in=read)
+
     def are_near(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes stand in the same sub-project."""
         return self._tokens.are_near(self.sites[one].scope.file, self.sites[other].scope.file)

@@ -157,12 +157,15 @@ class FileIndex:
     arms: dict[ast.AST, list[Block]] = field(default_factory=dict)
     """The blocks of each branching statement."""
     methods: defaultdict[str, list[ast.Call]] = field(default_factory=lambda: defaultdict(list))
-    """Calls by the last part of what is called: ``a.b.c()`` under ``c``."""
+    """Calls by the last part of what is called: ``a.b.c()`` under ``c``, ``a[b]()`` under ``PICKED``."""
     stores: defaultdict[str, list[Store]] = field(default_factory=lambda: defaultdict(list))
     """Attribute stores by attribute."""
-    renamed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    renamed: defaultdict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
     """By name, the other ones that ``from … import name as other`` gives it."""
 
+
+PICKED = "[]"
+"""In place of a name, for what is called where a dict or a list holds it."""
 
 Sites = dict[ast.AST, Site]
 Parents = dict[ast.AST, ast.AST]

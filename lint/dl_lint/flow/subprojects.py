@@ -28,14 +28,15 @@ class Tokens:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self._found: dict[tuple[str, bytes, tuple[str, ...]], bool] = {}
+        self._found: dict[tuple[str, bytes, tuple[str, ...], frozenset[str]], bool] = {}
         self._tops: dict[FileIndex, str] = {}
 
-    def mentions(self, file: FileIndex, word: str, *endings: str) -> bool:
-        """Whether a Python file of the sub-project around ``file``, or one with these endings, holds ``word``."""
-        key = (self._top(file), word.encode(), endings or PYTHON)
+    def mentions(self, file: FileIndex, word: str, *endings: str, except_in: frozenset[str] = frozenset()) -> bool:
+        """Whether a Python file of the sub-project around ``file``, or one with these endings, holds ``word``, where
+        the files of ``except_in`` are not asked."""
+        key = (self._top(file), word.encode(), endings or PYTHON, except_in)
         if key not in self._found:
-            self._found[key] = self._search(key[0], key[1], endings=key[2])
+            self._found[key] = self._search(*key)
         return self._found[key]
 
     def are_near(self, one: FileIndex, other: FileIndex) -> bool:
@@ -55,9 +56,7 @@ class Tokens:
             folder = os.path.dirname(folder)
         return self.files.root if path.startswith(self.files.root) else os.path.dirname(path)
 
-    def _search(
-        self, folder: str, word: bytes, known: frozenset[str] = frozenset(), endings: tuple[str, ...] = PYTHON
-    ) -> bool:
+    def _search(self, folder: str, word: bytes, endings: tuple[str, ...], known: frozenset[str]) -> bool:
         searched = 0
         for top, below, names in os.walk(folder):
             below[:] = [

@@ -232,13 +232,15 @@ def _is_constant(program: Program, key: ast.expr) -> bool:
 
 def _is_own(program: Program, value: ast.expr | None) -> bool:
     """Whether what is stored belongs to the worker: an open file or what is read through one, ``File(path)["rows"]``, a
-    random number generator, a transform, an object of a class."""
+    random number generator, a transform, an object of a class; but not what calling such a tool has given."""
     for one in alternatives(program.value(value)):
+        is_result = False
         while isinstance(one, Derived):
+            is_result = is_result or one.step == "call"
             one = one.base
-        if isinstance(one, Instance):
+        if isinstance(one, Made) and one.name in HANDLES:
             return True
-        if isinstance(one, Made) and (one.name in HANDLES or one.name.startswith(_TOOLS)):
+        if not is_result and (isinstance(one, Instance) or (isinstance(one, Made) and one.name.startswith(_TOOLS))):
             return True
     return False
 

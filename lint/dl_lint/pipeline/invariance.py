@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.libraries import LOADERS, MAP_DATASETS, SAMPLERS
 from dl_lint.flow.values import Class, External, Function, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.syntax import children, dotted, names_read
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Binding, Scope
+    from dl_lint.flow.values import Frame, Frames, Loader
     from dl_lint.pipeline.loops import LoaderLoop
 
 
@@ -31,33 +31,47 @@ def is_same_in(program: Program, call: ast.Call, loop: LoopNode) -> bool:
     return all(_is_same(program, argument, loop, DEEPEST) for argument in _arguments(call))
 
 
-def is_same_through_calls(program: Program, call: ast.Call, loop: LoopNode, batches: LoaderLoop) -> bool:
-    """Whether a function that ``loop`` calls makes and iterates the same thing in every pass.
+def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batches: LoaderLoop) -> bool:
+    """Whether a function that ``loop`` calls, itself or through others, makes the same loader in every pass.
 
     Only where it does so each time it is called: what it makes under a condition may have been thought through.
     """
-    function = enclosing.function_of(program, call)
-    if function is not enclosing.function_of(program, batches.node) or any(enclosing.tests_around(program, call)):
+    function = enclosing.function_of(program, loader.call)
+    if function is enclosing.function_of(program, batches.node):  # no call lies between making it and iterating it
+        frames = call_graph.callers(program, function)
+    else:
+        frames = tuple(frame for frame in loader.frames if frame.scope is function)
+    needed = _parameters_behind(program, [*_arguments(loader.call)], function)
+    if needed is None or any(enclosing.tests_around(program, loader.call)):
         return False
-    needed = _parameters_behind(program, list(_arguments(call)), function)
-    frames = [
-        frame for frame in call_graph.callers(program, function) if loop in enclosing.loops_around(program, frame.call)
-    ]
-    return (
-        bool(frames)
-        and needed is not None
-        and all(_passes_same(program, frame.call, function, needed, loop) for frame in frames)
-    )
+    inside = [frame for frame in frames if loop in enclosing.loops_around(program, frame.call)]
+    if not inside:
+        return any(_is_same_further_out(program, frame, needed, loop, loader.frames) for frame in loader.frames)
+    return all(_passes_same(program, frame.call, function, needed, loop) for frame in inside)
+
+
+def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop: LoopNode, frames: Frames) -> bool:
+    """Whether a caller of the caller of ``frame.scope`` stands in ``loop`` and makes the same of it in every pass."""
+    function = enclosing.function_of(program, frame.call)
+    passed = (loaders.passed(program, frame.call, name, *_positions(frame.scope)) for name in needed)
+    behind = _parameters_behind(program, [one.expr for one in passed if one.given], function)
+    if behind is None or any(enclosing.tests_around(program, frame.call)):
+        return False
+    outer = [one for one in frames if one.scope is function and loop in enclosing.loops_around(program, one.call)]
+    return bool(outer) and all(_passes_same(program, one.call, function, behind, loop) for one in outer)
+
+
+def _positions(function: Scope) -> tuple[str, ...]:
+    positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
+    return positions[1:] if function.is_method else positions
 
 
 def _passes_same(program: Program, call: ast.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
     """Whether a call in the body of ``loop`` passes the same for the parameters ``needed`` in every pass."""
-    positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
-    if function.is_method:
-        if function.params and function.params[0].name in needed and not _is_same_object(program, call, loop):
-            return False
-        positions = positions[1:]
-    passed = (loaders.passed(program, call, name, *positions) for name in needed)
+    own = function.params[0].name if function.is_method and function.params else None
+    if own in needed and not _is_same_object(program, call, loop):
+        return False
+    passed = (loaders.passed(program, call, name, *_positions(function)) for name in needed - {own})
     return all(not one.given or _is_same(program, one.expr, loop, DEEPEST) for one in passed)
 
 
@@ -92,7 +106,7 @@ def _is_same(program: Program, expr: ast.AST, loop: LoopNode, depth: int) -> boo
     )
 
 
-def _parameters_behind(program: Program, exprs: list[ast.expr], function: Scope) -> set[str] | None:
+def _parameters_behind(program: Program, exprs: list[ast.AST], function: Scope) -> set[str] | None:
     """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ."""
     found: set[str] = set()
     seen: set[Binding] = set()
@@ -119,6 +133,12 @@ def _is_touched(program: Program, name: ast.Name, loop: LoopNode) -> bool:
     return any(loop in enclosing.loops_around(program, node) for node in (*stores, *called))
 
 
+def _is_constructor(name: str) -> bool:
+    """Whether an outside name is that of a class whose objects are what they were given, as transforms and datasets."""
+    package, _, last = name.rpartition(".")
+    return last[:1].isupper() and "random" not in package
+
+
 def _bindings_in(program: Program, name: ast.Name, loop: LoopNode) -> Iterator[Binding]:
     scope = program.site(name).scope.function
     for binding in scope.bindings.get(name.id, ()):
@@ -142,7 +162,7 @@ def _is_pure(program: Program, expr: ast.AST) -> bool:
 def _constructs(program: Program, call: ast.Call) -> bool:
     for one in alternatives(program.value(call.func)):
         match one:
-            case External(name=name) if name in SAMPLERS or name in LOADERS or name in MAP_DATASETS or name in _PURE:
+            case External(name=name) if name in _PURE or name.startswith("os.path.") or _is_constructor(name):
                 continue
             case Class() | Function():
                 if isinstance(one, Function) or dotted(call.func) is None:

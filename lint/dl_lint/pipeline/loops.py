@@ -81,6 +81,17 @@ def _over(program: Program, node: LoopNode, source: ast.expr, scope: Scope) -> I
         yield LoaderLoop(node, source, loaders, certain, scope.function)
 
 
+def is_drawn_by_hand(program: Program, loader: Loader) -> bool:
+    """Whether single batches are taken of a loader with ``next``, also in a loop over something else, and no loop goes
+    over it."""
+    passes = (loop for loop in loader_loops(program) if getattr(loop.node, "iter", loop.source) is loop.source)
+    if any(one.call is loader.call for loop in passes for one in loop.loaders):
+        return False
+    calls = (*program.calls("builtins.next"), *program.method_calls("next", "__next__"))
+    drawn = (iterator for call in calls if (iterator := advanced(call)) is not None)
+    return any(one.call is loader.call for iterator in drawn for one in loaders_iterated(program, iterator)[0])
+
+
 def loaders_iterated(program: Program, expr: ast.expr) -> tuple[tuple[Loader, ...], bool]:
     """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""
     return iterated_loaders(program, program.value(expr))

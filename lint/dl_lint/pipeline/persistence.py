@@ -164,10 +164,7 @@ def _touches(program: Program, scope: Scope) -> Iterator[Touch]:
         elif isinstance(store.target, ast.Attribute) and _is_loader(program, scope, store.target):
             yield Touch(store.node, store.target, bare=True)
     for call in scope.calls:
-        for owner in _changed_by(program, call):
-            holder = _held(scope, owner)
-            if holder is not None:
-                yield Touch(call, holder)
+        yield from (Touch(call, holder) for holder in _changed_by(program, scope, call))
 
 
 def _is_setter(scope: Scope) -> bool:
@@ -191,21 +188,23 @@ def _is_loader(program: Program, scope: Scope, target: ast.Attribute) -> bool:
     return named and any(isinstance(one, Unknown) for one in values)
 
 
-def _changed_by(program: Program, call: ast.Call) -> Iterator[ast.expr]:
-    """What a call may change: the object of a method, or what a function of the project stores on."""
-    named_for_reading = isinstance(call.func, ast.Attribute) and call.func.attr.startswith(READING)
-    if isinstance(call.func, ast.Attribute) and not (named_for_reading or purity.only_reads(program, call)):
-        yield call.func.value
+def _changed_by(program: Program, scope: Scope, call: ast.Call) -> Iterator[ast.Attribute]:
+    """What a call may change of what workers hold: by a method of it, or by a function that stores on it."""
+    if isinstance(call.func, ast.Attribute):
+        holder = _held(scope, call.func.value)
+        if holder is not None and not (call.func.attr.startswith(READING) or purity.only_reads(program, call)):
+            yield holder
     named = [one for one in call.args if not isinstance(one, ast.Starred)]
     named += [one.value for one in call.keywords]
     if not any(_kept(one) for one in named):
         return
     if dotted(call.func) in ("setattr", "delattr"):
-        yield from named[:1]
-    elif any(
+        named = named[:1]
+    elif not any(
         isinstance(store.target, ast.Attribute) for one in call_graph.entered(program, call) for store in one.stores
     ):
-        yield from named
+        return
+    yield from (holder for one in named if (holder := _held(scope, one)) is not None)
 
 
 def _held(scope: Scope, owner: ast.expr) -> ast.Attribute | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import PREPARERS
+from dl_lint.flow.libraries import LOADERS, PREPARERS
 from dl_lint.flow.values import (
     External,
     Instance,
@@ -47,6 +47,9 @@ RANKS = SHARDS | frozenset(
 )  # fmt: skip
 """Words in the names of what tells one process from several."""
 
+HOW = frozenset(LOADERS["torch.utils.data.DataLoader"]) - {"dataset", "sampler", "batch_sampler"}
+"""Arguments of a loader that say how, and not which, samples are fetched."""
+
 _DEEPEST = 4
 
 
@@ -66,6 +69,13 @@ def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:
             if isinstance(one, Made) and is_wrapper(one.name):
                 return one.call
     return next(_wrappers_around(program, loop), None)
+
+
+def is_beside(program: Program, loader: Loader, wrapping: ast.Call) -> bool:
+    """Whether one function both wraps the model and makes the loader, itself or by calls."""
+    places = (loader.call, *(frame.call for frame in loader.frames))
+    around = enclosing.function_of(program, wrapping)
+    return any(enclosing.function_of(program, place) is around for place in places)
 
 
 def _is_parameter(program: Program, expr: ast.expr) -> bool:
@@ -136,16 +146,16 @@ def may_know_ranks(program: Program, loader: Loader) -> bool:
     if any(_speaks(test, RANKS) for place in places for test, _ in enclosing.tests_around(program, place)):
         return True
     # of a subclass of DataLoader, the dataset is seen inside its constructor: look at what that was called with, too
-    passed = (one for place in places for one in (*place.args[:1], *place.keywords) if not _is_size(one))
+    passed = (one for place in places for one in (*place.args[:1], *place.keywords) if not _is_no_data(one))
     if any(_comes_of_ranks(program, one) for one in passed):
         return True
     dataset = loaders.argument(program, loader, "dataset")
     return not dataset.given
 
 
-def _is_size(passed: ast.AST) -> bool:
-    """Whether an argument is a number that is divided among processes, which gives them no data of their own."""
-    return isinstance(passed, ast.keyword) and passed.arg in ("batch_size", "num_workers")
+def _is_no_data(passed: ast.AST) -> bool:
+    """Whether an argument says how samples are put together, which gives processes no data of their own."""
+    return isinstance(passed, ast.keyword) and passed.arg in HOW
 
 
 def _comes_of_ranks(program: Program, expr: ast.AST) -> bool:

@@ -29,6 +29,9 @@ records, each measured over 2,000 of one file; and for a list as long as the dat
 
 DEEPEST = 6
 
+_TEXTS = frozenset({"keys", "split", "rsplit", "splitlines", "strip", "rstrip", "lstrip", "lower", "replace", "join"})
+"""Methods of dicts and texts that give texts, whatever they are called on."""
+
 _PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
 
 
@@ -69,6 +72,8 @@ def _record(program: Program, items: tuple[Value, ...], depth: int) -> int:
 def _is_parsed(value: Value) -> bool:
     """Whether something is a part of a file that was parsed, or unpickled, into whatever objects it holds."""
     while isinstance(value, Derived):
+        if value.step == "attr" and value.key in _TEXTS:
+            return False
         value = value.base
     return isinstance(value, Made) and (
         value.name.partition(".")[0] in JSON or value.name.startswith((*_PICKLES, "pycocotools."))

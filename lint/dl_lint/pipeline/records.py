@@ -355,6 +355,25 @@ class Indexed:
     depth: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The names that an expression computes with, those by which it looks something up, and whether it draws."""
+
+    plain: frozenset[str]
+    inside: frozenset[str]
+    draws: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """``expr``, in ``function``, gives ``name``, in ``target``, its value."""
+
+    target: Scope
+    name: str
+    function: Scope
+    expr: ast.expr
+
+
 class Indices:
     """The names in each function that hold the index asked for (direct), or what was looked up by it (found)."""
 
@@ -366,20 +385,22 @@ class Indices:
         for one in functions:
             if one.name == "__getitem__" and len(one.params) > 1:
                 self.direct[one].add(one.params[1].name)
+        given = [one for function in functions for one in (*self._assigned(function), *self._passed(function))]
         for _ in range(ROUNDS):
-            for one in functions:
-                self._assigned(one)
-                self._passed(one)
+            for way in given:
+                kind = self.kind(way.function, way.expr)
+                if kind is not None:
+                    (self.direct if kind else self.found)[way.target].add(way.name)
 
-    def _assigned(self, function: Scope) -> None:
+    def _assigned(self, function: Scope) -> Iterator[_Given]:
         for scope in classes.with_inner(function):
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
                     bound = binding.kind in ("assign", "augment", "for") and not _is_field(binding)
                     if binding.value is not None and bound:
-                        self._note(function, name, function, binding.value)
+                        yield _Given(function, name, function, binding.value)
 
-    def _passed(self, function: Scope) -> None:
+    def _passed(self, function: Scope) -> Iterator[_Given]:
         for scope in classes.with_inner(function):
             for call in scope.calls:
                 for target in call_graph.entered(self.program, call):
@@ -387,40 +408,39 @@ class Indices:
                         names = [param.name for param in target.params]
                         names = names[1:] if target.is_method else names
                         for name, argument in zip(names, call.args, strict=False):
-                            self._note(target, name, function, argument)
-
-    def _note(self, target: Scope, name: str, function: Scope, expr: ast.expr) -> None:
-        kind = self.kind(function, expr)
-        if kind is not None:
-            (self.direct if kind else self.found)[target].add(name)
+                            yield _Given(target, name, function, argument)
 
     def kind(self, function: Scope, expr: ast.AST) -> bool | None:
         """True for an index worked out from the one asked for, False for one looked up by it, None for others."""
-        looked_up = None
-        waiting: list[tuple[ast.AST, bool]] = [(expr, False)]
-        while waiting:
-            node, below = waiting.pop()
-            if isinstance(node, ast.Name):
-                if node.id in self.direct[function]:
-                    if not below:
-                        return True
-                    looked_up = False
-                elif node.id in self.found[function]:
-                    looked_up = False
-            elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _RANDOM:
-                return True
-            if _measures(node):
-                continue
-            inside = below or isinstance(node, ast.Subscript) or self._fetches(node)
-            waiting.extend((child, inside) for child in children(node))
-        return looked_up
+        read = self.program.read_off(("named", expr), lambda: _named(expr))
+        direct, found = self.direct[function], self.found[function]
+        if read.draws or not direct.isdisjoint(read.plain):
+            return True
+        return False if not (direct.isdisjoint(read.inside) and found.isdisjoint(read.plain | read.inside)) else None
 
-    def _fetches(self, node: ast.AST) -> bool:
-        """Whether a call looks something up, rather than computing with a number."""
-        if not isinstance(node, ast.Call):
-            return False
-        name = dotted(node.func) or ""
-        return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
+
+def _named(expr: ast.AST) -> _Named:
+    plain: set[str] = set()
+    inside: set[str] = set()
+    waiting: list[tuple[ast.AST, bool]] = [(expr, False)]
+    while waiting:
+        node, below = waiting.pop()
+        if isinstance(node, ast.Name):
+            (inside if below else plain).add(node.id)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _RANDOM:
+            return _Named(frozenset(), frozenset(), draws=True)
+        if not _measures(node):
+            deeper = below or isinstance(node, ast.Subscript) or _fetches(node)
+            waiting.extend((child, deeper) for child in children(node))
+    return _Named(frozenset(plain), frozenset(inside), draws=False)
+
+
+def _fetches(node: ast.AST) -> bool:
+    """Whether a call looks something up, rather than computing with a number."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func) or ""
+    return name not in ("int", "divmod", "min", "max", "abs", "str", "bisect.bisect_right", "torch.is_tensor")
 
 
 def _is_field(binding: Binding) -> bool:

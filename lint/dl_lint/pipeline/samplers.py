@@ -9,18 +9,34 @@ from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
 from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
-from dl_lint.flow.values import NONE, Absent, Class, Const, Function, Instance, Made, Sampler, Value, alternatives
+from dl_lint.flow.values import (
+    NONE,
+    Absent,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Loader,
+    Made,
+    Sampler,
+    Value,
+    alternatives,
+)
 from dl_lint.pipeline import datasets, loaders, loops
 from dl_lint.pipeline.training import names_in, words
-from dl_lint.source.syntax import ForStatement, called
+from dl_lint.source.syntax import ForStatement, called, names_read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Scope
-    from dl_lint.flow.values import Loader
+    from dl_lint.flow.scopes import FileIndex, Scope
     from dl_lint.pipeline.loops import LoaderLoop
 
+
+SET_EPOCH = "set_epoch"
+"""The method that tells a sampler which epoch to shuffle for."""
 
 TRAINING = ("backward", "step")
 """Methods that a loop over batches calls when it trains, and not when it evaluates."""
@@ -62,10 +78,8 @@ def takes_whole_dataset(program: Program, loader: Loader, *, shuffled: bool) -> 
 ORDERING = frozenset({"shuffle", "shuffle_", "permutation", "randperm", "sample", "train_test_split", "random_split"})
 """Functions and methods that put records, or the indices of records, in random order."""
 
-DRAWING = frozenset(
-    {"choice", "choices", "randrange", "randint", "integers", "rand", "randn", "random_sample", "uniform"}
-)
-"""Functions by which ``__getitem__`` may choose a sample, or make one."""
+CHOOSING = frozenset({"choice", "choices", "randrange", "randint", "integers"})
+"""Functions by which ``__getitem__`` may choose a sample, of whatever its object holds."""
 
 ORDERED = frozenset(
     {"series", "forecast", "forecasting", "window", "windows", "sequence", "sequences", "seq", "temporal", "time",
@@ -79,37 +93,61 @@ TRIAL = frozenset({"overfit", "toy", "debug", "tiny", "dummy", "fake", "mock", "
 
 def is_in_stored_order(program: Program, loader: Loader) -> bool:
     """Whether the records of a map-style dataset come in the order in which they are stored, and not by design: nothing
-    near the loader or the dataset shuffles, makes a sampler, draws samples or speaks of series."""
+    near the loader or the dataset shuffles, draws samples or speaks of series."""
     dataset = loaders.argument(program, loader, "dataset")
-    if not datasets.is_map_style(program, dataset.value):
+    said = {word for name in names_in(dataset.expr) for word in words(name)}
+    if not datasets.is_map_style(program, dataset.value) or not said.isdisjoint(ORDERED | TRIAL):
         return False
+    return any(_is_as_stored(program, loader, one) for one in alternatives(dataset.value))
+
+
+def _is_as_stored(program: Program, loader: Loader, dataset: Value) -> bool:
     places: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
-    spoken = {word for name in names_in(dataset.expr) for word in words(name)}
-    for one in alternatives(dataset.value):
-        if isinstance(one, Made | Instance):
-            places += [one.call] if one.call is not None else []
-            cls = one.cls
-            spoken |= set(words(cls.scope.name if cls is not None else getattr(one, "name", "")))
-            if cls is not None and cls.scope.node is not None:
-                places.append(cls.scope.node)
-                if _draws(program, cls):
-                    return False
+    said: set[str] = set()
+    if isinstance(dataset, Made | Instance):
+        cls = dataset.cls
+        places += [dataset.call] if dataset.call is not None else []
+        said |= set(words(cls.scope.name if cls is not None else getattr(dataset, "name", "")))
+        if cls is not None and cls.scope.node is not None:
+            places.append(cls.scope.node)
+            if _chooses(program, cls):
+                return False
     files = {program.site(one).scope.file for one in places}
-    spoken |= {word for file in files for word in words(file.path.rpartition("/")[2].removesuffix(".py"))}
-    return spoken.isdisjoint(ORDERED | TRIAL) and not any(_orders(name) for file in files for name in file.methods)
+    said |= {word for file in files for word in words(file.path.rpartition("/")[2].removesuffix(".py"))}
+    return said.isdisjoint(ORDERED | TRIAL) and not any(_orders(program, file) for file in files)
 
 
-def _orders(called_name: str) -> bool:
-    """Whether a call of this name shuffles, or makes a sampler of whatever kind."""
-    return called_name in ORDERING or "ampler" in called_name
+def _orders(program: Program, file: FileIndex) -> bool:
+    """Whether a file shuffles something, or makes a sampler that no known loader takes."""
+    taken = program.once("samplers taken", lambda: frozenset(_taken(program)))
+    made = (call for name, calls in file.methods.items() if "ampler" in name for call in calls)
+    return any(name in ORDERING for name in file.methods) or any(call not in taken for call in made)
 
 
-def _draws(program: Program, cls: Class) -> bool:
-    """Whether fetching a sample may choose which, whatever index it is given."""
+def _taken(program: Program) -> Iterator[ast.Call]:
+    for loader in loaders.all_loaders(program):
+        for name in ("sampler", "batch_sampler"):
+            for one in alternatives(loaders.argument(program, loader, name).value):
+                if isinstance(one, Sampler):
+                    yield one.call
+                    yield from (inner for inner in _calls(_innermost(program, one)) if inner is not None)
+
+
+def _chooses(program: Program, cls: Class) -> bool:
+    """Whether fetching a sample may choose which, or makes one of nothing, whatever index it is given."""
     fetched = of_class(program, cls, "__getitem__")
-    return not isinstance(fetched, Function) or any(
-        called(call) in DRAWING for scope in classes.with_inner(fetched.scope) for call in scope.calls
-    )
+    if not isinstance(fetched, Function) or len(fetched.scope.params) < 2:
+        return True
+    owner, index = (param.name for param in fetched.scope.params[:2])
+    inside = tuple(classes.with_inner(fetched.scope))
+    if not any(scope.loads.get(index) for scope in inside):
+        return True
+    drawing = (call for scope in inside for call in scope.calls if called(call) in CHOOSING)
+    return any(owner in (name.id for arg in _chosen_from(call) for name in names_read(arg)) for call in drawing)
+
+
+def _chosen_from(call: ast.Call) -> list[ast.expr]:
+    return call.args[:1] if called(call).startswith("choice") else call.args
 
 
 def shuffles(program: Program, sampler: Sampler) -> bool:
@@ -160,10 +198,62 @@ def epoch_of(loop: LoopNode) -> str | None:
     return loop.target.id if isinstance(loop, ForStatement) and isinstance(loop.target, ast.Name) else None
 
 
+def may_be_told_epoch(program: Program, sampler: Sampler, near: ast.AST) -> bool:
+    """Whether a ``set_epoch`` may reach a sampler: called on it, on its loader, or near by on what is not known."""
+    nodes = (sampler.call, near)
+    if any(program.mentions_unread(node, SET_EPOCH) for node in nodes):
+        return True
+    for call in program.method_calls(SET_EPOCH):
+        reached = _told_epoch(program, call)
+        if sampler.call in reached or (None in reached and any(program.are_near(call, node) for node in nodes)):
+            return True
+    taken = program.read_off(SET_EPOCH, lambda: tuple(_taken_by_name(program)))
+    return any(program.are_near(one, node) for one in taken for node in nodes)
+
+
+def _told_epoch(program: Program, call: ast.Call) -> set[ast.Call | None]:
+    """The samplers, by where they are made, that ``receiver.set_epoch(epoch)`` may set; None for an unknown one."""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if receiver is None or called(receiver) == "super":
+        return set()  # what an overriding method hands on; who calls that one is another call
+    told: set[ast.Call | None] = set()
+    for one in alternatives(program.value(receiver)):
+        match one:
+            case Sampler():
+                told |= {one.call, *_calls(_innermost(program, one))}
+            case Loader():
+                told |= _calls(sampler_of(program, one))
+            case Instance():  # a project's own method, in which further calls stand
+                told |= set() if isinstance(of_class(program, one.cls, SET_EPOCH), Function) else {None}
+            case Made() | Const():
+                continue
+            case _:
+                told.add(None)
+    return told
+
+
+def _calls(value: Value) -> set[ast.Call | None]:
+    return {one.call if isinstance(one, Sampler) else None for one in alternatives(value)}
+
+
+def _taken_by_name(program: Program) -> Iterator[ast.AST]:
+    """Where ``set_epoch`` is taken without being called, as by ``getattr``; who then calls it on what is not known."""
+    for file in program.files:
+        for node in ast.walk(file.syntax.module) if SET_EPOCH in file.syntax.code else ():
+            if node in program.parents and _takes_set_epoch(node, program.parents[node]):
+                yield node
+
+
+def _takes_set_epoch(node: ast.AST, above: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr == SET_EPOCH:
+        return not (isinstance(above, ast.Call) and above.func is node)
+    return isinstance(node, ast.Constant) and node.value == SET_EPOCH and called(above) != "hasattr"
+
+
 def set_late(program: Program, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> ast.Call | None:
     """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
     epoch = epoch_of(epochs)
-    mine = [call for call in program.method_calls("set_epoch") if epochs in enclosing.loops_around(program, call)]
+    mine = [call for call in program.method_calls(SET_EPOCH) if epochs in enclosing.loops_around(program, call)]
     if (
         epoch is None
         or enclosing.function_of(program, loop.node) is not enclosing.function_of(program, epochs)

@@ -258,6 +258,8 @@ def is_only_evaluated(program: Program, loader: Loader) -> bool:
         return False
     if any(one.call is loader.call for one, _ in loops.drained_again(program)):
         return False  # evaluation takes a few batches of a stream that never ends
+    if loops.is_drawn_by_hand(program, loader):
+        return False  # a batch now and then is looked at
     made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
     said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
     for frame in loader.frames:

@@ -38,6 +38,7 @@ The last batch may be smaller then, which code that reshapes to a fixed batch si
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
@@ -47,7 +48,6 @@ from dl_lint.pipeline import training, workers
 from dl_lint.rule import Finding, Fix, rule
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from dl_lint.flow.values import Loader
@@ -63,11 +63,13 @@ def drop_last_on_evaluation(project: Project) -> Iterator[Finding]:
         for node in _dropping(project, loader) if loader.name in TORCH_LOADERS else ():
             if node not in seen:
                 seen.add(node)
+                shuffled = project.argument(loader, "shuffle").value == TRUE
                 is_own = node in [one.value for one in loader.call.keywords] and not loader.frames
                 edit = edits.without_argument(project, loader.call, "drop_last") if is_own else None
                 yield Finding(
                     project.place(node),
-                    "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them never count",
+                    "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them "
+                    + ("do not count, others in each pass" if shuffled else "never count"),
                     "leave `drop_last` out where nothing is trained",
                     fix=Fix("evaluate the last batch, too", (edit,), safe=False) if edit is not None else None,
                 )
@@ -80,7 +82,10 @@ def _dropping(project: Project, loader: Loader) -> Iterator[ast.AST]:
     if all(isinstance(one, Absent) or one == ONE for one in alternatives(size.value)):
         return
     if dropped.value == TRUE and training.is_only_evaluated(project, loader):
-        yield workers.handed(project, loader, "drop_last")
+        node = workers.handed(project, loader, "drop_last")
+        spread = project.parent(node)
+        if not (isinstance(spread, ast.keyword) and spread.arg is None):
+            yield node  # and not a ``**options`` that another place has filled
     elif not any(project.bound_value(one) == ONE for one in in_branch):
         for one in training.evaluation_bindings(project, dropped.expr):
             if project.bound_value(one) == TRUE:

@@ -113,11 +113,10 @@ def _of_modules(project: Project, dataset: DatasetClass) -> Iterator[tuple[Made,
     for function in project.fetching(dataset.cls):
         for scope in with_inner(function):
             for name, loads in scope.loads.items():
-                for load in loads:
-                    if _draws(project, load):
-                        for made in _generators(project.value(load)):
-                            if project.function_of(made.call).kind == "module":
-                                yield made, load, name
+                for load in () if name in function.bindings else loads:
+                    for made in _generators(project.value(load)):
+                        if project.function_of(made.call).kind == "module" and _draws(project, load):
+                            yield made, load, name
 
 
 def _generators(value: Value) -> Iterator[Made]:

@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow.values import ABSENT, Const, alternatives
 from dl_lint.pipeline import trip_counts
 from dl_lint.rule import Finding, Related, rule
-from dl_lint.source.syntax import targets
+from dl_lint.source.syntax import names_read, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
             continue
         loaders, certain = project.iterated_loaders(call.args[0])
         loop = _step_loop(project, call)
-        if loop is None or not loaders or not certain:
+        if loop is None or not loaders or not certain or _takes_another(project, call.args[0], loop):
             continue
         made = project.place(loaders[0].call)
         yield Finding(
@@ -79,6 +79,21 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
             "make the iterator once before the loop, draw from it with `next`, and make it anew on StopIteration",
             (Related(made, "the loader is built here"), Related(project.place(loop), "the loop that repeats it")),
         )
+
+
+def _takes_another(project: Project, source: ast.expr, loop: LoopNode) -> bool:
+    """Whether each pass of a loop has a loader of its own: ``for loader in loaders: next(iter(loader))``."""
+    if loop in project.loops_around(source):
+        return project.changes_in(source, loop)
+    function = project.function_of(source)
+    positions = tuple(param.name for param in function.params)[1 if function.is_method else 0 :]
+    passed = (
+        project.passed(frame.call, name.id, *positions)
+        for frame in project.callers(function)
+        if loop in project.loops_around(frame.call)
+        for name in names_read(source)
+    )
+    return any(one.given and project.changes_in(one.expr, loop) for one in passed)
 
 
 def _message(project: Project, loader: Loader) -> str:

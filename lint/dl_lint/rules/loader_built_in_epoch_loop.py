@@ -2,7 +2,7 @@
 
 ## What it does
 
-Finds loaders with workers that are made inside the loop that iterates them (in its body, or in a function that it
+Finds loaders with workers that are made inside the loop that iterates them (each in its body, or in functions that it
 calls), where no argument depends on the loop.
 
 ## Why is this bad?
@@ -81,16 +81,19 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
 
 
 def _rebuilt_by(project: Project, loop: LoaderLoop, loader: Loader) -> LoopNode | None:
-    """The loop that both builds and iterates a loader, if it builds the same one each time."""
-    around = [node for node in project.loops_around(loop.node) if node is not loop.node]
+    """The loop that both builds and iterates a loader, itself or by calls, if it builds the same one each time."""
+    iterating = {loop.node, *project.repeating(loop.node)}
+    epochs = project.repeated_by(loop, loader)
     for outer in project.repeating(loader.call):
         inside = outer in project.loops_around(loader.call)
-        if isinstance(outer, ast.comprehension) or (outer is loop.node and not inside):
+        if isinstance(outer, ast.comprehension) or outer not in iterating or (outer is loop.node and not inside):
             continue
-        if inside and (outer in around or outer is loop.node):
-            same = invariance.is_same_in(project, loader.call, outer)
-        else:
-            same = invariance.is_same_through_calls(project, loader.call, outer, loop)
-        if same:
+        if epochs not in (None, outer, loop.node):
+            continue  # built once for many epochs, as in a loop over runs
+        if (
+            invariance.is_same_in(project, loader.call, outer)
+            if inside
+            else invariance.is_same_through_calls(project, loader, outer, loop)
+        ):
             return outer
     return None

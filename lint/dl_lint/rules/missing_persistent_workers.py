@@ -50,6 +50,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
+from dl_lint.flow.values import Option, alternatives
 from dl_lint.pipeline import loops, persistence, trainers, trip_counts
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 from dl_lint.source.syntax import dotted
@@ -129,8 +130,12 @@ def _passes(project: Project, again: ast.AST) -> str:
 
 
 def _workers(project: Project, loader: Loader) -> str:
-    count = persistence.count(project, loader)
-    return "workers are" if count is None else "one worker is" if count == 1 else f"{count} workers are"
+    count, said = persistence.count(project, loader), project.argument(loader, "num_workers").value
+    if count is None:
+        return "workers are"
+    if any(isinstance(one, Option) for one in alternatives(said)):
+        return f"workers ({count} by default) are"
+    return "one worker is" if count == 1 else f"{count} workers are"
 
 
 def _fix(project: Project, loader: Loader) -> Fix | None:

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds a `DistributedSampler` that shuffles, whose loader is trained on in a loop over epochs, or by a trainer that never
-calls it (an `Engine` of ignite), in a project that never mentions `set_epoch`; and a `set_epoch(epoch)` that comes
+calls it (an `Engine` of ignite), where no `set_epoch` of the project may reach it; and a `set_epoch(epoch)` that comes
 after the loader was iterated in that epoch.
 
 ## Why is this bad?
@@ -84,7 +84,7 @@ def missing_set_epoch(project: Project) -> Iterator[Finding]:
                 epochs = project.repeated_by(loop, loader)
                 if epochs is None or not samplers.trains(project, loop, loader):
                     continue
-                if project.mentions(sampler.call, "set_epoch") or project.mentions(loop.node, "set_epoch"):
+                if samplers.may_be_told_epoch(project, sampler, loop.node):
                     late = samplers.set_late(project, loop, loader, epochs)
                     if late is not None and late not in told:
                         told.add(late)
@@ -103,7 +103,7 @@ def _is_left_alone(project: Project, fit: Fit, sampler: Sampler) -> bool:
     """Whether neither a trainer nor the project sets the epoch of a sampler that shuffles by it."""
     if fit.trainer.sets_epoch or not fit.trains or project.hints.trainer_calls_set_epoch:
         return False
-    return _matters(project, sampler, fit.loader) and not project.mentions(sampler.call, "set_epoch")
+    return _matters(project, sampler, fit.loader) and not samplers.may_be_told_epoch(project, sampler, fit.node)
 
 
 def _never_by_trainer(project: Project, fit: Fit, sampler: Sampler) -> Finding:

@@ -58,21 +58,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dl_lint.flow import guards
 from dl_lint.pipeline.fetching import threads
 from dl_lint.rule import Finding, rule
 from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from dl_lint.project import Project
+    from dl_lint.source.positions import Span
 
 
 @rule("DL313", severity="slow")
 def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
-        found = sorted(threads.opencv_calls(project, dataset), key=lambda one: (project.path(one[0]), span(one[0])))
+        found = sorted(threads.opencv_calls(project, dataset), key=lambda one: _order(project, one[0]))
         for call, name in found[:1]:
             if call not in seen:
                 seen.add(call)
@@ -82,3 +85,8 @@ def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
                     "worker: they take the CPUs from one another",
                     "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
                 )
+
+
+def _order(project: Project, call: ast.Call) -> tuple[bool, str, Span]:
+    """What is called for every sample first."""
+    return guards.is_conditional(project, call), project.path(call), span(call)

@@ -75,15 +75,16 @@ if TYPE_CHECKING:
 def unsharded_training_loader(project: Project) -> Iterator[Finding]:
     seen: set[ast.Call] = set()
     for loop in project.loader_loops():
-        loaders = [one for one in loop.loaders if one.call not in seen]
-        if not loop.certain or not all(_is_whole(project, one) for one in loop.loaders):
-            continue
+        loaders = [one for one in loop.loaders if one.call not in seen and _is_whole(project, one)]
+        is_alone = loop.certain and len(loaders) == len(loop.loaders)
         if not loaders or not training.is_trained_on(project, loop):
             continue
         wrapping = ranks.replicating(project, loop)
         if wrapping is None:
             continue
         for loader in loaders:
+            if not (is_alone or ranks.is_beside(project, loader, wrapping)):
+                continue  # the model may be wrapped where another of the loaders is used
             if ranks.is_prepared(project, loader) or ranks.may_know_ranks(project, loader):
                 continue
             if training.purpose(project, loader) == "evaluation":

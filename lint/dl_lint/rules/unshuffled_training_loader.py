@@ -103,8 +103,10 @@ def _trained_for_epochs(project: Project) -> Iterator[tuple[Loader, ast.AST]]:
         for loader in loop.loaders:
             again = project.repeated_by(loop, loader)
             purpose = training.purpose(project, loader)
-            if again is None or loops.once_by_default(project, again) or ranks.replicating(project, loop) is not None:
+            if again is None or loops.once_by_default(project, again):
                 continue
+            if ranks.replicating(project, loop) is not None and not ranks.is_prepared(project, loader):
+                continue  # of which DL406 tells
             if purpose == "training" or (purpose == "unknown" and alone):
                 yield loader, again
     yield from ((fit.loader, fit.node) for fit in trainers.fits(project) if fit.trains and not fit.uncounted)

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import enclosing
+from dl_lint.flow import enclosing, guards
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import External, alternatives
 from dl_lint.pipeline import loaders, loops, training
@@ -65,7 +65,7 @@ def waiting_steps(program: Program) -> Iterator[Step]:
         reads = sorted((one for one in calls if _reads(program, one, _known(names, one))), key=span)
         if any(called(one) == "synchronize" for one in calls) or _decides(program, loop, reads, names):
             continue
-        always = [one for one in reads if not _is_conditional(program, one, loop)]
+        always = [one for one in reads if not guards.is_conditional(program, one, loop.node)]
         if always:
             yield Step(loop, tuple(_apart(always, calls)))
 
@@ -127,16 +127,6 @@ def _reads(program: Program, call: ast.Call, names: Collection[str]) -> bool:
     return any(
         isinstance(one, External) and one.name in SHOWING for one in alternatives(program.value(call.func))
     ) and any(dotted(one) in names for one in shown)
-
-
-def _is_conditional(program: Program, call: ast.Call, loop: LoaderLoop) -> bool:
-    """Whether a place is reached in some passes of a loop only."""
-    for block in enclosing.blocks(program, call):
-        if block.owner is loop.node:
-            return False
-        if block.kind in ("if", "else", "except", "case"):
-            return True
-    return any(isinstance(one, ast.IfExp) for one in enclosing.ancestors(program, call))
 
 
 def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: Collection[str]) -> bool:

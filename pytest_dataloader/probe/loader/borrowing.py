@@ -77,6 +77,11 @@ class Borrowed:
         return torch_private.worker_processes(self._iterator) if self._made else []
 
     @property
+    def persistent_workers(self) -> bool:
+        """Whether the workers outlive their epoch."""
+        return bool(getattr(self.loader, "persistent_workers", False))
+
+    @property
     def depth(self) -> int:
         """Batches that the loader keeps in flight once an epoch has begun; 0 without workers."""
         return torch_private.prefetch_depth(self._iterator) if self._made else 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.loader.borrowing import borrow
+from pytest_dataloader.probe.loader.stream import Stream, drawn
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
 BATCHES = 2
@@ -18,7 +19,7 @@ def smoke_run(loader: Any) -> None:
 
     Exceptions of the loader come out as they are; raises NothingSeen where no batch comes.
     """
-    with borrow(loader) as borrowed:
+    with drawn(loader) if isinstance(loader, Stream) else borrow(loader) as borrowed:
         try:
             with time_limit(_WAIT_SECONDS):
                 borrowed.begin_epoch()

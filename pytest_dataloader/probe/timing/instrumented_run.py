@@ -8,7 +8,7 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.clocks import close_kept_delay, thread_cpu_ns, wall_ns
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
@@ -27,6 +27,10 @@ from pytest_dataloader.probe.internals.envelopes import (
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
 from pytest_dataloader.probe.loader.positions import count_indices_in
+from pytest_dataloader.probe.timing.training_step import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _STAMPS_NS = 900_000
 _STAMPS_HERE_NS = 230_000
@@ -85,7 +89,14 @@ class Start:
 class InstrumentedLoader(Borrowed):
     """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time."""
 
-    def __init__(self, loader: Any, *, in_process: bool = False, step_ms: float | None = None) -> None:
+    def __init__(
+        self,
+        loader: Any,
+        *,
+        in_process: bool = False,
+        step_ms: float | None = None,
+        step: Callable[[Any], object] | None = None,
+    ) -> None:
         self.journal = Journal(functools.partial(count_indices_in, many=torch_private.reads_batches(loader)))
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
@@ -103,7 +114,13 @@ class InstrumentedLoader(Borrowed):
         self.slow: list[tuple[float, list[Any]]] = []
         """Waits that were much longer than others: nanoseconds, and the indices of the batches that were waited for."""
         self.stride = 1
-        self.step_ns = 0 if step_ms is None else int(step_ms * 1e6)
+        self.step_ns: float = 0 if step_ms is None else int(step_ms * 1e6)
+        """What a step takes: as given, or the mean of those that were taken."""
+        self.steps: Steps | None = None
+        if step is not None:
+            self.steps, self.step_ns = Steps(step), 1
+        self._batch: Any = None
+        """What the next step is given, where there is one."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._due: deque[int] = deque()
@@ -226,6 +243,8 @@ class InstrumentedLoader(Borrowed):
         while self._due and self._due[0] <= self._at:
             self._due.popleft()
         samples = self._learn_size(taken[0]) if got else 0
+        if self.steps is not None and got:
+            self._batch = taken[0]
         freeing = thread_cpu_ns()
         taken.clear()  # what a loop does once it has the next batch: unmapping a large one takes as long as mapping it
         freed = thread_cpu_ns() - freeing
@@ -250,8 +269,10 @@ class InstrumentedLoader(Borrowed):
     def _take(self, most: int) -> int:
         assert self._batches is not None
         got = 0
-        for _ in itertools.islice(self._batches, most):
+        for batch in itertools.islice(self._batches, most):
             got += 1
+            if self.steps is not None:
+                self._batch = batch
         return got
 
     def _count_indices(self, copy: Any) -> None:
@@ -328,9 +349,13 @@ class InstrumentedLoader(Borrowed):
         self.waits += 1
 
     def _step(self) -> None:
+        if self.steps is not None:
+            batch, self._batch = self._batch, None
+            self.step_ns = self.steps.take(batch)
+            return
         due = wall_ns() + self.step_ns
         time.sleep(self.step_ns / 1e9)
-        self._late_ns = max(0, wall_ns() - due)
+        self._late_ns = max(0, int(wall_ns() - due))
 
     def _ended(self, spent_ns: float, samples: int) -> None:
         self._epoch_samples = self._samples + samples

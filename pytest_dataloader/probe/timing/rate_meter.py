@@ -15,6 +15,7 @@ from pytest_dataloader.probe.timing.windows import Stamp, Window, join, stretch
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.borrowing import Borrowed
+    from pytest_dataloader.probe.loader.stream import DrawnStream
 
 _CHUNK_NS = 2_000_000
 """Batches are pulled in a tight loop for about this long between two looks at the clock."""
@@ -41,7 +42,7 @@ Enough = Callable[["RateMeter"], bool]
 class RateMeter:
     """Pulls from a loader and collects windows, for about ``seconds``; readers of clocks are parameters."""
 
-    borrowed: Borrowed
+    borrowed: Borrowed | DrawnStream
     seconds: float
     came: Callable[[str, float], None] = lambda _what, _spent: None
     """Told, whenever batches came, what is going on and which share of the budget is spent."""

@@ -57,7 +57,7 @@ def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = F
         workers=meter.workers,
         cpus=cpus,
         receive_ms_per_batch=_receive_ms(whole, 1e3 / speed.mean if speed.mean else 0.0, meter.workers),
-        persistent_workers=meter.borrowed.loader.persistent_workers,
+        persistent_workers=meter.borrowed.persistent_workers,
         counted_by=meter.borrowed.counted_by,
         hung_seconds=hung_seconds,
         at_work=at_work,

@@ -77,6 +77,8 @@ class Portability:
     workers: int
     pinned: str
     seconds: float
+    pickled_only: tuple[str, ...] = ()
+    """Methods of which only the pickling was tried, and no worker started."""
 
     @property
     def working(self) -> tuple[str, ...]:

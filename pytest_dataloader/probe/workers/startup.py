@@ -10,7 +10,7 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
-from pytest_dataloader.probe.workers.pickling import PARTS, find_culprit, find_generator
+from pytest_dataloader.probe.workers.pickling import PARTS, Culprit, find_culprit, find_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +71,13 @@ def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
     """Start a worker by each method."""
     there = multiprocessing.get_all_start_methods()
     return tuple(_try(loader, method) if method in there else Start(method, available=False) for method in methods)
+
+
+def unpicklable(method: str, culprit: Culprit) -> Start:
+    """The start by a method that imports everything anew, known without trying from what does not pickle."""
+    return Start(
+        method, fault="exception", phase="starting", attribute=culprit.path, what=culprit.what, error=culprit.error
+    )
 
 
 def obstacle(loader: Any, found: Fault, method: str) -> Obstacle:

@@ -983,3 +983,19 @@ class KeptInALine(Dataset):
         if self.rows[index][2] is None:
             self.rows[index][2] = np.load(self.rows[index][0])  # expect
         return self.rows[index][2]
+
+
+class Transformed(Dataset):
+    def __init__(self, paths, size):
+        self.paths = paths
+        self.cache = {}
+        self.transform = transforms.Compose([transforms.Resize(size), transforms.ToTensor()])
+
+    def __getitem__(self, index):
+        if index in self.cache:
+            return self.cache[index]
+        self.cache[index] = self.transform(Image.open(self.paths[index]))  # expect
+        return self.cache[index]
+
+    def __len__(self):
+        return len(self.paths)

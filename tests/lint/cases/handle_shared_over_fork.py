@@ -584,3 +584,43 @@ def in_dicts(paths, rows):
     yield DataLoader(ByShard(paths, rows), num_workers=2)
     yield DataLoader(ByKind(*paths), num_workers=2)
     yield DataLoader(ByShardWhereItIsRead(rows), num_workers=2)
+
+
+# --- a dataset whose class a table holds ------------------------------------------------------------
+
+
+class FeatureReader:
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")  # expect
+
+    def __getitem__(self, key):
+        return self.file[key][:]
+
+
+class Answers(Dataset):
+    def __init__(self, reader):
+        self._reader = reader
+
+    def __getitem__(self, index):
+        return self._reader[str(index)]
+
+    def __len__(self):
+        return 8
+
+
+class Questions(Answers):
+    pass
+
+
+KINDS = {"answers": Answers, "questions": Questions}
+
+
+def of_each_kind(tasks, paths):
+    readers = {path: None for path in paths}
+    for path in readers:
+        readers[path] = FeatureReader(path)
+    loaders = {}
+    for task in tasks:
+        dataset = KINDS[task["kind"]](reader=readers[task["path"]])
+        loaders[task["name"]] = DataLoader(dataset, num_workers=4)
+    return loaders

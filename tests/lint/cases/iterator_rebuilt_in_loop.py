@@ -314,3 +314,20 @@ def handed_to_another(model, images, dataset):
         stream.set_signal(image)
         batch = next(iter(loader))  # expect
         model(batch, image)
+
+
+# --- the first batch of each of several loaders -----------------------------------------------------
+
+
+def first_of(loader):
+    return next(iter(loader))
+
+
+def one_batch_of_each(model, datasets):
+    loaders = [DataLoader(dataset, num_workers=2) for dataset in datasets]
+    firsts = [next(iter(loader)) for loader in loaders]
+    for loader in loaders:
+        model(next(iter(loader)))
+    for loader in loaders:
+        model(first_of(loader))
+    return firsts

@@ -3,6 +3,8 @@ import os
 import random
 
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, random_split
+from torchvision import transforms
+from torchvision.datasets import CIFAR10
 
 
 class Images(Dataset):
@@ -320,3 +322,82 @@ class Read(Dataset):
 
     def __getitem__(self, index):
         return self.reader(self.files[index])
+
+
+# --- built by one function and iterated by another -----------------------------------------------
+
+
+def go_through(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def handed_to_a_function(model, dataset, epochs):
+    for _ in range(epochs):
+        loader = DataLoader(dataset, batch_size=4, num_workers=2)  # expect
+        go_through(model, loader)
+
+
+def set_loader(options):
+    transform = transforms.Compose([transforms.RandomResizedCrop(options.size), transforms.ToTensor()])
+    dataset = CIFAR10(os.path.join(options.root, "cifar"), transform=transform)
+    return DataLoader(dataset, batch_size=options.batch_size, num_workers=8)  # expect
+
+
+def built_by_a_function(model, options):
+    for _ in range(options.epochs):
+        loader = set_loader(options)
+        go_through(model, loader)
+
+
+def make(root, batch_size):
+    return DataLoader(Images(root), batch_size=batch_size, num_workers=8)  # expect
+
+
+def make_for(options, workers):
+    return make(options.root, workers * 2)
+
+
+def built_two_calls_away(model, options):
+    for _ in range(options.epochs):
+        for batch in make_for(options, 4):
+            model(batch)
+
+
+def make_subset(dataset, number):
+    return DataLoader(Subset(dataset, range(number)), num_workers=8)
+
+
+def a_larger_one_each_epoch(model, dataset, epochs):
+    for epoch in range(epochs):
+        go_through(model, make_subset(dataset, epoch * 100))
+
+
+def make_random(dataset):
+    part = Subset(dataset, random.sample(range(len(dataset)), 100))
+    return DataLoader(part, num_workers=8)
+
+
+def drawn_by_the_function(model, dataset, epochs):
+    for _ in range(epochs):
+        go_through(model, make_random(dataset))
+
+
+def made_in_one_loop_and_read_in_another(model, datasets, epochs):
+    loaders = []
+    for dataset in datasets:
+        loaders.append(DataLoader(dataset, num_workers=8))
+    for _ in range(epochs):
+        for loader in loaders:
+            go_through(model, loader)
+
+
+def run(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=8)
+    for _ in range(epochs):
+        go_through(model, loader)
+
+
+def once_for_each_run(model, dataset, epochs):
+    for _ in range(5):
+        run(model, dataset, epochs)

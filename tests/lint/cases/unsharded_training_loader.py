@@ -256,3 +256,27 @@ def go_over(model, loader, train):
         loss = model(batch).mean()
         if train:
             loss.backward()
+
+
+def a_second_stage(model, data, optimizer, epochs):
+    model = DDP(model)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(epochs):
+        if epoch == 10:
+            loader = DataLoader(data, shuffle=True)  # expect
+        for batch in loader:
+            model(batch).backward()
+            optimizer.step()
+
+
+def no_replicas(model, data):
+    learn(model, DataLoader(data, shuffle=True))
+
+
+def replicas(model, data):
+    learn(DDP(model), DataLoader(data, sampler=DistributedSampler(data)))
+
+
+def learn(model, loader):
+    for batch in loader:
+        model(batch).backward()

@@ -312,7 +312,7 @@ def test_the_limit_is_a_share_of_what_may_be_open() -> None:
     assert fds.judge(seen, max_fd_use=seen.use).outcome == "passed"
     verdict = fds.judge(seen, max_fd_use=seen.use / 2)
     assert verdict.outcome == "failed"
-    assert verdict.reason.startswith(f"peak {seen.peak} of {seen.limit} descriptors")
+    assert verdict.reason.startswith(f"peak {seen.peak:,} of {seen.limit:,} descriptors")
 
 
 def test_growth_that_goes_on_without_the_loader_is_not_blamed_on_it() -> None:

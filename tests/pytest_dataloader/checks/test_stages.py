@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.stages import judge, measure
+from pytest_dataloader.checks.stages import contradiction, judge, measure
 from pytest_dataloader.errors import BadLimit, NotMeasured
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.evidence import STAGES, Stages
@@ -72,7 +72,7 @@ BUSY = replace(QUIET, lost_share=0.4)
     ],
 )  # fmt: skip
 def test_the_judgement_is_one_sided_and_never_fails_on_a_busy_machine(
-    seen: Stages, limits: dict[str, float], outcome: str, words: str
+    seen: Stages, limits: dict[str, Any], outcome: str, words: str
 ) -> None:
     verdict = judge(seen, **limits)
     assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
@@ -382,3 +382,36 @@ def test_evidence_is_plain_numbers_and_strings() -> None:
         return value is None or isinstance(value, int | float | str)
 
     assert plain(asdict(measure(DataLoader(Waiting(), batch_size=4, num_workers=1), setting=QUICK, step_ms=5)))
+
+
+def test_the_stall_is_measured_with_a_real_step() -> None:
+    taken: list[int] = []
+
+    def step(batch: torch.Tensor) -> None:
+        taken.append(len(batch))
+        time.sleep(0.02)
+
+    class Waiting(Dataset[int]):
+        def __len__(self) -> int:
+            return 400
+
+        def __getitem__(self, index: int) -> int:
+            time.sleep(0.01)
+            return index
+
+    loader = DataLoader(Waiting(), batch_size=4)  # 40 ms a batch, and nobody makes one beside a step of 20 ms
+    seen = measure(loader, setting=Setting(seconds=2.0, bench=True), step=step)
+    assert seen.simulated is not None
+    assert set(taken) == {4}
+    assert seen.simulated.step_ms >= 20
+    assert 0.4 < seen.stall < 0.9
+    verdict = judge(seen, step=step)
+    assert "a step of " in verdict.reason
+    assert judge(seen, step=step, max_stall=0.95).outcome == "passed"
+
+
+def test_a_step_is_given_once() -> None:
+    assert "two ways" in contradiction({"step": print, "step_ms": 3.0})
+    assert not contradiction({"step": print, "max_stall": 0.1})
+    with pytest.raises(BadLimit, match="expected MODULE:ATTR of a callable that takes a batch"):
+        checks.read_limits("stages", {"step": "train"})

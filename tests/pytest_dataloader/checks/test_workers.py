@@ -571,3 +571,24 @@ def test_ctrl_c_ends_the_check_and_leaves_nothing() -> None:
     with pytest.raises(KeyboardInterrupt):
         measure(loader_of("sleep"), setting=QUICK)
     timer.join()
+
+
+class LateFault(Dataset[int]):
+    """2,000 rows of 0.5 ms, the last of which is broken."""
+
+    def __len__(self) -> int:
+        return 2000
+
+    def __getitem__(self, index: int) -> int:
+        time.sleep(0.0005)
+        if index == len(self) - 1:
+            raise ValueError("row is torn")
+        return index
+
+
+def test_a_whole_epoch_reaches_what_lies_beyond_the_budget() -> None:
+    loader = DataLoader(LateFault(), batch_size=20, num_workers=2)
+    short = Setting(seconds=0.01, bench=True)
+    assert judge(measure(loader, setting=short)).outcome == "passed"
+    seen = measure(loader, setting=replace(short, whole_epoch=True))
+    assert (judge(seen).outcome, seen.sample) == ("failed", 1999)

@@ -141,7 +141,7 @@ def _rest(program: Program, call: ast.Call, scope: Scope) -> Value:
         tables = [one for one in alternatives(program.symbolic(keyword.value)) if isinstance(one, Table)]
         closed = closed and len(tables) == len(alternatives(program.symbolic(keyword.value)))
         closed = closed and all(table.closed for table in tables)
-        for key in {key for table in tables for key, _ in table.items if key not in taken}:
+        for key in dict.fromkeys(key for table in tables for key, _ in table.items if key not in taken):
             items[key] = operations.found(union(table.get(key) for table in tables), items.get(key))
     return Table(tuple(items.items()), closed, call)
 

@@ -117,7 +117,7 @@ def _mapping(program: Program, expr: ast.Dict) -> Value:
 def _merge(items: dict[Literal, Value], other: Value) -> bool:
     """Lay ``**other`` over ``items``; False if it may hold more than is known."""
     tables = [one for one in alternatives(other) if isinstance(one, Table)]
-    for key in {key for table in tables for key, _ in table.items}:
+    for key in dict.fromkeys(key for table in tables for key, _ in table.items):
         items[key] = union(operations.found(table.get(key), items.get(key)) for table in tables)
     return bool(tables) and len(tables) == len(alternatives(other)) and all(table.closed for table in tables)
 

@@ -94,7 +94,7 @@ def _dict(program: Program, expr: ast.Call) -> Value:
     for other in (*expr.args, *(k.value for k in expr.keywords if k.arg is None)):
         tables = [one for one in alternatives(program.symbolic(other)) if isinstance(one, Table)]
         closed = closed and bool(tables) and all(table.closed for table in tables)
-        for key in {key for table in tables for key, _ in table.items}:
+        for key in dict.fromkeys(key for table in tables for key, _ in table.items):
             items[key] = operations.found(union(table.get(key) for table in tables), items.get(key))
     for keyword in expr.keywords:
         if keyword.arg is not None:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 LONGEST_DERIVATION = 8
 """Steps taken from something unbound before it counts as unknown."""
 
+MOST_PARTS = 64
+"""Values that such a chain may hold in all, with the alternatives on its way: each is rewritten for every caller."""
+
 
 @operation("derived")
 def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call | None) -> Value:
@@ -74,7 +77,30 @@ def derived(base: Value, kind: str, key: str | Value | ast.Call | None = None) -
     length, inner = 0, base
     while isinstance(inner, Derived):
         length, inner = length + 1, inner.base
-    return UNKNOWN if length >= LONGEST_DERIVATION else Derived(base, kind, key)
+    made = Derived(base, kind, key)
+    return UNKNOWN if length >= LONGEST_DERIVATION or _has_many_parts(made) else made
+
+
+def _has_many_parts(value: Value) -> bool:
+    waiting: list[Value] = [value]
+    seen = 0
+    while waiting:
+        one = waiting.pop()
+        seen += 1
+        if seen > MOST_PARTS:
+            return True
+        match one:
+            case Derived():
+                waiting += [one.base, one.key] if isinstance(one.key, Value) else [one.base]
+            case OneOf():
+                waiting += one.members
+            case Wrapped():
+                waiting += one.inner
+            case Tensor():
+                waiting.append(one.source)
+            case _:
+                continue
+    return False
 
 
 def is_open(value: Value) -> bool:

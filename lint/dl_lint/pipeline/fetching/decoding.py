@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, reaching
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import Made, alternatives
 from dl_lint.pipeline import datasets
-from dl_lint.pipeline.training import names_in
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 
@@ -125,6 +124,8 @@ class _Uses:
 
     program: Program
     functions: tuple[Scope, ...]
+    followed: set[tuple[Scope, str, ast.AST]] = field(default_factory=set)
+    """The names that were gone into, each with what binds it: a loop may bind one to what it makes of it."""
 
     def slices(self, call: ast.Call, *, in_tuple: bool) -> list[ast.AST]:
         """The slices that are all that is used of what ``call`` gives; none where more may be."""
@@ -202,6 +203,9 @@ class _Uses:
         self, function: Scope, name: str, by: ast.AST, depth: int, *, in_tuple: bool = False
     ) -> Iterator[ast.AST]:
         """The uses of a name that see what ``by``, an assignment or the call of the function, has bound it to."""
+        if (function, name, by) in self.followed:
+            return
+        self.followed.add((function, name, by))
         mine = [one for one in function.bindings.get(name, ()) if one.node is by or one.kind == "param"]
         if any(inner.loads.get(name) for inner in classes.with_inner(function) if inner is not function):
             raise _Whole
@@ -257,12 +261,11 @@ def _picks_part(index: ast.expr) -> bool:
     """Whether an index keeps a stretch of the samples or frames: a slice with an end of its own."""
     for one in _parts(index):
         match one:
-            case ast.Slice(upper=ast.Constant(value=int() as end), step=None):
-                if end > CHANNELS:
-                    return True
-            case ast.Slice(upper=ast.UnaryOp()):
+            case ast.Slice(upper=ast.Constant(value=int() as end), step=None) if end <= CHANNELS:
                 continue
-            case ast.Slice(upper=ast.expr() as end_, step=None) if list(names_in(end_)):
+            case ast.Slice(upper=ast.UnaryOp() | ast.Constant(value=None)):
+                continue
+            case ast.Slice(upper=ast.expr(), step=None):
                 return True
             case _:
                 continue

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, scopes
+from dl_lint.flow import call_graph, enclosing, guards, scopes
 from dl_lint.flow.interpreter.classes import lineage
 from dl_lint.flow.libraries import TABLES
 from dl_lint.flow.values import Class, Const, alternatives
@@ -73,9 +73,10 @@ def is_guarded(program: Program, node: ast.AST, functions: tuple[Scope, ...], de
     function = enclosing.function_of(program, node)
     blocks = tuple(enclosing.blocks(program, node))
     if (
-        any(block.kind in ("if", "else", "except", "try-else", "case") for block in blocks)
+        guards.is_conditional(program, node)
+        or any(block.kind == "try-else" for block in blocks)
         or any(True for block in blocks for _ in enclosing.jumps(program, block, node, "leave"))
-        or any(isinstance(one, ast.IfExp | ast.BoolOp) for one in enclosing.ancestors(program, node))
+        or any(isinstance(one, ast.BoolOp) for one in enclosing.ancestors(program, node))
         or not scopes.decorators(function) <= PLAIN
     ):
         return True

@@ -1,0 +1,165 @@
+"""The checks on what is no DataLoader: those that batches are enough for, and what the others would need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader import checks
+from pytest_dataloader.advice.resources import leftovers
+from pytest_dataloader.errors import NothingSeen, NotMeasured
+from pytest_dataloader.probe.host import descriptors, segments
+from pytest_dataloader.probe.loader.stream import drawn
+from pytest_dataloader.probe.streams import measures
+from pytest_dataloader.probe.streams.evidence import Batches, Contents, Growth, Held, Processes
+from pytest_dataloader.quantities import counted, percent, size
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.probe.loader.stream import Stream
+    from pytest_dataloader.probe.resources.block import Block
+
+OUTER = ("throughput", "fds", "shm")
+"""What is measured of the whole, also where a DataLoader is inside: training pays for all of it."""
+NEEDS = {
+    "stages": "the stages of its workers, which only a DataLoader has",
+    "randomness": "a dataset whose samples can be read twice",
+    "shards": "a sampler or a dataset that is told a rank",
+    "resume": "state_dict and load_state_dict of a DataLoader",
+    "portability": "workers that can be started by another method",
+}
+_SECONDS = 2.0
+"""Budget of an epoch."""
+_GROWS = 1_000_000
+"""Bytes from look to look: torch's allocator and Python's arenas move by less once the stream is warm."""
+_EPOCHS = 3
+"""A cache of the data is full after the first of them, whatever it holds."""
+
+
+def applies(check: str, stream: Stream) -> bool:
+    """Whether a check has what it needs; of a DataLoader inside, that one tells."""
+    if stream.inner is not None and check not in OUTER:
+        return checks.applies(check, stream.inner, None)
+    return check not in NEEDS
+
+
+def is_of_inner(check: str, stream: Stream) -> bool:
+    """Whether a check looks at the DataLoader inside."""
+    return stream.inner is not None and check not in OUTER
+
+
+def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
+    """The evidence of a check on a stream. Raises NotMeasured for one that batches are not enough for."""
+    if is_of_inner(check, stream):
+        return checks.measure(check, stream.inner, setting=setting, limits=limits)
+    setting.progress("reading batches", 0.2)
+    seconds = setting.budget(_SECONDS, share=1 / 3)
+    match check:
+        case "throughput":
+            with drawn(stream) as source:
+                return checks.check_module(check).measure_drawn(source, setting=setting, **limits)
+        case "order":
+            return measures.contents(stream, seconds)
+        case "fds" | "shm":
+            if reason := (descriptors if check == "fds" else segments).why_not():
+                raise NotMeasured(reason)
+            return measures.held(stream, "fds" if check == "fds" else "shm", seconds, _left)
+        case "memory" if not limits:
+            return measures.growth(stream, setting.seconds)
+        case "memory":
+            raise NotMeasured(f"{', '.join(limits)}: limits of the workers of a DataLoader, and none is found in it")
+        case "workers":
+            return measures.processes(stream, seconds)
+    raise NotMeasured(f"it would need {NEEDS.get(check, 'a DataLoader')}")
+
+
+def _left(block: Block) -> tuple[str, ...]:
+    kept = ", ".join(map(str, block.kept_by))
+    return (*leftovers(block.left), *([f"batches are kept by {kept}"] if kept else []))
+
+
+def judge(evidence: Batches, limits: Mapping[str, Any]) -> Verdict:
+    """The verdict of evidence of a stream."""
+    if evidence.empty:
+        raise NothingSeen("it gave no batch: its epoch is empty")
+    match evidence:
+        case Contents():
+            return _of_contents(evidence)
+        case Held():
+            return _of_held(evidence, limits)
+        case Growth():
+            return _of_growth(evidence)
+        case Processes():
+            return _of_processes(evidence, limits)
+    raise AssertionError(f"no judgement of {type(evidence).__name__}")
+
+
+def _of_contents(seen: Contents) -> Verdict:
+    """Fail for a second epoch without a sample; what contents alone cannot say is not passed."""
+    first, second = seen.samples
+    if not second:
+        return Verdict("failed", f"the first epoch gave {counted(first, 'sample')} and the second none: it is used up")
+    told = f"{counted(first, 'sample')}, told apart by content"
+    if seen.twice:
+        return Verdict("inconclusive", f"{told}: {seen.twice:,} of them hold what another one holds")
+    if not seen.common:
+        return Verdict("not_measured", f"{told}: the next epoch holds other ones, drawn anew or of other data")
+    if not all(seen.complete):
+        part = "; an epoch was read in part"
+        return Verdict("passed", f"{told}: none twice{_order(seen)}{part}")
+    if seen.common < max(seen.samples):
+        return Verdict("inconclusive", f"{told}: {seen.common:,} of them come in the next epoch of {second:,} as well")
+    return Verdict("passed", f"{told}: none twice, and the same ones in the next epoch{_order(seen)}")
+
+
+def _order(seen: Contents) -> str:
+    return ", in the same order" if seen.same_order else ", in another order"
+
+
+def _of_held(seen: Held, limits: Mapping[str, Any]) -> Verdict:
+    """Fail for what is left from epoch to epoch, and for a peak above its limit."""
+    extent = f"seen in {counted(seen.epochs, 'epoch')}, {counted(seen.batches, 'batch')} together"
+    if seen.left:
+        return Verdict("failed", f"left behind by four epochs, more than by two: {'; '.join(seen.left)}")
+    most_shm, most_fds = limits.get("max_shm"), limits.get("max_fd_use")
+    if most_shm is not None and seen.peak_bytes > most_shm:
+        return Verdict("failed", f"peak {size(seen.peak_bytes)} in this process; allowed: {size(most_shm)}")
+    if most_fds is not None and seen.peak > most_fds * seen.limit:
+        use = f"peak {seen.peak} of {seen.limit} descriptors ({percent(seen.peak / seen.limit)})"
+        return Verdict("failed", f"{use}; allowed: {percent(most_fds)}")
+    if seen.stays:
+        stays = f"{counted(seen.stays, 'descriptor')} of batches on their way stay open, no more with each epoch"
+        return Verdict("passed", f"{stays}; {extent}")
+    return Verdict("passed", f"nothing left behind in this process; {extent}")
+
+
+def _of_growth(seen: Growth) -> Verdict:
+    """Fail for a process that grows as fast after several epochs as before."""
+    looks = f"{counted(seen.batches, 'batch')} in {counted(seen.epochs, 'epoch')}"
+    steps = seen.steps[1:]
+    if len(steps) < 3:
+        return Verdict("not_measured", f"{looks}: too few to see memory grow", vacuous=True)
+    grown = size(seen.private_bytes[-1] - seen.private_bytes[1])
+    if min(steps) < _GROWS or steps[-1] < max(steps) / 4:
+        return Verdict("passed", f"this process does not go on growing: {grown} in the last of {looks}")
+    each = size(sum(steps) / (len(steps) * seen.batches_between))
+    if seen.epochs < _EPOCHS:
+        return Verdict("inconclusive", f"this process grows by {each} a batch ({looks}): a cache that fills, or a leak")
+    return Verdict("failed", f"this process grows by {each} a batch, without an end in {looks}")
+
+
+def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:
+    """Fail for a start that takes longer than allowed; processes that stay are told."""
+    most, took = limits.get("max_startup_seconds"), seen.seconds_to_first_batch
+    came = (
+        f"{counted(seen.batches, 'batch')} in {counted(seen.epochs, 'epoch')}{'' if seen.whole else ', read in part'}"
+    )
+    if most is not None and took > most:
+        return Verdict("failed", f"the first batch took {took:.1f} s, at most {most:g} s allowed")
+    if not seen.children:
+        return Verdict("passed", f"it has no child processes; {came}, the first after {took:.2g} s")
+    stay = f", {len(seen.outliving)} of which stay: {', '.join(sorted(set(seen.outliving)))}" if seen.outliving else ""
+    ended = stay or ", all of which ended"
+    return Verdict("passed", f"{counted(seen.children, 'child process')}{ended}; {came}, the first after {took:.2g} s")

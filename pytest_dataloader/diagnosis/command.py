@@ -1,0 +1,161 @@
+"""``python -m pytest_dataloader MODULE:ATTR``: one loader diagnosed from any folder, with no configuration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader import checks, limits, loaders, progress, targets
+from pytest_dataloader.diagnosis.examination import Subject
+from pytest_dataloader.diagnosis.report import Report, examine_all
+from pytest_dataloader.environment import environment
+from pytest_dataloader.errors import BadLimit, BadTarget
+from pytest_dataloader.record import Record
+from pytest_dataloader.report import bars, json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_EXAMPLES = """\
+examples:
+  python -m pytest_dataloader train:make_loader --quick
+  python -m pytest_dataloader proj.data:loader --min-samples-per-second 2000 --max-worker-growth 32MB
+  python -m pytest_dataloader proj.data:make_loader --checks throughput,stages --step-ms 35 --max-stall 0.05
+
+exit status: 0 where no check failed, 1 where one did, 2 where nothing could be measured
+"""
+_PASSED, _FAILED, _NOT_RUN = 0, 1, 2
+_COLOURS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Diagnose what the arguments name and print the report; the status to exit with."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
+    roots = targets.roots_of(Path.cwd())
+    told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
+    try:
+        with loaders.importable(roots):
+            loader = loaders.build(given.loader, roots)
+            subject = Subject(given.loader, given.loader, loader, loaders.function_of(given.loader, roots))
+            report = examine_all(
+                subject,
+                given.checks,
+                limits=asked,
+                seconds=given.seconds,
+                quick=given.quick,
+                whole_epoch=given.whole_epoch,
+                progress=watched.show,
+                done=told.append,
+            )
+    except (BadTarget, BadLimit) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return _NOT_RUN
+    except KeyboardInterrupt:
+        watched.clear()
+        report = Report(tuple(told), {})
+        _show(report, given.json)
+        print(f"{parser.prog}: interrupted", file=sys.stderr)
+        return _NOT_RUN
+    watched.clear()
+    shown = _show(report, given.json)
+    return shown or _status(report, strict=given.strict)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_dataloader",
+        usage="%(prog)s MODULE:ATTR [options]",
+        description="Measure a DataLoader and hold it to limits.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "loader",
+        metavar="MODULE:ATTR",
+        help="a DataLoader or another iterable of batches, or a callable that returns one",
+    )
+    parser.add_argument(
+        "--checks",
+        type=lambda text: re.split(r"[,\s]+", text.strip(", ")),
+        metavar="NAMES",
+        help=f"only these, such as memory,order; all are {', '.join(checks.NAMES)}",
+    )
+    parser.add_argument("--quick", action="store_true", help="every check in its shortest useful form, under 10 s")
+    parser.add_argument(
+        "--whole-epoch", action="store_true", help="workers and order read an epoch to its end, however long it takes"
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, metavar="N", help="measuring budget of a check (5; with --quick 0.5)"
+    )
+    parser.add_argument("--strict", action="store_true", help="what is inconclusive, or was not seen, fails too")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write evidence and verdicts to this file")
+    group = parser.add_argument_group("limits")
+    for name, holders in _limits().items():
+        flag = f"--{name.replace('_', '-')}"
+        group.add_argument(flag, type=_value, metavar="LIMIT", help=f"held by {', '.join(holders)}")
+    return parser
+
+
+def _limits() -> dict[str, list[str]]:
+    """Every limit, with the checks that hold it."""
+    found: dict[str, list[str]] = {}
+    for check in checks.NAMES:
+        for name in checks.limits_of(check):
+            found.setdefault(name, []).append(check)
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(limits.READERS["Seconds"](float(text)))
+    except (BadLimit, ValueError):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}") from None
+
+
+def _value(text: str) -> object:
+    """A limit as it would stand in pyproject.toml: a number, a list with commas, or text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text.split(",") if "," in text else text
+
+
+def _show(report: Report, path: Path | None) -> int:
+    """Print the summary and write the JSON; 0, or the status of a file that cannot be written."""
+    watched = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
+    colours = watched and not os.environ.get("NO_COLOR")
+    for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
+        print("".join(_painted(text, markup) if colours else text for text, markup in line))
+    if path is None:
+        return _PASSED
+    try:
+        json.write(path, json.document(report.records, environment()))
+    except OSError as error:
+        print(f"--json: cannot write {path}: {error.strerror or error}", file=sys.stderr)
+        return _NOT_RUN
+    return _PASSED
+
+
+def _painted(text: str, markup: dict[str, Any]) -> str:
+    codes = ";".join(code for name, code in _COLOURS.items() if markup.get(name))
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+
+def _status(report: Report, *, strict: bool) -> int:
+    missed = any(
+        record.verdict == "failed" or (strict and (record.verdict == "inconclusive" or record.vacuous))
+        for record in report.records
+    )
+    return _FAILED if missed else _PASSED if report.passed else _NOT_RUN

@@ -1,0 +1,174 @@
+"""``diagnose``: every check of one loader, in a script, a notebook or a running training."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader import checks, loaders, targets
+from pytest_dataloader.diagnosis.examination import Breakages, Subject, examine
+from pytest_dataloader.environment import environment
+from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
+from pytest_dataloader.options import QUICK_SECONDS, SECONDS
+from pytest_dataloader.record import Record
+from pytest_dataloader.report import bars, json, notebook, terminal
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pytest_dataloader.report.line import Line
+
+_UNWATCHED_COLUMNS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the checks said of a loader, in the order in which they ran; a notebook shows it as a table."""
+
+    records: tuple[Record, ...]
+    _evidence: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed, and at least one could say something."""
+        outcomes = {record.verdict for record in self.records} - {"not_measured"}
+        return bool(outcomes) and "failed" not in outcomes
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdict of each check by its name."""
+        return {each.check: Verdict(each.verdict, each.reason, each.advice, each.vacuous) for each in self.records}
+
+    def __getitem__(self, check: str) -> Any:
+        """The evidence of a check, as its fixture returns it; raises NotMeasured where there is none."""
+        if check in self._evidence:
+            return self._evidence[check]
+        reason = next((record.reason for record in self.records if record.check == check), "it was not run")
+        raise NotMeasured(f"{check} was not measured: {reason}")
+
+    def document(self) -> dict[str, Any]:
+        """The report as ``--dataloader-json`` writes it."""
+        return json.document(self.records, environment())
+
+    def lines(self, width: int | None = None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
+        """The summary that pytest prints, in pieces of text with their markup."""
+        return terminal.lines(self.records, 0, width, ink)
+
+    def __str__(self) -> str:
+        return "\n".join("".join(text for text, _ in line) for line in self.lines(_UNWATCHED_COLUMNS))
+
+    def __repr__(self) -> str:
+        counts = Counter(record.verdict.replace("_", " ") for record in self.records)
+        told = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+        return f"<Report of {next((each.description for each in self.records), 'nothing')}: {told}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self.records)
+
+
+def diagnose(
+    loader: Any,
+    *,
+    checks: Iterable[str] | None = None,
+    seconds: float | None = None,
+    quick: bool = False,
+    **limits: Any,
+) -> Report:
+    """Run every check that applies on a DataLoader, or on what a callable returns, and hold it to the limits given.
+
+    Prints the summary, but in a notebook, where the report shows itself. The loader is left as it was: a copy of it is
+    iterated, and random states are put back. ``seconds`` is the measuring budget of a check (5; with ``quick`` 0.5).
+    Raises BadLimit, BadTarget for what is no loader, and RuntimeError in a worker that imports an unguarded script.
+    """
+    if _imported_anew():
+        raise RuntimeError(
+            'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
+        )
+    report = examine_all(subject_of(loader), checks, seconds=seconds, quick=quick, limits=limits)
+    if not _in_notebook():
+        columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
+        ink = bars.ink_for(getattr(sys.stdout, "encoding", None))
+        for line in report.lines(columns, ink):
+            print("".join(text for text, _ in line))
+    return report
+
+
+def subject_of(loader: Any, name: str = "") -> Subject:
+    """A loader, or what makes one, as a subject; raises BadTarget for anything else."""
+    build, inner = None, loaders.measurable(loader)
+    if inner is None:
+        if not callable(loader):
+            raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, got {loaders.what_instead(loader)}")
+        build = loader
+        inner = loaders.call(loader, getattr(loader, "__qualname__", type(loader).__name__))
+    return Subject(name or "loader", name or "loader", inner, build)
+
+
+def examine_all(
+    subject: Subject,
+    only: Iterable[str] | None,
+    *,
+    limits: Mapping[str, Any],
+    seconds: float | None = None,
+    quick: bool = False,
+    whole_epoch: bool = False,
+    progress: Callable[[str, float], None] = lambda _what, _share: None,
+    done: Callable[[Record], None] = lambda _record: None,
+) -> Report:
+    """Examine a loader by all its checks, or by some, one after the other; ``done`` is told of each at once.
+
+    Raises BadLimit for limits, or names of checks, that are none.
+    """
+    chosen = _chosen(only)
+    faults: list[str] = []
+    read = targets.limits_by_check(limits, "", chosen, faults)
+    if faults:
+        raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    if quick and only is None:
+        chosen = tuple(name for name in chosen if read[name] or checks.applies(name, subject.loader, subject.build))
+    breakages, records, evidence = Breakages(), list[Record](), dict[str, Any]()
+    for name in chosen:
+        setting = checks.Setting(
+            seconds or (QUICK_SECONDS if quick else SECONDS),
+            bench=True,
+            quick=quick,
+            whole_epoch=whole_epoch,
+            build=subject.build,
+            progress=lambda what, share, name=name: progress(f"{name}: {what}", share),  # type: ignore[misc]
+        )
+
+        def measure(name: str = name, setting: checks.Setting = setting) -> Any:
+            return checks.measure(name, subject.loader, setting=setting, limits=read[name])
+
+        seen = examine(subject.loader, name, read[name], measure, breakages)
+        records.append(subject.record(name, read[name], seen.evidence, seen.verdict))
+        if seen.evidence is not None:
+            evidence[name] = seen.evidence
+        done(records[-1])
+    return Report(tuple(records), evidence)
+
+
+def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
+    names = checks.NAMES if only is None else (only,) if isinstance(only, str) else tuple(only)
+    for name in names:
+        if name not in checks.NAMES:
+            raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(checks.NAMES)}")
+    return tuple(name for name in checks.NAMES if name in names)
+
+
+def _imported_anew() -> bool:
+    """Whether this runs because a process that was spawned, or a fork server, imports the main module."""
+    return any(
+        frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__mp_main__"
+        for frame, _ in traceback.walk_stack(None)
+    )
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    return shell is not None and hasattr(shell.get_ipython(), "kernel")

@@ -1,0 +1,184 @@
+"""Measuring a stream of batches: what it holds, what it leaves open, how memory grows, which processes it has."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.host import descriptors, process_tree, segments
+from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.stream import drawn
+from pytest_dataloader.probe.memory.smaps import read_rollup, why_not
+from pytest_dataloader.probe.resources.block import watched_block
+from pytest_dataloader.probe.samples.digests import digest
+from pytest_dataloader.probe.streams.evidence import Contents, Growth, Held, Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
+    from pytest_dataloader.probe.resources.block import Block
+    from pytest_dataloader.probe.resources.leftovers import Kind
+
+_MOST_SAMPLES = 100_000
+_EPOCHS_HELD = (1, 2, 4)
+"""A leak leaves twice as much open after twice the epochs."""
+_SHORT_EPOCH = 16
+"""Batches of an epoch that is to show what stays open."""
+_LOOKS = 6
+_LONG = 3600.0
+_GRACE_SECONDS = 3.0
+"""For processes that end by themselves once an epoch has ended."""
+
+
+def contents(stream: Stream, seconds: float) -> Contents:
+    """Read two epochs, each for up to ``seconds``, and tell their samples by what they hold."""
+    epochs: list[list[str]] = []
+    complete: list[bool] = []
+    batches = 0
+    with drawn(stream) as source:
+        for _ in range(2):
+            epochs.append([])
+            for batch in source.epoch(seconds):
+                batches += 1
+                epochs[-1] += map(digest, samples_in(batch))
+                if len(epochs[-1]) > _MOST_SAMPLES:
+                    break
+            complete.append(source.ended)
+    first, second = epochs
+    length = min(len(first), len(second))
+    return Contents(
+        epochs=2,
+        batches=batches,
+        samples=(len(first), len(second)),
+        twice=len(first) - len(set(first)),
+        common=sum((Counter(first) & Counter(second)).values()),
+        complete=(complete[0], complete[1]),
+        same_order=first[:length] == second[:length],
+    )
+
+
+def held(stream: Stream, kind: Kind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
+    """Run a warm-up epoch, then short ones, and look at what they leave open: more and more of it is a leak.
+
+    What is on its way in a pipeline stays open where an epoch is left early, and is no more after four epochs.
+    """
+    drawing = _Drawing(stream, seconds)
+    counts: list[int] = []
+    with drawn(stream) as source:
+        drawing.epochs(source, 1)
+        for epochs in _EPOCHS_HELD:
+            with watched_block(kind) as block:
+                drawing.epochs(source, epochs)
+            counts.append(len(block.left.names) + len(block.left.targets))
+            if not counts[-1]:
+                break
+    grows = len(counts) == len(_EPOCHS_HELD) and counts[0] < counts[1] < counts[2] and counts[2] >= 3 * counts[0]
+    return Held(
+        epochs=drawing.begun,
+        batches=drawing.batches,
+        left=sentences(block) if grows else (),
+        stays=0 if grows else counts[-1],
+        peak=drawing.peak,
+        limit=descriptors.limit(),
+        peak_bytes=drawing.peak_bytes,
+        capacity_bytes=segments.capacity()[0],
+    )
+
+
+class _Drawing:
+    """Short epochs of a stream, and what was open at their peak."""
+
+    def __init__(self, stream: Stream, seconds: float) -> None:
+        self._stream = stream
+        self._seconds = seconds
+        self.begun = self.batches = self.peak = self.peak_bytes = 0
+
+    def epochs(self, source: DrawnStream, count: int) -> None:
+        for _ in range(count):
+            self.begun += 1
+            for batch in source.epoch(self._seconds, _SHORT_EPOCH):
+                self.batches += 1
+                self.peak = max(self.peak, descriptors.count() or 0)
+                self.peak_bytes = max(self.peak_bytes, _shared_bytes())
+                del batch
+            source.close()
+
+
+def growth(stream: Stream, seconds: float) -> Growth:
+    """Pull batches for about ``seconds`` and look at private memory, a few times and as far apart."""
+    if reason := why_not(os.getpid()):
+        raise NotMeasured(reason)
+    looks: list[tuple[int, int]] = []
+    batches = between = size = epochs = 0
+    begun = time.monotonic()
+    with drawn(stream) as source:
+        while len(looks) < _LOOKS:
+            epochs, came = epochs + 1, batches
+            for batch in source.epoch(_LONG):
+                batches, size = batches + 1, max(size, _bytes_of(batch))
+                if not between and time.monotonic() - begun >= seconds / _LOOKS:
+                    between = batches
+                if between and batches % between == 0:
+                    del batch
+                    gc.collect()
+                    looks.append(_private_bytes())
+                    if len(looks) == _LOOKS:
+                        break
+            if batches == came:
+                break
+    own, children = zip(*looks, strict=True) if looks else ((), ())
+    return Growth(epochs, batches, own, children, between, size)
+
+
+def processes(stream: Stream, seconds: float) -> Processes:
+    """Run two epochs, each for up to ``seconds``, and see which processes come with them and stay."""
+    before = {kin.pid for kin in process_tree.descendants()}
+    seen: set[int] = set()
+    batches, first, whole = 0, 0.0, True
+    with drawn(stream) as source:
+        for _ in range(2):
+            begun = time.monotonic()
+            for _batch in source.epoch(seconds):
+                first = first or time.monotonic() - begun
+                batches += 1
+                seen |= {kin.pid for kin in process_tree.descendants()} - before
+            whole = whole and source.ended
+        source.close()
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while (left := _running(seen)) and time.monotonic() < deadline:
+            gc.collect(1)
+            time.sleep(0.05)
+    return Processes(2, batches, len(seen), left, first, whole)
+
+
+def _bytes_of(batch: Any) -> int:
+    """Bytes of the tensors and arrays of a batch, as far as they can be seen."""
+    if isinstance(batch, Mapping):
+        return sum(map(_bytes_of, batch.values()))
+    if isinstance(batch, list | tuple):
+        return sum(map(_bytes_of, batch))
+    return int(getattr(batch, "nbytes", 0) or 0)
+
+
+def _shared_bytes() -> int:
+    return segments.total_bytes(segments.held(mapped=True) | segments.named({os.getpid()}))
+
+
+def _private_bytes() -> tuple[int, int]:
+    """Of this process, and of its children together."""
+    children = 0
+    for kin in process_tree.descendants():
+        with contextlib.suppress(OSError):  # it has just ended
+            children += read_rollup(kin.pid).private_bytes
+    return read_rollup(os.getpid()).private_bytes, children
+
+
+def _running(pids: set[int]) -> tuple[str, ...]:
+    return tuple(kin.name for kin in process_tree.descendants() if kin.pid in pids and kin.runs)
