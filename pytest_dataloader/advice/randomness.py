@@ -23,7 +23,10 @@ def passed(evidence: Randomness) -> str:
     where = f"of {counted(evidence.workers, 'worker')}" if evidence.workers else "without workers"
     part = "".join(f"; {each}" for each in evidence.partly)
     if evidence.drawn:
-        return f"{' and '.join(evidence.drawn)}: all draws differ ({seen} {where}){part}"
+        differing = [name for name in evidence.drawn if name not in evidence.alike]
+        told = [f"{' and '.join(differing)}: all draws differ"] if differing else []
+        told += [f"{name}: draws alike {when}" for name, when in evidence.alike.items()]
+        return f"{'; '.join(told)} ({seen} {where}){part}"
     if evidence.varies:
         changing = "samples change when they are read again, by no generator that was found, and all differ"
         return f"{changing} ({seen} {where}){part}"

@@ -73,14 +73,17 @@ def _evidence(
     seconds: float,
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
-    cut = epochs[0].given.cut
-    part = [f"the first {_samples_in(epochs[0], about):,} samples of an epoch were read"] if cut else []
+    whole, read = is_whole(epochs[0]), _samples_in(epochs[0], about)
+    cut = not whole if iterable else epochs[0].given.cut
+    part = [f"the first {read:,} samples of an epoch were read"] if cut else []
+    if iterable and cut and about.size and read > about.size + about.slack:
+        part.append(f"its len() says {about.size:,}: an epoch ends there only where the training loop counts")
     if not iterable and not about.given_all:
         part.append(f"the first {len(about.given):,} indices of the sampler were seen")
     seen = len(set(about.given))
     orders = [flat(epoch.given.indices) for epoch in epochs]
     told_apart = about.shuffles or (orders[0] != orders[1] and not cut)
-    held = not iterable or (is_whole(epochs[0]) and alone is not None and alone.complete)
+    held = not iterable or (whole and alone is not None and alone.complete)
     return Order(
         faults=faults,
         iterable=iterable,

@@ -63,10 +63,12 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         cut = any(epoch.given.cut for epoch in run.epochs)
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
     setting.tell(json.dumps(draws.begun_from()))
+    shuffled = shuffles(loader)
     ranks, of_ranks = _ranks(loader, setting) if draws.drawn else (1, ())
     return Randomness(
-        faults=draws.faults(shuffles=shuffles(loader), functions=repeated_reads.functions(loader)) + of_ranks,
+        faults=draws.faults(shuffles=shuffled, functions=repeated_reads.functions(loader)) + of_ranks,
         drawn=draws.drawn,
+        alike={name: when for name in draws.drawn if (when := draws.alike(name, shuffles=shuffled))},
         varies=None if iterable else draws.varies,
         workers=workers,
         epochs=len(run.epochs),

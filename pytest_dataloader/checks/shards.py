@@ -80,7 +80,8 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     if not whole.epochs[0]:
         raise NothingSeen("a world of one rank gives no sample: the epoch is empty")
     iterable = torch_private.reads_by_iteration(loader)
-    if not iterable and found.how != "sampler" and not _world(found, world_size or 2, whole, same_seeds=True).clean:
+    two = _world(found, world_size or 2, whole, same_seeds=True)
+    if not iterable and found.how != "sampler" and not (two.clean or two.error):
         found = replace(found, by_content=True)
         whole = found.view(0, 1, seconds=VIEW_SECONDS)
     again = found.view(0, 1, seconds=VIEW_SECONDS, same_seeds=True)
@@ -121,12 +122,14 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     by_batches = batches is not None and sampling.named_sampler(loader) is batches
     each = (getattr(loader, "batch_size", None) or 1) if by_batches or loader.drop_last else 1
     drops = bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False))
-    # Streams are padded to whole batches of all ranks, by each worker, as accelerate's IterableDatasetShard does.
-    pads = size * (loader.batch_size or 1) * max(1, loader.num_workers) - 1
-    streams = torch_private.reads_by_iteration(loader)
+    # To whole batches of all ranks, as accelerate does; its IterableDatasetShard has each worker do so.
+    batch, streams = (
+        loader.batch_size or getattr(batches, "batch_size", None) or 1,
+        torch_private.reads_by_iteration(loader),
+    )
+    pads = size * batch * max(1, loader.num_workers) - 1 if streams else -len(whole.epochs[0]) % (size * batch)
     whole_batches = (loader.batch_size or 0) if streams else 0
-    slack, pads = size * each - 1, pads if streams else 0
-    return partition(views, whole.epochs[0], slack=slack, drops=drops, pads=pads, whole_batches=whole_batches)
+    return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops, pads=pads, whole_batches=whole_batches)
 
 
 def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:

@@ -127,6 +127,16 @@ class TakenAhead(DataLoader[Any]):
         return _Filled(super().__iter__())
 
 
+class CollatesItself(DataLoader[Any]):
+    """Is its own collate function, as loaders of events are."""
+
+    def __init__(self) -> None:
+        super().__init__(Noise(), BATCH, shuffle=True, num_workers=2, collate_fn=self)
+
+    def __call__(self, samples: list[torch.Tensor]) -> torch.Tensor:
+        return torch.stack(samples)
+
+
 class _Thread(threading.Thread):
     """What torch takes for a process."""
 
@@ -181,6 +191,13 @@ class OfCuts(Noise):
         return super().__getitem__(index.rows)
 
 
+class OfSets(Noise):
+    """Is asked for a set of indices at once."""
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        return super().__getitem__(sorted(index))
+
+
 class OfPairs(Noise):
     """Is asked for a pair."""
 
@@ -219,6 +236,7 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     "one iterator, drop_last": lambda: OneIterator(eager=True, drop_last=True),
     "remembers its iterator": lambda: Remembers(Noise(), BATCH, shuffle=True, num_workers=2),
     "counts its batches itself": lambda: CountsItself(Noise(), BATCH, shuffle=True, num_workers=2),
+    "collates its batches itself": CollatesItself,
     "taken ahead by a thread": lambda: TakenAhead(Noise(), BATCH, shuffle=True, num_workers=2),
     "workers are threads": lambda: DataLoader(Noise(), BATCH, True, num_workers=2, multiprocessing_context=_Threads()),
     "batches of arrays": lambda: DataLoader(Noise(), batch_sampler=Batches(numpy_batch), num_workers=2),
@@ -228,5 +246,6 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     ),
     "pairs as indices": lambda: sampled(OfPairs(), lambda rows: (int(rows[0]), "train")),
     "cuts as indices": lambda: sampled(OfCuts(), lambda rows: Cut(rows.tolist())),
+    "sets as indices": lambda: sampled(OfSets(), lambda rows: frozenset(rows.tolist())),
     "whole batches": lambda: DataLoader(WholeBatches(shared=False), batch_size=None, num_workers=2),
 }  # fmt: skip

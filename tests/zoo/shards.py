@@ -136,6 +136,34 @@ def distributed(size: int = SIZE, **settings: Any) -> DataLoader[Any]:
     return DataLoader(dataset, 8, sampler=sampler, num_workers=2)
 
 
+class Sets(Sampler[frozenset[int]]):
+    """A rank's share in sets, which hold other rows together in each world, as bucketing samplers have it."""
+
+    def __init__(self, rank: int, world_size: int) -> None:
+        self.rows = range(rank, SIZE, world_size)
+
+    def __iter__(self) -> Iterator[frozenset[int]]:
+        return (frozenset(self.rows[at : at + 8]) for at in range(0, len(self.rows), 8))
+
+
+class OfSets(Rows):
+    """Is asked for a set of rows at once."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return torch.tensor(sorted(index))
+
+
+def by_sets(rank: int, world_size: int) -> DataLoader[Any]:
+    return DataLoader(OfSets(SIZE), batch_size=None, sampler=Sets(rank, world_size))
+
+
+def in_padded_batches(rank: int, world_size: int) -> DataLoader[Any]:
+    """Whole batches are dealt out, and the first rows fill the last round up, as accelerate has it."""
+    rows = list(range(SIZE)) + (list(range(-SIZE % (10 * world_size))) if world_size > 1 else [])
+    batches = [rows[at : at + 10] for at in range(0, len(rows), 10)][rank::world_size]
+    return DataLoader(Rows(SIZE), 10, sampler=[row for batch in batches for row in batch])
+
+
 def stream(share: Any, workers: int = 2) -> Callable[[], DataLoader[Any]]:
     return lambda: DataLoader(Stream(share), 4, num_workers=workers)
 
@@ -159,6 +187,8 @@ CLEAN = {
     "distributed sampler by arguments": Case(lambda: by_distributed_sampler),
     "distributed sampler by process group": Case(lambda: by_process_group),
     "own sampler": Case(lambda: reshuffles),
+    "sets of rows": Case(lambda: by_sets),
+    "batches dealt out, padded": Case(lambda: in_padded_batches, "padding repeats"),
     "stream by both": Case(stream(by_both)),
     "stream by both, no workers": Case(stream(by_both, 0)),
     "stream in whole batches": Case(stream(in_whole_batches), "padding repeats"),

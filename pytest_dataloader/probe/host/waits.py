@@ -99,8 +99,13 @@ def look(pid: int, *, without: int | None = None) -> Look:
     return Look(state, busy, switches, tuple(waits))
 
 
+def at_rest(*pids: int, without: int | None = None) -> bool:
+    """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``look``."""
+    return all(state_of(tid) != "R" for pid in pids for tid in _tasks(pid) if tid != without)
+
+
 def state_of(pid: int) -> str:
-    """The state of a process as ``ps`` calls it; empty once it is gone."""
+    """The state of a process, or of a thread by its native id, as ``ps`` calls it; empty once it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
     except (OSError, IndexError):

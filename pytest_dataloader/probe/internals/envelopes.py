@@ -105,8 +105,9 @@ _REMEMBERED = 1024
 
 @dataclass(slots=True)
 class Journal:
-    """The passages that came in from one borrowed loader."""
+    """The passages that came in from one borrowed loader; ``count`` says how many samples an index asks for."""
 
+    count: Callable[[Any], int]
     number: int = field(default_factory=itertools.count(1).__next__)
     epoch: int = 0
     arrived: list[tuple[Any, ...]] = field(default_factory=list)

@@ -5,6 +5,7 @@ A part of ``torch_private`` by its meaning.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 
@@ -15,6 +16,17 @@ def pretend_worker(number: int, workers: int, seed: int, dataset: Any) -> None:
     worker._worker_info = worker.WorkerInfo(id=number, num_workers=workers, seed=seed, dataset=dataset)
 
 
+_EXCHANGES = (
+    "broadcast", "broadcast_object_list", "scatter", "scatter_object_list", "gather", "gather_object", "all_gather",
+    "all_gather_object", "all_gather_into_tensor", "reduce", "all_reduce", "reduce_scatter", "all_to_all", "recv",
+)  # fmt: skip
+"""What hands data from rank to rank: of ranks that are only pretended, each would go on with what it had before."""
+
+
+class RanksExchange(RuntimeError):
+    """A rank that is only pretended was asked for what only other ranks have."""
+
+
 _FORGOTTEN: list[Any] = []
 """Groups that a child no longer knows: dropped, they would wait for threads that only the parent has."""
 
@@ -22,8 +34,8 @@ _FORGOTTEN: list[Any] = []
 def pretend_rank(rank: int, world: int) -> None:
     """Have ``torch.distributed`` answer as that rank, by torch's own group that exchanges nothing.
 
-    For forked children alone, which forget the group that their parent is in; without effect where torch was built
-    without distributed.
+    What would exchange data raises RanksExchange; a barrier is passed. For forked children alone, which forget the
+    group that their parent is in; without effect where torch was built without distributed.
     """
     try:
         import torch.distributed as dist
@@ -33,8 +45,14 @@ def pretend_rank(rank: int, world: int) -> None:
             if dist.is_initialized():
                 _forget_groups()
             dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
+            if world > 1:
+                vars(dist).update({name: functools.partial(_refuse, name) for name in _EXCHANGES})
     except (ImportError, AttributeError, RuntimeError, ValueError):
         return
+
+
+def _refuse(name: str, *_args: Any, **_options: Any) -> None:
+    raise RanksExchange(f"ranks exchange data by {name}, which takes a job of them: run it under torchrun")
 
 
 def _forget_groups() -> None:

@@ -64,7 +64,7 @@ def _remembered_index(iterator: Any) -> Any:
 
 def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
     journal: Journal = iterator._journal
-    journal.sized[0] += len(index) if isinstance(index, list | tuple) else 1
+    journal.sized[0] += journal.count(index)
     journal.sized[1] += 1
     if iterator._num_workers == 0:
         ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)

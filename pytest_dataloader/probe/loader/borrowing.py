@@ -105,9 +105,14 @@ class Borrowed:
     def _iterator(self) -> Any:
         return self._made[-1]
 
+    @property
+    def all_made(self) -> bool:
+        """Whether every batch that was asked of the workers waits to be handed out; True where that is not known."""
+        return self.ready is None or self.ready >= torch_private.outstanding_batches(self.iterator)
+
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch; errors of the user's code come out as they are."""
-        self._release()
+        self.leave()
         self._batches = _until_the_end(iter(self.loader))
 
     def pull(self, most: int) -> tuple[int, int]:
@@ -134,12 +139,19 @@ class Borrowed:
         assert self._batches is not None
         yield from self._batches
 
+    def leave(self) -> None:
+        """Let go of the epoch under way, as ``break`` does; a generator's own clean-up runs now."""
+        batches, self._batches = self._batches, None
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+
     def abandon(self, *, receiving: bool = True) -> None:
         """Leave the epoch as ``break`` leaves a loop: workers that do not persist end with it.
 
         Unlike that, what is under way is received before, unless to see what a break leaves is the purpose.
         """
-        self._release()
+        self.leave()
         if not (self.keeps_iterator or getattr(self.loader, "persistent_workers", False)):
             self._expect_shutdown_errors()
             while self._made:
@@ -163,7 +175,7 @@ class Borrowed:
             torch_private.unwatch_iterators(copy)
 
     def _stop(self, *, kill: bool) -> None:
-        self._release()
+        self.leave()
         self._expect_shutdown_errors()
         workers = [worker for iterator in self._made for worker in torch_private.worker_processes(iterator)]
         for iterator in self._made:
@@ -181,13 +193,6 @@ class Borrowed:
         if any(torch_private.iterates_its_own_way(copy) for copy in self._copies):
             expect_shutdown_errors()
 
-    def _release(self) -> None:
-        """Let go of the epoch under way; a generator's own clean-up runs now."""
-        batches, self._batches = self._batches, None
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()
-
     def _copy(self, loader: Any) -> Any:
         """A shallow copy that makes new iterators, and tells us of them; loaders inside it are copied as well."""
         from torch.utils.data import DataLoader
@@ -199,7 +204,8 @@ class Borrowed:
             vars(copy).update(_WITHOUT_WORKERS)
         torch_private.forget_iterations(copy)
         torch_private.watch_iterators(copy, self._remember, self._being_made)
-        inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader)]
+        # One that collates its batches itself holds itself.
+        inner = [name for name, value in vars(copy).items() if isinstance(value, DataLoader) and value is not loader]
         for name in inner:
             vars(copy)[name] = self._copy(vars(copy)[name])
         if not inner:

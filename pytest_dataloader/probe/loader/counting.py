@@ -2,7 +2,7 @@
 
 The rule, first that applies:
 
-1. map-style dataset: the number of indices that the sampler asked for (an index that is not a list is one sample);
+1. map-style dataset: the number of indices that the sampler asked for (a key, a tuple or a number is one sample);
 2. iterable dataset or StatefulDataLoader with ``batch_size``: the common first dimension of the batch, at most
    ``batch_size``; ``batch_size`` itself where the batch has none;
 3. otherwise (``batch_size=None``, a loader that makes up its own batches): the common first dimension of the batch,
@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from pytest_dataloader.probe.loader.positions import indices_in
+from pytest_dataloader.probe.loader.positions import count_indices_in
 
 CountedBy = Literal["indices", "batch_size", "first dimension"]
 
@@ -32,7 +32,7 @@ class CountedSampler:
     def __iter__(self) -> Iterator[Any]:
         self._sizes.clear()
         for indices in self._sampler:
-            self._sizes.append(len(indices_in(indices, many=self._many)))
+            self._sizes.append(count_indices_in(indices, many=self._many))
             yield indices
 
     def __len__(self) -> int:
@@ -45,15 +45,13 @@ class CountedSampler:
 def count_indices(copy: Any) -> deque[int] | None:
     """Have a copied loader note the sizes of its index lists; None where there are no indices to count.
 
-    Not for a sampler with a state_dict: StatefulDataLoader asks its iterator for it.
+    Not for StatefulDataLoader, which asks the sampler's iterator for its state.
     """
     from torch.utils.data import IterableDataset
 
     name = "sampler" if vars(copy).get("batch_sampler") is None else "batch_sampler"
     sampler = vars(copy).get(name)
-    inner = getattr(sampler, "sampler", None)
-    stateful = any(hasattr(each, "state_dict") for each in (copy, sampler, inner))
-    if sampler is None or stateful or isinstance(vars(copy).get("dataset"), IterableDataset):
+    if sampler is None or hasattr(copy, "state_dict") or isinstance(vars(copy).get("dataset"), IterableDataset):
         return None
     sizes: deque[int] = deque()
     vars(copy)[name] = CountedSampler(sampler, sizes, many=name == "batch_sampler")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.positions import Plan, draw, flat_indices, indices_in, length_of
+from pytest_dataloader.probe.loader.positions import Plan, count_indices_in, draw, flat_indices, length_of
 
 INDICES = 2064
 """The reader's windows together: 16 to warm up, 1,000 and 1,000 new ones, and a batch to spare."""
@@ -74,7 +74,7 @@ def _first_batches(sampler: Any) -> list[Any]:
     count = 0
     for batch in sampler:
         found.append(batch)
-        count += len(indices_in(batch, many=True))
+        count += count_indices_in(batch, many=True)
         if count >= INDICES or time.monotonic() > deadline:
             break
     return found

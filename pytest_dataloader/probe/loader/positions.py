@@ -6,7 +6,7 @@ import bisect
 import contextlib
 import operator
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +39,20 @@ def length_of(thing: Any) -> int:
 def indices_in(given: Any, *, many: bool) -> Sequence[Any]:
     """The indices in what a sampler gave at a time: ``many`` where it makes batches, of whatever type.
 
-    Without, a dataset may still be asked for a list of indices at once, which is how batches are read whole.
+    Without, a dataset may still be asked for many indices at once, which is how batches are read whole: for a list, an
+    array, a set of cuts. There, a tuple is one index.
     """
-    batch = isinstance(given, Collection) and not isinstance(given, str | bytes) if many else isinstance(given, list)
-    return tuple(given) if batch else (given,)
+    return tuple(given) if _holds_indices(given, many=many) else (given,)
+
+
+def count_indices_in(given: Any, *, many: bool) -> int:
+    """How many indices ``indices_in`` would find."""
+    return len(given) if _holds_indices(given, many=many) else 1
+
+
+def _holds_indices(given: Any, *, many: bool) -> bool:
+    one = isinstance(given, str | bytes) or (not many and isinstance(given, tuple | Mapping))
+    return isinstance(given, Collection) and not one and getattr(given, "ndim", 1) > 0
 
 
 def draw(universe: int, most: int, seed: int = 0) -> tuple[int, ...]:

@@ -39,7 +39,8 @@ INNER = 256
 """Of sampled elements, so many are looked into."""
 _FANOUT = 4
 _DEPTH = 14
-_MOST_GROUPS = 3000
+_MOST_GROUPS = 30_000
+"""Of nameable places, a second of CPU: the methods of TensorDict's classes, and what they name, are 3,830 in 0.13 s."""
 LARGE = 50_000
 _LOCATED = 8192
 _GROWING: tuple[Any, ...] = (list, dict, set, deque)

@@ -7,11 +7,12 @@ import functools
 import gc
 import itertools
 import os
+import threading
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import child_process, clocks, descriptors, process_tree, segments
+from pytest_dataloader.probe.host import child_process, clocks, descriptors, process_tree, segments, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.loader.positions import length_of
@@ -47,6 +48,8 @@ _SHARE_FOR_READING = 0.25
 """Of the time, at most, goes into counting: 0.1 ms for a process of a hundred descriptors."""
 _SETTLES = 10
 _SETTLE_SECONDS = 0.005
+_LOOKS_AT_REST = 4
+"""In a row: between being woken and running, a thread is ``R``, but a batch is in no queue for a moment."""
 GRACE_SECONDS = 3.0
 """What the manager of torch's named segments waits, 2 s, before it removes what dead processes left."""
 CRASH_GRACE_SECONDS = 10.0
@@ -159,6 +162,9 @@ class _Run:
                 del batch
             tick()
             self._fill(borrowed, self.length)
+            borrowed.leave()
+            if torch_private.iterates_its_own_way(self.loader):
+                _await_rest(borrowed)
             borrowed.abandon(receiving=False)
             gc.collect()
             self.seen.left.append(len(self._ours_now() - self.at_first))
@@ -306,6 +312,18 @@ class _Run:
     def _left(self) -> set[Segment]:
         inodes = {segment.inode for segment in self.at_first}
         return {segment for segment in self._ours_now() if segment.inode not in inodes}
+
+
+def _await_rest(borrowed: Borrowed) -> None:
+    """Wait until threads of the loader's own hold all that they will: one that is behind when its workers end drops it.
+
+    After a ``break`` the workers go on for such a thread.
+    """
+    deadline, looks = time.monotonic() + GRACE_SECONDS, 0
+    while looks < _LOOKS_AT_REST and time.monotonic() < deadline:
+        pids = [os.getpid(), *(worker.pid or 0 for worker in borrowed.workers)]
+        looks = looks + 1 if borrowed.all_made and waits.at_rest(*pids, without=threading.get_native_id()) else 0
+        time.sleep(_SETTLE_SECONDS)
 
 
 def _busyness() -> float:

@@ -122,7 +122,8 @@ def _feed_tensor(whole: Any, tensor: Any, depth: int) -> None:
     elif tensor.is_quantized:
         _feed(whole, (tensor.int_repr(), repr(tensor.qscheme())), depth + 1)
     elif tensor.numel() and tensor.device.type != "meta":
-        flat = tensor.cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
+        solid = tensor.cpu().resolve_conj().resolve_neg().contiguous()
+        flat = solid.as_strided((solid.numel(),), (1,))  # of one element, contiguous with any stride
         whole.update(memoryview(flat.view(torch.uint8).numpy()))
 
 

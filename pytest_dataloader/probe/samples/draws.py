@@ -129,6 +129,21 @@ class Draws:
             found[name] = sorted({call.before[name].state for call in calls if call.moved(name)})
         return found
 
+    def alike(self, name: str, *, shuffles: bool) -> str:
+        """When a generator gives the same numbers again as somebody may mean it to; empty where it does not.
+
+        One stream for every worker and epoch, and draws of a worker's own that repeat, are how evaluation is made
+        repeatable.
+        """
+        constant = self.constant_streams(name)
+        if constant:
+            return "for every sample, as an evaluation may" if len(set(constant.values())) == 1 and not shuffles else ""
+        if self.reseeded(name):
+            return "whenever the same is read"
+        made = self.repeats and any(call.made(name) for call in self.calls)
+        repeats = made and not shuffles and self.shared_by(name) == ("epochs",)
+        return "in every epoch, as an evaluation may" if repeats else ""
+
     def faults(self, *, shuffles: bool, functions: Mapping[str, str]) -> tuple[Fault, ...]:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
@@ -137,20 +152,13 @@ class Draws:
         return tuple(found)
 
     def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[Fault]:
-        constant = self.constant_streams(name)
-        if constant:
-            varies = len(set(constant.values())) > 1
-            # One stream for every worker and epoch is how evaluation is made repeatable.
-            if varies or shuffles:
-                detail = f"{name} is seeded with the same value for every sample"
-                yield Fault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
+        if self.alike(name, shuffles=shuffles):
             return
-        if self.reseeded(name):
+        if self.constant_streams(name):
+            detail = f"{name} is seeded with the same value for every sample"
+            yield Fault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
             return
         shared = self.shared_by(name)
-        made = self.repeats and any(call.made(name) for call in self.calls)
-        if made and shared == ("epochs",) and not shuffles:
-            return  # each worker has its own, and draws alike in every epoch: so is evaluation made repeatable
         if shared and name not in GLOBALS:
             yield Fault("frozen_generator", name, shared)
         elif shared:

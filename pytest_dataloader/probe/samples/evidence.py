@@ -48,12 +48,14 @@ class Order:
 class Randomness:
     """Which random draws two workers, epochs or ranks have in common.
 
-    ``drawn`` are the generators that made samples draw from; ``varies`` says whether a sample read again in the same
+    ``drawn`` are the generators that made samples draw from, ``alike`` when each that may be meant to gives the same
+    numbers again, by generator; ``varies`` says whether a sample read again in the same
     worker was another one (None where samples cannot be asked for again).
     """
 
     faults: tuple[Fault, ...]
     drawn: tuple[str, ...]
+    alike: dict[str, str]
     varies: bool | None
     workers: int
     epochs: int

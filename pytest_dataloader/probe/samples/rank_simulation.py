@@ -119,7 +119,12 @@ def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> 
     if build is None and is_distributed(loader):
         return Simulation(loader, None, "sampler")
     told = Simulation(loader, build, "environment")
-    unsharded = _reads_alike(told)
+    try:
+        unsharded = _reads_alike(told)
+    except NotMeasured:
+        if is_distributed(loader):  # its sampler may be made anew though the rest cannot
+            return Simulation(loader, None, "sampler")
+        raise
     if unsharded and not torch_private.reads_by_iteration(loader):
         told = replace(told, by_content=True)
         unsharded = _reads_alike(told)

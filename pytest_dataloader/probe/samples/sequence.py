@@ -65,6 +65,11 @@ class Subject:
     batch_size: int = 1
     ranks: int = 1
 
+    @property
+    def slack(self) -> int:
+        """Samples of a stream by which filling the batches of its workers explains another length."""
+        return self.batch_size * max(1, self.workers)
+
 
 def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1) -> Subject:
     """What is known of a loader, beside what its sampler gave."""
@@ -253,8 +258,8 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
 
 
 def is_whole(epoch: Epoch) -> bool:
-    """Whether a stream was read to its end: a loader may give a few batches of it on purpose."""
-    return not epoch.given.cut and by_worker(epoch).keys() <= _ended(epoch)
+    """Whether every worker read its part of a stream to the end: a loader may give a few batches of it on purpose."""
+    return by_worker(epoch).keys() <= _ended(epoch)
 
 
 def _ended(epoch: Epoch) -> set[int]:
@@ -262,12 +267,8 @@ def _ended(epoch: Epoch) -> set[int]:
 
 
 def _wrong_length(total: int, about: Subject) -> Iterator[OrderFault]:
-    """A stream that is much longer or shorter than it says, by more than filling the batches of its workers explains.
-
-    A length may be that of all ranks together.
-    """
-    slack = about.batch_size * max(1, about.workers)
-    if about.size and all(abs(about.size - times * total) > slack for times in {1, about.ranks}):
+    """A stream that is much longer or shorter than it says; a length may be that of all ranks together."""
+    if about.size and all(abs(about.size - times * total) > about.slack for times in {1, about.ranks}):
         detail = f"its len() says {counted(about.size, 'sample')}, and an epoch has {total:,}"
         yield OrderFault("wrong_length", about.dataset, detail, abs(about.size - total))
 

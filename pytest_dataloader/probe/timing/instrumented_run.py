@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
@@ -25,6 +26,7 @@ from pytest_dataloader.probe.internals.envelopes import (
 )
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
+from pytest_dataloader.probe.loader.positions import count_indices_in
 from pytest_dataloader.probe.timing.training_step import Steps
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class InstrumentedLoader(Borrowed):
         step_ms: float | None = None,
         step: Callable[[Any], object] | None = None,
     ) -> None:
-        self.journal = Journal()
+        self.journal = Journal(functools.partial(count_indices_in, many=torch_private.reads_batches(loader)))
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
         self.ending_ns: dict[int, int] = {}

@@ -53,6 +53,22 @@ def test_a_twin_is_not_accused(name: str) -> None:
     assert seen.samples_read
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("numpy's global generator", "numpy.random: all draws differ ("),
+        ("seeded by the index", "random: draws alike whenever the same is read ("),
+        ("evaluation with a constant seed", "torch: draws alike for every sample, as an evaluation may ("),
+        (
+            "made in the worker from a fixed seed, evaluation",
+            "collate_fn.generator: draws alike in every epoch, as an evaluation may (",
+        ),
+    ],
+)
+def test_draws_that_come_again_are_not_said_to_differ(name: str, told: str) -> None:
+    assert judge(measure(CLEAN[name].make(), setting=QUICK)).reason.startswith(told)
+
+
 @pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))
 def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
     frozen = DataLoader(Rows(from_own, rng=numpy_generator()), 8, num_workers=2, multiprocessing_context=method)

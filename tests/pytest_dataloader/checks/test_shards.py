@@ -41,7 +41,13 @@ def test_a_fault_is_found(name: str) -> None:
     assert [each.code for each in verdict.advice] == [case.code]
 
 
-TWINS = ("distributed sampler, padded", "own sampler", "stream in whole batches")
+TWINS = (
+    "distributed sampler, padded",
+    "own sampler",
+    "sets of rows",
+    "batches dealt out, padded",
+    "stream in whole batches",
+)
 
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))
@@ -89,6 +95,24 @@ def test_shares_that_hang_on_the_random_state_are_inconclusive() -> None:
     _, verdict = examine(Case(lambda: by_global_state))
     assert verdict.outcome == "inconclusive"
     assert "only where all ranks have the same random state" in verdict.reason
+
+
+def asks_other_ranks(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:
+    """Its seed is rank 0's, as OpenMMLab's samplers have it."""
+    del rank, world_size
+    seed = torch.zeros(1, dtype=torch.int64).random_(100)
+    if torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1:
+        torch.distributed.broadcast(seed, src=0)
+    return distributed(seed=int(seed))
+
+
+def test_ranks_that_ask_each_other_are_not_held_to_what_nobody_answers() -> None:
+    _, verdict = examine(Case(lambda: asks_other_ranks))
+    assert verdict.outcome == "inconclusive"
+    assert "ranks exchange data by broadcast" in verdict.reason
+    loader = asks_other_ranks()
+    seen = measure(loader, setting=Setting(build=lambda: asks_other_ranks()))
+    assert (seen.how, judge(seen).outcome) == ("sampler", "passed")
 
 
 def test_nothing_of_this_process_is_changed() -> None:

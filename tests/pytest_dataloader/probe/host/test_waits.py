@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,27 @@ def test_a_process_at_work_uses_the_cpu() -> None:
         finally:
             process.kill()
     assert not seen.deadlocked
+
+
+def test_a_thread_at_work_is_no_rest() -> None:
+    stop = threading.Event()
+    at_work = threading.Thread(target=lambda: any(iter(stop.is_set, True)))
+    this = threading.get_native_id()
+    at_work.start()
+    try:
+        deadline = time.monotonic() + 20
+        while waits.at_rest(os.getpid(), without=this):  # it waits for the interpreter while this thread runs
+            assert time.monotonic() < deadline
+        assert waits.at_rest(os.getpid(), without=at_work.native_id) is False  # this thread looks
+    finally:
+        stop.set()
+        at_work.join()
+    with subprocess.Popen([sys.executable, "-c", LOCK]) as process:
+        deadline = time.monotonic() + 20
+        while not (waits.look(process.pid).deadlocked and waits.at_rest(process.pid)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
 
 
 def test_the_dead_are_told_from_the_living() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, TensorDataset
 
-from pytest_dataloader.probe.loader import counting
+from pytest_dataloader.probe.loader import counting, positions
 
 DATA = TensorDataset(torch.arange(10))
 IMAGES = torch.zeros(4, 3, 8, 8)
@@ -50,6 +50,25 @@ def test_the_first_dimension_counts_where_all_parts_share_it(batch: object, leng
 )
 def test_batch_size_bounds_what_the_batch_shows(batch: object, batch_size: int | None, count: int) -> None:
     assert counting.count(batch, batch_size) == count
+
+
+@pytest.mark.parametrize(
+    ("given", "single", "batch"),
+    [
+        ([3, 1], 2, 2),
+        (torch.tensor([3, 1]), 2, 2),
+        (frozenset({"a", "b"}), 2, 2),
+        ((3, "train"), 1, 2),
+        ({"row": 3}, 1, 1),
+        ("row", 1, 1),
+        (torch.tensor(3), 1, 1),
+        (3, 1, 1),
+    ],
+)
+def test_a_collection_is_many_indices_but_a_key_or_a_tuple_is_one(given: object, single: int, batch: int) -> None:
+    for many, count in ((False, single), (True, batch)):
+        assert positions.count_indices_in(given, many=many) == count
+        assert len(positions.indices_in(given, many=many)) == count
 
 
 class Stream(IterableDataset[int]):

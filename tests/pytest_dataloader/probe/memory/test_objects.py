@@ -199,6 +199,11 @@ def test_cycles_end() -> None:
     assert walked(Fields(ring=ring, me=[ring, [ring]])).complete
 
 
+def test_what_a_class_of_thousands_of_methods_holds_is_walked_to_its_end() -> None:
+    many = {f"method_{at}": lambda _self, at=at: at for at in range(4000)}
+    assert walked(type("Wide", (Fields,), many)(names=[name(0)])).complete
+
+
 def test_a_walk_out_of_time_says_so() -> None:
     deep: list[Any] = [name(at) for at in range(SIZE)]
     seen = walk([("dataset", Fields(rows=deep))], positions=(), universe=0, seconds=-1.0)

@@ -182,4 +182,4 @@ def test_without_workers_the_step_must_be_long() -> None:
 def test_numbers_of_journals_differ() -> None:
     from pytest_dataloader.probe.internals.envelopes import Journal
 
-    assert len({Journal().number for _ in itertools.repeat(None, 3)}) == 3
+    assert len({Journal(len).number for _ in itertools.repeat(None, 3)}) == 3
