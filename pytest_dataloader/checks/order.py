@@ -57,7 +57,9 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         first, second = run.epochs
         given, given_all = flat(first.given.indices), first.given.exhausted
         if not iterable and not given_all:
-            given, given_all = run.given_in_full(seconds)
+            again, to_its_end = run.given_in_full(seconds)
+            if len(again) >= len(given):  # else it can be asked only once
+                given, given_all = again, to_its_end
         setting.progress("reading in one process", 0.8)
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)

@@ -7,6 +7,7 @@ the user starts later, a generator that it keeps would have moved on. Samplers r
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import random
 import sys
@@ -26,6 +27,7 @@ _OBJECTS = 1000
 def preserve_state(loader: Any) -> Iterator[None]:
     """Restore on exit the global random states, and those and the attributes that ``loader`` reaches."""
     restorers = list(_global_states())
+    opened = list(_generators_kept_open(loader))
     roots = [vars(loader).get(name) for name in ("dataset", "sampler", "batch_sampler")]
     for thing in reachable(loader):
         state = random_state(thing)
@@ -36,7 +38,7 @@ def preserve_state(loader: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        for restore in restorers:
+        for restore in (*restorers, *opened):
             restore()
 
 
@@ -90,6 +92,30 @@ def _is_ours_to_restore(thing: object, roots: list[object]) -> bool:
 
     known = isinstance(thing, Dataset | Sampler) or any(thing is root for root in roots)
     return known and hasattr(thing, "__dict__")
+
+
+class _KeptOpen:
+    """A generator that nobody can close: leaving a loop over ``yield from generator`` would end it for ever."""
+
+    def __init__(self, generator: Iterator[Any]) -> None:
+        self._generator = generator
+
+    def __iter__(self) -> _KeptOpen:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._generator)
+
+
+def _generators_kept_open(loader: Any) -> Iterator[Callable[[], None]]:
+    """Keep a sampler's own generator, from which all its epochs come, from ending with an epoch that is left early."""
+    batches = vars(loader).get("batch_sampler")
+    sampler = vars(loader).get("sampler") if batches is None else batches
+    while hasattr(sampler, "__dict__"):
+        held = {name: value for name, value in vars(sampler).items() if isinstance(value, types.GeneratorType)}
+        vars(sampler).update({name: _KeptOpen(value) for name, value in held.items()})
+        yield functools.partial(vars(sampler).update, held)
+        sampler = vars(sampler).get("sampler")
 
 
 def _attributes(thing: object) -> Callable[[], None]:

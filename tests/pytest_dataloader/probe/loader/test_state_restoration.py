@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, Sampler, Subset
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Sampler, Subset, TensorDataset
 
 from pytest_dataloader.probe.loader.state_restoration import preserve_state
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -143,3 +145,24 @@ def test_a_users_client_is_not_turned_back() -> None:
     with preserve_state(DataLoader(data, sampler=[0])):
         data[0]
     assert data.client.connected
+
+
+class Endless(Sampler[int]):
+    """Goes on with one generator in every epoch, as OpenMMLab's samplers do."""
+
+    def __init__(self) -> None:
+        self.rows = (row % 6 for row in itertools.count())
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self.rows
+
+
+def test_a_sampler_goes_on_after_an_epoch_that_was_left() -> None:
+    data = TensorDataset(torch.arange(6))
+    loader = DataLoader(data, batch_size=2, sampler=Endless())
+    generator = vars(loader.sampler)["rows"]
+    for _ in range(2):
+        with preserve_state(loader):
+            assert next(iter(loader))
+    assert vars(loader.sampler)["rows"] is generator
+    assert next(iter(loader))
