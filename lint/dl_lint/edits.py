@@ -58,7 +58,8 @@ def _code(project: Project, place: Place) -> str:
     """What stands at a place; its lines end in ``\\n`` whatever the file's do."""
     row, column, end_row, end_column = place.span
     source = project.modules.source(place.path)
-    lines = NEWLINE.split(source.text if source is not None else "")[row - 1 : end_row] or [""]
+    of_file = project.read_off(("lines", place.path), lambda: NEWLINE.split(source.text if source is not None else ""))
+    lines = of_file[row - 1 : end_row] or [""]
     lines[-1] = lines[-1][:end_column]
     return "\n".join(lines)[column:]
 
