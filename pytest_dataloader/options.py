@@ -11,7 +11,6 @@ import pytest
 
 from pytest_dataloader.checks import NAMES
 from pytest_dataloader.printable import printable, shown
-from pytest_dataloader.probe.host import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,6 +154,8 @@ def _file(value: Any, _origin: str, folder: Path) -> Path:
         raise ValueError("expected the path of a file, got nothing")
     path = folder / Path(value).expanduser()
     try:
+        from pytest_dataloader.probe.host import disk
+
         disk.mode_of(path)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None

@@ -356,7 +356,10 @@ def test_a_quick_run_collects_what_applies_and_starts_workers_by_one_method(proj
     done = project.bench("--dataloader-quick", "-p", "no:cacheprovider")
     loaders = project.loaders
     assert set(loaders["plain"]["checks"]) == set(NAMES) - set(UNFIT)
-    assert [each["verdict"] for each in loaders["plain"]["checks"].values()] == ["passed"] * (len(NAMES) - len(UNFIT))
+    timed = ("throughput", "stages")  # of which half a second on a busy machine may say nothing
+    verdicts = {name: each["verdict"] for name, each in loaders["plain"]["checks"].items()}
+    assert {name for name, verdict in verdicts.items() if verdict != "passed"} <= set(timed), verdicts
+    assert "failed" not in verdicts.values()
     portability = loaders["plain"]["checks"]["portability"]
     assert [start["method"] for start in portability["evidence"]["starts"]] == ["fork"]
     assert "what forkserver and spawn would hand over pickles" in portability["reason"]

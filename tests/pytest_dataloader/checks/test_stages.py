@@ -179,7 +179,7 @@ def test_more_workers_help_where_workers_wait(name: str) -> None:
 
 
 def test_the_limits_are_those_that_users_write() -> None:
-    assert set(checks.limits_of("stages")) == {"step_ms", "max_stall"}
+    assert set(checks.limits_of("stages")) == {"step_ms", "step", "max_stall"}
 
 
 def test_a_limit_on_waiting_needs_a_step() -> None:

@@ -176,6 +176,8 @@ def test_of_a_wrapper_the_whole_is_measured_and_the_dataloader_inside() -> None:
     assert not checks.applies("resume", made, None)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+# Their thread may be at a batch whose worker has ended, when a loop over them is left early.
 def test_torchdata_nodes_and_their_worker_processes_are_measured() -> None:
     node = nodes.ParallelMapper(nodes.IterableWrapper(range(64)), abs, num_workers=2, method="process")
     made = stream(nodes.Loader(nodes.Batcher(node, 4)))
