@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OBEYED = re.compile(
+_OBEYED = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
     # A workflow command begins a line, whatever white space stands before it.
-    r"|^(?P<indentation>[^\S\n]*):(?=:)",
-    re.MULTILINE,
+    r"|^(?P<indentation>[^\S\n]*):(?=:)"
 )
+"""Compiled when it is first needed: every run of pytest loads this module."""
+
 _LONGEST = 200
 
 
@@ -24,7 +25,7 @@ def printable(text: str) -> str:
     >>> printable("\x1b[31mred\u202e\udcff\\n::error::no")
     '\\\\x1b[31mred\\\\u202e\\\\xff\\n\\\\x3a:error::no'
     """
-    return _OBEYED.sub(_written_out, text)
+    return re.sub(_OBEYED, _written_out, text, flags=re.MULTILINE)
 
 
 def shown(value: object, write: Callable[[object], str] = repr) -> str:
