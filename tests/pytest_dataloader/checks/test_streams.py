@@ -222,6 +222,16 @@ def test_what_is_wrong_with_a_stream_is_named(make: Any, check: str, outcome: st
     assert (seen.outcome, words in seen.reason) == (outcome, True), seen.reason
 
 
+def test_a_leak_is_seen_although_the_process_has_free_memory_for_it() -> None:
+    large = torch.ones(7 << 20)
+    del large  # from now on, blocks below its 28 MB are taken from the heap, and stay there
+    blocks = [torch.ones(1 << 18) for _ in range(64)]
+    pin = torch.ones(1)
+    del blocks
+    seen = verdict("memory", stream(Keeping()))
+    assert (len(pin), seen.outcome) == (1, "failed"), seen.reason
+
+
 def test_contents_that_cannot_be_told_apart_are_not_passed() -> None:
     assert verdict("order", loaders.call(lambda: iter([torch.zeros(16, 4)] * 4), "zeros")).outcome == "inconclusive"
     drawn_anew = verdict("order", loaders.call(lambda: (torch.rand(4, 2) for _ in range(8)), "rand"))
