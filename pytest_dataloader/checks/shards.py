@@ -123,10 +123,8 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     each = (getattr(loader, "batch_size", None) or 1) if by_batches or loader.drop_last else 1
     drops = bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False))
     # To whole batches of all ranks, as accelerate does; its IterableDatasetShard has each worker do so.
-    batch, streams = (
-        loader.batch_size or getattr(batches, "batch_size", None) or 1,
-        torch_private.reads_by_iteration(loader),
-    )
+    batch = loader.batch_size or getattr(batches, "batch_size", None) or 1
+    streams = torch_private.reads_by_iteration(loader)
     pads = size * batch * max(1, loader.num_workers) - 1 if streams else -len(whole.epochs[0]) % (size * batch)
     whole_batches = (loader.batch_size or 0) if streams else 0
     return partition(views, whole.epochs[0], slack=size * each - 1, drops=drops, pads=pads, whole_batches=whole_batches)
