@@ -46,13 +46,15 @@ def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batc
         return False
     inside = [frame for frame in frames if loop in enclosing.loops_around(program, frame.call)]
     if not inside:
-        return any(_is_same_further_out(program, frame, needed, loop, loader.frames) for frame in loader.frames)
+        return any(_is_same_further_out(program, frame, needed, loop, loader.frames) for frame in frames)
     return all(_passes_same(program, frame.call, function, needed, loop) for frame in inside)
 
 
 def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop: LoopNode, frames: Frames) -> bool:
     """Whether a caller of the caller of ``frame.scope`` stands in ``loop`` and makes the same of it in every pass."""
     function = enclosing.function_of(program, frame.call)
+    if frame.scope.is_method and frame.scope.params and frame.scope.params[0].name in needed:
+        return False  # whose object a pass may have made anew
     passed = (loaders.passed(program, frame.call, name, *_positions(frame.scope)) for name in needed)
     behind = _parameters_behind(program, [one.expr for one in passed if one.given], function)
     if behind is None or any(enclosing.tests_around(program, frame.call)):

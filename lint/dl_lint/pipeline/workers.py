@@ -262,7 +262,6 @@ def building(program: Program, cls: Class) -> tuple[Scope, ...]:
 
 
 def _building(program: Program, cls: Class) -> tuple[Scope, ...]:
-    program = program
     found: dict[Scope, None] = {}
     kinds = [cls]
     for one in kinds:
