@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from pytest_dataloader.checks.setting import Setting as Setting
     from pytest_dataloader.verdict import Verdict
 
 # Every run of pytest imports this module for the names below, so it imports the rest of ours when a check runs.
@@ -52,36 +52,12 @@ ASKED = ("baseline", "tune")
 """Checks that an option asks for, beside those of a loader."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How a run measures: ``seconds`` is the budget of a check.
+def __getattr__(name: str) -> Any:
+    if name != "Setting":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pytest_dataloader.checks.setting import Setting
 
-    ``progress`` is told what happens (share done 0..1), ``known`` gets the evidence so far of checks that can tell.
-    """
-
-    seconds: float = 5.0
-    bench: bool = False
-    quick: bool = False
-    """Every check in its shortest useful form."""
-    whole_epoch: bool = False
-    """Whether ``workers`` and ``order`` read one epoch to its end."""
-    progress: Callable[[str, float], None] = lambda _what, _share: None
-    known: Callable[[Any], None] = lambda _evidence: None
-    build: Callable[..., Any] | None = None
-    """The user's callable that made the loader, where there is one."""
-    ranks: int = 1
-    """Ranks of a real job, all of which measure; each hears what the others pass to ``tell``, text, once all have."""
-    tell: Callable[[str], None] = lambda _told: None
-
-    def budget(self, own: float, share: float = 1.0) -> float:
-        """Seconds for a check that needs ``own`` in any run: with ``bench`` at least that share of ``seconds``."""
-        if self.quick:
-            return _QUICK_SHARE * own
-        return max(own, share * self.seconds) if self.bench else own
-
-
-_QUICK_SHARE = 0.25
-"""With it each check of the demo's loaders takes a second or less, portability and memory included."""
+    return Setting
 
 
 def check_module(name: str) -> ModuleType:
