@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tokenize
 import warnings
+import zlib
 from pathlib import Path
 
 import hypothesmith
@@ -56,10 +57,10 @@ def compared(text: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "not Python"
     try:
-        concrete = cst.parse_module(text)
+        found = lowered(text)
     except (cst.ParserSyntaxError, cst.CSTLogicError, RecursionError):
         return "not for libcst"
-    for ours, theirs in itertools.zip_longest(dumped(module(concrete)).split("\n"), dumped(expected).split("\n")):
+    for ours, theirs in itertools.zip_longest(dumped(found).split("\n"), dumped(expected).split("\n")):
         if ours != theirs:
             return f"{ours} instead of {theirs}"
     return "equal"
@@ -107,10 +108,11 @@ def test_what_follows_a_text_in_an_f_string_is_not_taken_for_line_ends() -> None
 # --- files -----------------------------------------------------------------------------
 
 
-def installed() -> list[Path]:
-    """The standard library and what is installed, in an order that no machine changes."""
-    roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")}
-    return sorted({path for root in roots for path in Path(root).rglob("*.py")})
+def installed(every: int = 1) -> list[Path]:
+    """The standard library and what is installed. Of each ``every`` files one, the same ones on every machine."""
+    roots = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib")]
+    found = {path: path.relative_to(root) for root in roots for path in root.rglob("*.py")}
+    return sorted(path for path, name in found.items() if zlib.crc32(bytes(name)) % every == 0)
 
 
 def unequal(paths: list[Path]) -> dict[str, str]:
@@ -132,7 +134,7 @@ def test_a_sample_of_what_others_wrote_is_equal() -> None:
 @pytest.mark.slow
 def test_what_others_wrote_is_equal() -> None:
     """Each 40th file, a minute's worth; all of them where the environment says so."""
-    assert unequal(installed() if EVERYTHING else installed()[::40]) == {}
+    assert unequal(installed(every=1 if EVERYTHING else 40)) == {}
 
 
 # Deferred: reading the grammar takes a second and a half.
