@@ -57,10 +57,11 @@ def compared(text: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "not Python"
     try:
-        found = lowered(text)
+        concrete = cst.parse_module(text)
+        _ = concrete.code  # its printer, which lowering needs, recurses deeper than its parser
     except (cst.ParserSyntaxError, cst.CSTLogicError, RecursionError):
         return "not for libcst"
-    for ours, theirs in itertools.zip_longest(dumped(found).split("\n"), dumped(expected).split("\n")):
+    for ours, theirs in itertools.zip_longest(dumped(module(concrete)).split("\n"), dumped(expected).split("\n")):
         if ours != theirs:
             return f"{ours} instead of {theirs}"
     return "equal"
