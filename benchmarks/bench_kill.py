@@ -5,8 +5,9 @@
 Each round measures a healthy loader with two workers, in turn alone and under pytest-xdist (``-n 2``), into the report
 of an earlier run, and sends the next signal to pytest's process at a moment of the time that an undisturbed run takes
 (or of ``--span``).
-Ten seconds later it counts the processes that still work in the folder, segments in /dev/shm and entries of the folder
-for temporary files that were not there before, and reads the report: the earlier one, or a whole one of this run.
+At most twenty seconds later it counts the processes that still work in the folder, segments in /dev/shm and entries of
+the folder for temporary files that were not there before, and reads the report: the earlier one, or a whole one of
+this run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from pathlib import Path
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 MODES = {"alone": (), "xdist": ("-n", "2")}
 EARLIER = '{"schema": 1, "loaders": "of an earlier run"}'
-GRACE_SECONDS = 10
+GRACE_SECONDS = 20
+"""Execnet, under pytest-xdist, gives the work of a process whose controller is gone 15 s before it ends it."""
 LOADERS = """
 import torch
 from torch.utils.data import DataLoader, Dataset

@@ -54,10 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SuiteWatch(watched), "dataloader_watch")
     if bench.options.measures:
         from pytest_dataloader import collection
+        from pytest_dataloader.probe.host import interruption
 
         collection.prepare(config)
         _read_baselines(bench)
         _join_ranks(config, bench)
+        if bench.job is None:
+            config.add_cleanup(interruption.raise_on_signals("SIGTERM ended the run"))
 
 
 def _read_baselines(bench: Bench) -> None:
@@ -74,6 +77,7 @@ def _read_baselines(bench: Bench) -> None:
 
 def _join_ranks(config: pytest.Config, bench: Bench) -> None:
     from pytest_dataloader.distributed import job
+    from pytest_dataloader.probe.host import interruption
 
     place = job.place_in(os.environ)
     if place is None or hasattr(config, "workerinput"):
@@ -86,7 +90,7 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
     except Exception as error:
         raise pytest.UsageError(f"rank {place.rank} cannot reach the store of its launcher: {error}") from None
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
-    job.end_with_launcher()
+    interruption.raise_on_signals("the launcher ends this rank: another one failed or died")
     if place.rank:
         bench.options.json = config.option.xmlpath = None
         bench.options.update_baseline = False

@@ -15,6 +15,7 @@ from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json
 
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
     roots = targets.roots_of(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
+    put_back = interruption.raise_on_signals("SIGTERM ended the run")
     try:
         with loaders.importable(roots):
             loader = loaders.build(given.loader, roots)
@@ -64,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _show(report, given.json)
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return _NOT_RUN
+    finally:
+        put_back()
     watched.clear()
     shown = _show(report, given.json)
     return shown or _status(report, strict=given.strict)

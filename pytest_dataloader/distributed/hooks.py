@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.distributed.job import outlive_launcher
 from pytest_dataloader.printable import printable
+from pytest_dataloader.probe.host.interruption import ignore_termination
 
 if TYPE_CHECKING:
     from pytest_dataloader.distributed.job import Job
@@ -67,7 +67,7 @@ class Joint:
         hurried = session.exitstatus not in _IN_ORDER
         said = json.dumps({"status": int(session.exitstatus), "failures": self._failures})
         heard, missing = self._job.close(said, _HURRIED_SECONDS if hurried else None)
-        outlive_launcher()
+        ignore_termination()
         ends = {rank: json.loads(text) for rank, text in heard.items()}
         statuses = {end["status"] for end in ends.values()}
         session.exitstatus = _worst(statuses | ({int(pytest.ExitCode.TESTS_FAILED)} if missing else set()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -140,27 +138,3 @@ class Job:
     def _hear(self, key: str, rank: int) -> str | None:
         key = f"{rank}|{key}"
         return self._store.get(key).decode() if self._store.check([key]) else None
-
-
-class Terminated(KeyboardInterrupt):
-    """The launcher ends this rank, as it does with all once one of them failed or died."""
-
-
-def end_with_launcher() -> None:
-    """Take the launcher's SIGTERM as an interrupt, so that what is known by then is still written."""
-    ours = os.getpid()
-
-    def terminated(number: int, _frame: object) -> None:
-        if os.getpid() != ours:  # a child made by fork: this is not its business
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-            return
-        signal.signal(number, signal.SIG_IGN)
-        raise Terminated("the launcher ends this rank: another one failed or died")
-
-    signal.signal(signal.SIGTERM, terminated)
-
-
-def outlive_launcher() -> None:
-    """Let the launcher's SIGTERM pass: this rank ends by itself just now, with its own exit status."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -95,15 +95,15 @@ class Project:
     def bench(self, *arguments: str) -> pytest.RunResult:
         return self.run("--dataloader-bench", *arguments)
 
-    def interrupt(self, once: str, *arguments: str) -> tuple[int, str]:
-        """Run pytest in a process of its own and press Ctrl-C once the file ``once`` is there: status and output."""
+    def interrupt(self, once: str, *arguments: str, by: signal.Signals = signal.SIGINT) -> tuple[int, str]:
+        """Run pytest in a process of its own, with a signal once the file ``once`` is there: status and output."""
         with self.path.joinpath("output").open("w") as output:
             command = [sys.executable, "-mpytest", *WITHOUT, *arguments]
             run = self.pytester.popen(command, stdout=output, stderr=output)
             deadline = time.monotonic() + 120
             while not self.path.joinpath(once).exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
-            os.kill(run.pid, signal.SIGINT)
+            os.kill(run.pid, by)
             status = run.wait(60)
         return status, self.path.joinpath("output").read_text()
 

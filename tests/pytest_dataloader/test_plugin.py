@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -199,12 +200,14 @@ def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester:
     assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
 
 
-def test_an_interrupted_run_writes_what_it_has_seen(project: Project) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_writes_what_it_has_seen(project: Project, by: signal.Signals) -> None:
     project.path.joinpath("test_it.py").write_text(INTERRUPTED)
     status, output = project.interrupt(
-        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-json=deep/er/seen.json"
+        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-json=deep/er/seen.json", by=by
     )
     assert status == pytest.ExitCode.INTERRUPTED
+    assert ("SIGTERM ended the run" in output) == (by == signal.SIGTERM)
     assert "dataloader evidence" in output
     seen = json.loads(project.path.joinpath("deep", "er", "seen.json").read_text())
     assert [loader["id"] for loader in seen["loaders"]] == ["test_it.py::test_first", "test_it.py::test_second"]

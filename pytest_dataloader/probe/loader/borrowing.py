@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
 from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host.orphan import EndsWithItsLoader
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
+from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.loader.state_restoration import preserve_state
 from pytest_dataloader.probe.loader.thread_errors import expect_shutdown_errors
 from pytest_dataloader.probe.loader.timeout import Hang
@@ -212,6 +214,8 @@ class Borrowed:
             self._sizes = self._count_indices(copy)
         if "dataset" in vars(copy):  # a loader may be a wrapper that takes all it has from the one inside
             self._prepare(copy)
+            if worker_processes_of(copy) and start_method_of(copy) != "fork":
+                vars(copy)["worker_init_fn"] = EndsWithItsLoader(copy.worker_init_fn)
         begun = time.monotonic()
         keeps = torch_private.goes_on_with_kept_iterator(copy)
         for name in torch_private.kept_iterators(copy):  # made once and kept for ever, as detectors do

@@ -7,8 +7,13 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.probe.host.interruption import would_be_lost
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
+
+_LATER_SECONDS = 0.02
 
 
 class Hang(Exception):
@@ -27,8 +32,11 @@ def time_limit(seconds: float) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
 
-    def give_up(_signal: int, _frame: object) -> None:
-        raise Hang
+    def give_up(_signal: int, frame: FrameType | None) -> None:
+        if would_be_lost(frame):
+            signal.setitimer(signal.ITIMER_REAL, _LATER_SECONDS)
+        else:
+            raise Hang
 
     previous = signal.signal(signal.SIGALRM, give_up)
     try:

@@ -137,7 +137,8 @@ def test_the_help_has_examples_and_every_limit(capsys: pytest.CaptureFixture[str
     assert not [limit for limit in limits if f"--{limit.replace('_', '-')} " not in text]
 
 
-def test_an_interrupted_run_tells_what_it_knows(folder: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_tells_what_it_knows(folder: Path, by: signal.Signals) -> None:
     command = [
         sys.executable,
         "-m",
@@ -152,7 +153,7 @@ def test_an_interrupted_run_tells_what_it_knows(folder: Path) -> None:
         deadline = time.monotonic() + 60
         while not folder.joinpath("reading").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        run.send_signal(signal.SIGINT)
+        run.send_signal(by)
         out, err = run.communicate(timeout=60)
     assert run.returncode == 2
     assert "interrupted" in err
