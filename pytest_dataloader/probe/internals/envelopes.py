@@ -165,6 +165,7 @@ class _Worker:
     """What this worker process is doing."""
 
     def __init__(self) -> None:
+        self.pid = os.getpid()
         self.made = 0
         self.free_ns = 0
         self.opened: Passage | None = None
@@ -195,10 +196,13 @@ class StampedIndex:
 
 
 def _open_index(index: Any, *ticket: int) -> Any:
+    global _worker
     from torch.utils.data import get_worker_info
 
     info = get_worker_info()
     worker = info.id if info is not None else 0
+    if _worker.pid != os.getpid():  # made before the fork, by worker threads of the main process
+        _worker = _Worker()
     _worker.opened = Passage(Ticket(*ticket), worker, os.getpid(), _worker.made, _worker.free_ns, NEVER)
     _worker.opened.index = starting()
     return index

@@ -257,6 +257,14 @@ class FakeAccelerator:
         patch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor.clone())
 
 
+def test_batches_collated_in_the_main_process_are_none_of_a_worker_forked_later() -> None:
+    StampedCollate(list)([1])  # as a worker does that is a thread
+    _, instrumented = epochs_stamped(DataLoader(Numbers(), batch_size=4, num_workers=1))
+    passages = instrumented.journal.passages
+    assert min(one.made for one in passages) == 0
+    assert all(one.free_ns == 0 for one in passages if one.made == 0)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_pinning_is_timed_in_its_own_thread(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     FakeAccelerator(monkeypatch)
