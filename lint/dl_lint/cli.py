@@ -87,7 +87,6 @@ def _serve(arguments: Sequence[str]) -> int:
             raise
         sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'pytest-dataloader[server]'\n")
         return UNCHECKED
-    gc.enable()
     serve()
     return CLEAN
 

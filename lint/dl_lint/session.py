@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dl_lint.baseline import Key
     from dl_lint.config import Config
     from dl_lint.engine.files import File
+    from dl_lint.engine.reading import Before
     from dl_lint.engine.report import Entry, Report, Reported
 
 
@@ -69,9 +70,13 @@ class Outcome:
 
 
 class Session:
-    """One invocation. Raises ConfigError for settings that cannot be meant."""
+    """One invocation. Raises ConfigError for settings that cannot be meant.
 
-    def __init__(self, wishes: Wishes, rules: Mapping[str, Entry]) -> None:
+    ``before`` is what earlier ones have read, by path, where there were any.
+    """
+
+    def __init__(self, wishes: Wishes, rules: Mapping[str, Entry], before: Before | None = None) -> None:
+        self._before: Before = {} if before is None else before
         command = Selectors(wishes.select, wishes.extend, wishes.ignore)
         for option in ("select", "extend", "ignore"):
             name = "--extend-select" if option == "extend" else f"--{option}"
@@ -93,7 +98,7 @@ class Session:
     def lint(self, *, accepting: bool = True) -> Outcome:
         """Findings as they are; without ``accepting``, also those that the baseline takes back."""
         known = self._accepted() if accepting else None
-        report = run.lint(self._tree, self._question, self._cache)
+        report = run.lint(self._tree, self._question, self._cache, self._before)
         texts = Texts(self._tree.data)
         left = self._new(report, known, texts)
         self._cache.trim()
@@ -108,7 +113,8 @@ class Session:
 
         def lint(tree: Tree) -> Report:
             nonlocal accepted
-            report = run.lint(tree, self._question, Cache(None))  # a fix is made anew, never taken from a record
+            # a fix is made anew, never taken from a record
+            report = run.lint(tree, self._question, Cache(None), self._before)
             left = self._new(report, known, Texts(tree.data))
             accepted = len(report.findings) - len(left.findings)
             return left

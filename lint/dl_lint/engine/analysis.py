@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from dl_lint.engine.cache import Cache
     from dl_lint.engine.question import Question, Tree
+    from dl_lint.engine.reading import Before
     from dl_lint.engine.report import Entry
     from dl_lint.rule import Finding, Rule
 
@@ -40,7 +41,7 @@ class Analysis:
     the answer rests: digests by absolute path, empty where nothing could be read.
     """
 
-    def __init__(self, tree: Tree, question: Question, cache: Cache) -> None:
+    def __init__(self, tree: Tree, question: Question, cache: Cache, before: Before) -> None:
         self.repeatable = True
         self.outside: dict[str, str] = {}
         self._tree = tree
@@ -48,7 +49,7 @@ class Analysis:
         self._cache = cache
         self._root = question.home.root or _common_folder(tree)
         self._by_absolute = {file.absolute: file for file in tree.files}
-        self._reading = Reading(tree.data)
+        self._reading = Reading(tree.data, before)
         self._failures: list[Failure] = []
         self._hidden = 0
         self._quiet: Counter[tuple[str, str]] = Counter()

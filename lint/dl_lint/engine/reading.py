@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+Before = dict[str, tuple[bytes, Syntax]]
+"""What earlier readings made of which bytes, by path."""
+
 # Python's parser takes about 50 times a file's size in memory, libcst's 100. torch's largest module has 1 MB.
 LARGEST_BYTES = 8_000_000
 
@@ -26,10 +29,14 @@ DEEP_ENOUGH = 2_000
 
 
 class Reading:
-    """The syntax or the failure of each file, by its path; ``data`` is that of the whole tree."""
+    """The syntax or the failure of each file, by its path; ``data`` is that of the whole tree.
 
-    def __init__(self, data: Mapping[str, bytes]) -> None:
+    ``before`` is what earlier readings made of which bytes, by path, and is brought up to date.
+    """
+
+    def __init__(self, data: Mapping[str, bytes], before: Before) -> None:
         self._data = dict(data)
+        self._before = before
         self._known: dict[str, Syntax | Failure] = {}
         self._notes: dict[str, tuple[Failure, ...]] = {}
         self.repeatable = True
@@ -43,7 +50,12 @@ class Reading:
         """Have many files read; ``jobs`` processes read what is left to libcst."""
         refused: dict[str, Source] = {}
         for path in paths:
-            if path not in self._known:
+            if path in self._known:
+                continue
+            data, syntax = self._before.get(path, (None, None))
+            if syntax is not None and data == self._data[path]:
+                self._known[path] = syntax
+            else:
                 self._read(path, refused)
         sources = list(refused.values())
         sizes = [len(source.code) for source in sources]
@@ -58,7 +70,7 @@ class Reading:
             elif isinstance(found, str):
                 self._broke_down(source.path, found)
             else:
-                self._known[source.path] = Syntax(found, source.code)
+                self._keep(source, Syntax(found, source.code))
 
     def of(self, path: str) -> Syntax | Failure:
         if path not in self._known:
@@ -87,7 +99,13 @@ class Reading:
         if syntax is None:
             refused[path] = source
         else:
-            self._known[path] = syntax
+            self._keep(source, syntax)
+
+    def _keep(self, source: Source, syntax: Syntax) -> None:
+        """Of a notebook there is more to be told than its syntax each time."""
+        self._known[source.path] = syntax
+        if source.notebook is None:
+            self._before[source.path] = self._data[source.path], syntax
 
     def _broke_down(self, path: str, said: str) -> None:
         self._known[path] = Failure(path, f"reading it broke down, please report it: {said}")

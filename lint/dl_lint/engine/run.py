@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from dl_lint.engine.cache import Cache
     from dl_lint.engine.question import Question, Tree
+    from dl_lint.engine.reading import Before
 
 
-def lint(tree: Tree, question: Question, cache: Cache) -> Report:
-    """All findings in the files asked about, in the order of their places."""
+def lint(tree: Tree, question: Question, cache: Cache, before: Before) -> Report:
+    """All findings in the files asked about, in the order of their places; what ``before`` knows is not read again."""
     if not tree.files:
         return Report((), tree.failures, 0)
     key = digest(
@@ -33,13 +34,13 @@ def lint(tree: Tree, question: Question, cache: Cache) -> Report:
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             if all(_digest_now(path) == seen for path, seen in known["outside"].items()):
                 return _with_failures(report.decode(known["report"], question.known), tree)
-    found, outside = _analysed(tree, question, cache)
+    found, outside = _analysed(tree, question, cache, before)
     if outside is not None:
         cache.write("runs", key, {"report": report.encode(found), "outside": outside})
     return _with_failures(found, tree)
 
 
-def _analysed(tree: Tree, question: Question, cache: Cache) -> tuple[Report, Mapping[str, str] | None]:
+def _analysed(tree: Tree, question: Question, cache: Cache, before: Before) -> tuple[Report, Mapping[str, str] | None]:
     """The report, and on which files beyond the tree it rests; None if the same tree might fare otherwise next time."""
     from dl_lint.engine import relevance
 
@@ -49,7 +50,7 @@ def _analysed(tree: Tree, question: Question, cache: Cache) -> tuple[Report, Map
         return Report((), (), len(asked)), {}
     from dl_lint.engine.analysis import Analysis
 
-    analysis = Analysis(tree, question, cache)
+    analysis = Analysis(tree, question, cache, before)
     found = analysis.report(relevant)
     return found, analysis.outside if analysis.repeatable else None
 

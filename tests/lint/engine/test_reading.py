@@ -22,7 +22,7 @@ MODULE = "from torch.utils.data import DataLoader\n\nloader = DataLoader(make({}
 
 
 def read(data: dict[str, bytes], jobs: int = 1) -> dict[str, Syntax | Failure]:
-    found = Reading(data)
+    found = Reading(data, {})
     found.gather(data, jobs)
     return {path: found.of(path) for path in data}
 
@@ -70,7 +70,7 @@ def test_a_fault_of_ours_in_one_file_is_named_and_not_kept(
         return parse_here(source)
 
     monkeypatch.setattr(parser, function, stumble)
-    reads = Reading(data)
+    reads = Reading(data, {})
     reads.gather(data, 2)
     said = "reading it broke down, please report it: KeyError: 'loader'"
     assert reads.of("bad.py") == Failure("bad.py", said)
@@ -89,7 +89,7 @@ def test_a_process_that_dies_takes_one_file_with_it(
 
     monkeypatch.setattr(parser, "parse_natively", lambda _: None)
     monkeypatch.setattr(parser, "parse_with_libcst", die)
-    reads = Reading(data)
+    reads = Reading(data, {})
     reads.gather(data, 1)
     failure = reads.of("m3.py")
     assert isinstance(failure, Failure)

@@ -60,7 +60,7 @@ def read(text: str) -> Syntax:
 @pytest.mark.parametrize("kind", MONSTERS)
 @pytest.mark.parametrize("size", [3_000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_a_monster_is_refused_and_the_process_lives(kind: str, size: int) -> None:
-    found = Reading({"a.py": (MONSTERS[kind](size) + "\n").encode()}).of("a.py")
+    found = Reading({"a.py": (MONSTERS[kind](size) + "\n").encode()}, {}).of("a.py")
     if isinstance(found, Syntax):  # from Python 3.12 on, sums of any length can be read, and are halved
         assert kind.startswith("sums")
     else:
