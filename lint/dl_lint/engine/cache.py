@@ -12,10 +12,13 @@ import os
 import sys
 import time
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dl_lint.source import disk
 from dl_lint.source.disk import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KINDS = ("ignored", "runs")
 
@@ -137,25 +140,25 @@ class Cache:
 
 
 def tool_version() -> str:
-    """A digest of dl-lint's own code, libcst's version and Python's.
+    """A digest of the sizes and times of dl-lint's own files, libcst's version and Python's.
 
-    By content, not by version number, so that a checkout of dl-lint being worked on never reads stale records.
-    Reading the whole package costs about 2 ms; asking for the version of an installed package costs 10.
+    Not of a version number, so that a checkout of dl-lint being worked on never reads stale records. Asking for the
+    files takes 1 ms; reading them 6, asking for the version of an installed package 10.
     """
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = [str(sys.version_info[:2]).encode(), _libcst_version()]
-    for name in sorted(_modules(here)):
-        with open(name, "rb") as file:
-            found += [name[len(here) :].encode(), file.read()]
-    return digest(*found)
+    return digest(str(sys.version_info[:2]), _libcst_version(), *sorted(_modules(here)))
 
 
-def _modules(folder: str) -> list[str]:
-    names = []
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name != "__pycache__"]
-        names += [os.path.join(parent, name) for name in files if name.endswith(".py")]
-    return names
+def _modules(folder: str) -> Iterator[str]:
+    pending = [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    seen = entry.stat()
+                    yield f"{entry.path[len(folder) :]} {seen.st_size} {seen.st_mtime_ns}"
+                elif entry.name != "__pycache__" and entry.is_dir():
+                    pending.append(entry.path)
 
 
 def _libcst_version() -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint.engine import catalogue
+from dl_lint.engine import cache, catalogue
 from dl_lint.engine.cache import Cache, tool_version, users_folder
 from dl_lint.source.disk import digest
 
@@ -116,8 +116,18 @@ def test_digests_tell_apart_what_joins_to_the_same() -> None:
     assert digest("a") == digest(b"a")
 
 
-def test_the_version_follows_the_code_of_the_linter() -> None:
-    assert tool_version() == tool_version()
+def test_the_version_follows_the_code_of_the_linter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, rule = tmp_path / "engine" / "cache.py", tmp_path / "rules" / "one.py"
+    for path in (module, rule):
+        path.parent.mkdir()
+        path.write_text("x = 1\n")
+    monkeypatch.setattr(cache, "__file__", str(module))
+    before = tool_version()
+    assert tool_version() == before
+    rule.write_text("x = 12\n")
+    longer = tool_version()
+    rule.rename(rule.with_name("two.py"))
+    assert len({before, longer, tool_version()}) == 3
 
 
 # --- in runs ---------------------------------------------------------------------------
