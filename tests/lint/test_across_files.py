@@ -193,3 +193,37 @@ def test_a_rule_that_names_a_module_is_silent_without_it(project: Project, missi
     resting = {code for code, path, _ in marked("at") | marked("with") if path == gone}
     assert resting
     assert found.isdisjoint(resting - SPEAKS_BEFORE)
+
+
+PIXELS = """
+import cv2
+
+
+def load(path):
+    return cv2.resize(cv2.imread(path), (64, 64))
+"""
+
+PICTURES = """
+from torch.utils.data import DataLoader, Dataset
+
+from .pixels import load
+
+
+class Pictures(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __getitem__(self, index):
+        return load(self.paths[index])
+
+
+def make_loader(paths):
+    return DataLoader(Pictures(paths), num_workers=4)
+"""
+
+
+def test_a_finding_in_a_module_without_a_word_of_loaders_is_told_where_that_is_asked_about(project: Project) -> None:
+    project.write({"shop/__init__.py": "", "shop/pixels.py": PIXELS, "shop/pictures.py": PICTURES})
+    found = [(one["code"], one["filename"], one["location"]["row"]) for one in project.lint_json(".").records]
+    assert found == [("DL313", "shop/pixels.py", 6)]
+    assert not project.lint_json("shop/pictures.py").records

@@ -62,7 +62,7 @@ class Analysis:
         found, ran = self._run_rules([*linked.values()])
         findings: list[Reported] = []
         for file in asked:
-            if file.path in linked:
+            if file.path in linked or file.path in found:
                 findings += self._accepted(file, found.get(file.path, []), ran)
                 self._failures.extend(self._reading.notes(file.path))
             else:

@@ -63,6 +63,11 @@ def is_conditional(program: Program, node: ast.AST, within: ast.AST | None = Non
     return any(truth(program, test) is not outcome for test, outcome in enclosing.conditionals(program, node))
 
 
+def is_switched_off(program: Program, node: ast.AST) -> bool:
+    """Whether a test keeps a node of its function from ever being run: ``if False:``."""
+    return any(truth(program, test) is (not outcome) for test, outcome in enclosing.tests_around(program, node))
+
+
 def truth_of(value: Value) -> bool | None:
     match value:
         case Const():

@@ -82,7 +82,7 @@ class Files:
             return None
         inside = key.startswith(self.root + os.sep)
         path = PurePath(os.path.relpath(key, self.root) if inside else key).as_posix()
-        return self._load(key, path, linted=False)
+        return self._load(key, path, linted=self.content(key) is not None)
 
     def _load(self, key: str, path: str, linted: bool) -> FileIndex | None:
         syntax = self.read(path)

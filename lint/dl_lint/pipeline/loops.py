@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.guards import truth
+from dl_lint.flow.guards import is_switched_off
 from dl_lint.flow.interpreter import calls
 from dl_lint.flow.values import (
     NONE,
@@ -357,11 +357,6 @@ def at_most_once(program: Program, loop: LoopNode) -> bool:
     So has one that is switched off: ``if TRAINING:``, where that is always False.
     """
     return is_switched_off(program, loop) or _has_passes(program, loop, 1, by_default=False)
-
-
-def is_switched_off(program: Program, node: ast.AST) -> bool:
-    """Whether a test keeps a node of its function from ever being run: ``if False:``."""
-    return any(truth(program, test) is (not outcome) for test, outcome in enclosing.tests_around(program, node))
 
 
 def twice_at_most(program: Program, loop: ast.AST) -> bool:

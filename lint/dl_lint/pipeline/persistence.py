@@ -149,7 +149,7 @@ def _imported(program: Program, *nodes: ast.AST | None) -> Iterator[Touch]:
     """The touches in what the functions of ``nodes`` call in files that are only imported."""
     functions = dict.fromkeys(enclosing.function_of(program, node) for node in nodes if node is not None)
     for function in call_graph.reachable(program, *functions):
-        if not function.file.linted:
+        if function.file not in program.files:
             yield from _touches(program, function)
 
 

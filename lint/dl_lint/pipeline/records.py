@@ -70,13 +70,17 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
     found = []
     for attribute, indexed in of_originals.items():
         places = python_objects_in(program, cls, attribute, telling(program, indexed))
-        filled = [one for one in places if not guards.is_settled_otherwise(program, one)]
+        filled = [one for one in places if not _is_left_out(program, one)]
         if filled:
             depth = min(one.depth for one in indexed)
             samples = list(record_sizes.filling(program, cls, attribute, filled))
             each = record_sizes.bytes_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
             found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
     return _originals(found)
+
+
+def _is_left_out(program: Program, node: ast.AST) -> bool:
+    return guards.is_switched_off(program, node) or guards.is_settled_otherwise(program, node)
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:
@@ -170,6 +174,8 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
 def _holds_images(program: Program, cls: Class) -> bool:
     """Whether decoded images are kept in a list, so that there cannot be many samples."""
     for kept in datasets.kept(program, cls):
+        if guards.is_switched_off(program, kept.node):
+            continue
         if kept.change is not None and kept.change.kind in GROWING:
             added = program.value(kept.change.value)
         elif kept.binding is not None and kept.binding.kind == "assign" and not kept.binding.path:

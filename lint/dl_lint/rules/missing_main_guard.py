@@ -39,6 +39,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.context import entry_points
+from dl_lint.flow import guards
 from dl_lint.flow.values import Loader, alternatives
 from dl_lint.pipeline import loops, workers
 from dl_lint.rule import Finding, Related, rule
@@ -78,7 +79,7 @@ def _starting(project: Project) -> dict[Scope, list[tuple[ast.AST, Loader]]]:
     found: dict[Scope, list[tuple[ast.AST, Loader]]] = {}
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            off = loops.is_switched_off(project, loop.node)
+            off = guards.is_switched_off(project, loop.node)
             if project.may_have_workers(loader) and not off:
                 found.setdefault(loop.function, []).append((loop.node, loader))
     for file in project.files:

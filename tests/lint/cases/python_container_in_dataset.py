@@ -1494,3 +1494,17 @@ class ArraysWithSomethingUnknown(Dataset):
 
     def __getitem__(self, index):
         return self.records[index]
+
+
+class PicturesKeptWhereSwitchedOn(Dataset):
+    def __init__(self, folder):
+        self.in_memory = False
+        self.paths = [path for path in os.listdir(folder)]  # expect
+        self.labels = []
+        if self.in_memory:
+            self.pictures = [Image.open(path) for path in self.paths]
+            self.labels = [path.split("_")[0] for path in self.paths]
+
+    def __getitem__(self, index):
+        picture = self.pictures[index] if self.in_memory else Image.open(self.paths[index])
+        return picture, self.labels[index]

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
+from dl_lint.flow.values import Const, Option
 from dl_lint.source.positions import span
 
 from ..describe import describe, probes
@@ -94,6 +95,9 @@ def test_arguments(load: Load, text: str, expected: str) -> None:
         ("num_workers=2", "some"),
         ("num_workers=os.cpu_count()", "some"),
         ("num_workers=max(1, n)", "some"),
+        ("num_workers=min(1, n)", "unknown"),
+        ("num_workers=min(8, max(1, n))", "some"),
+        ("num_workers=min(8, os.cpu_count())", "some"),
         ("num_workers=len(n)", "unknown"),
         ("num_workers=config.workers", "unknown"),
         ("num_workers=2 if c else 0", "unknown"),
@@ -104,6 +108,26 @@ def test_arguments(load: Load, text: str, expected: str) -> None:
 def test_workers(load: Load, given: str, workers: str) -> None:
     project = load(code(f"import os\nDataLoader(d, {given})"))
     assert project.workers(project.loaders()[0]) == workers
+
+
+@pytest.mark.parametrize(("passed", "workers"), [("4", "some"), ("0", "none"), ("n", "unknown")])
+def test_the_least_of_a_number_and_a_parameter_is_that_of_what_callers_pass(
+    load: Load, passed: str, workers: str
+) -> None:
+    project = load(code(f"def f(k):\n    return DataLoader(d, num_workers=min(8, k))\nf({passed})"))
+    assert project.workers(project.loaders()[0]) == workers
+
+
+@pytest.mark.parametrize(
+    ("default", "workers", "said"), [("4", "some", 4), ("16", "some", 8), ("0", "default-none", 0)]
+)
+def test_the_least_of_a_number_and_an_option_is_that_option(load: Load, default: str, workers: str, said: int) -> None:
+    project = load(code(f"def f(k={default}):\n    return DataLoader(d, num_workers=min(8, k))"))
+    [loader] = project.loaders()
+    assert project.workers(loader) == workers
+    found = project.argument(loader, "num_workers").value
+    assert isinstance(found, Option)
+    assert found.default == Const(said, "int")
 
 
 def test_workers_of_an_option_that_defaults_to_none(load: Load) -> None:

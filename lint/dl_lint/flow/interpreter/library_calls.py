@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
@@ -166,8 +167,9 @@ def _boolean(program: Program, expr: ast.Call) -> Value:
 
 
 def _extreme(program: Program, expr: ast.Call) -> Value:
-    """``min`` and ``max``: a literal if all are, else the host's CPU count if it takes part."""
-    values = [program.symbolic(arg) for arg in expr.args]
+    """``min`` and ``max``: a literal if all are, else the host's CPU count if it takes part, else what is known of the
+    sign; the least of numbers and an option stays one."""
+    values = [program.value(arg) for arg in expr.args]
     if len(values) == 1 and isinstance(values[0], Collection) and values[0].items is not None:
         values = list(values[0].items)
     smallest = isinstance(expr.func, ast.Name) and expr.func.id == "min"
@@ -177,7 +179,21 @@ def _extreme(program: Program, expr: ast.Call) -> Value:
     counts = [one for value in values for one in alternatives(value) if isinstance(one, CpuCount)]
     if counts:
         return union(CpuCount(one.call, capped=one.capped or smallest) for one in counts)
-    return Number(positive=not smallest and any(number > 0 for number in numbers))
+    asked = [value for value in values if isinstance(value, Option)]
+    if smallest and asked and len(numbers) == len(values) - 1:
+        match asked[0].default:
+            case Const(value=int() | float() as number):
+                return replace(asked[0], default=Const(min(number, *numbers), "int"))
+    signs = [all(map(_is_positive, alternatives(value))) for value in values]
+    return Number(positive=bool(signs) and (all(signs) if smallest else any(signs)))
+
+
+def _is_positive(value: Value) -> bool:
+    match value:
+        case Const(value=int() | float() as number):
+            return number > 0
+        case _:
+            return isinstance(value, Number) and value.positive
 
 
 def _length(_ev: Program, _expr: ast.Call) -> Value:
