@@ -106,6 +106,10 @@ class Project(Program):
         """The loaders that a generator hands on whole, with the loop that does so again and again."""
         return loops.drained_again(self)
 
+    def begun_again(self) -> Iterator[tuple[Loader, LoopNode]]:
+        """The loaders of which a method keeps a new iterator each time that a loop comes to it."""
+        return loops.begun_again(self)
+
     def iterated_loaders(self, expr: ast.expr) -> tuple[tuple[Loader, ...], bool]:
         """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""
         return loops.loaders_iterated(self, expr)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.guards import is_switched_off
+from dl_lint.flow.guards import is_conditional, is_switched_off
 from dl_lint.flow.interpreter import calls
 from dl_lint.flow.values import (
     NONE,
@@ -26,7 +26,17 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, Display, ForStatement, advanced, begun, dotted, identifiers, names_read
+from dl_lint.source.syntax import (
+    Assignment,
+    Display,
+    ForStatement,
+    advanced,
+    begun,
+    dotted,
+    identifiers,
+    names_read,
+    targets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -184,20 +194,29 @@ def repeated_by(program: Program, loop: LoaderLoop, loader: Loader) -> LoopNode 
 
     That is ``loop`` itself where it calls ``iter(loader)`` once the loader has come to its end.
     """
-    around = [node for node in enclosing.loops_around(program, loop.node) if node is not loop.node]
-    choosing = {node for node in around if _chooses(program, node, loop.source, loader)}
-    for call in _bringing(program, loop, loader):
-        again = _repeating(program, call, loader)
-        around += again
-        choosing.update(node for node in again if _chooses(program, node, call, loader))
-    building = _building(program, loader)
-    repeating = [node for node in around if not (node in building or node in choosing or at_most_once(program, node))]
+    repeating = _coming_again(program, loop.node, loop.source, loop.function, loader)
     if _draws_from_iterator(program, loop):
-        if loop.node not in building and _starts_over(program, loop, loader):
+        if loop.node not in _building(program, loader) and _starts_over(program, loop, loader):
             return loop.node
         repeating = [node for node in repeating if _starts_again(program, loop, node, loader)]
-    # A function that several scripts call has several loops around it: the script that makes the loader has its own,
-    # and one over epochs tells more than one over what a finished model is tried on.
+    return _likeliest(program, repeating, loader)
+
+
+def _coming_again(program: Program, node: ast.AST, source: ast.expr, function: Scope, loader: Loader) -> list[LoopNode]:
+    """The loops that come again to ``node``, where ``source`` is iterated, with the same loader."""
+    around = [one for one in enclosing.loops_around(program, node) if one is not node]
+    choosing = {one for one in around if _chooses(program, one, source, loader)}
+    for call in _bringing(program, function, source, loader):
+        again = _repeating(program, call, loader)
+        around += again
+        choosing.update(one for one in again if _chooses(program, one, call, loader))
+    building = _building(program, loader)
+    return [one for one in around if not (one in building or one in choosing or at_most_once(program, one))]
+
+
+def _likeliest(program: Program, repeating: list[LoopNode], loader: Loader) -> LoopNode | None:
+    """A function that several scripts call has several loops around it: the script that makes the loader has its own,
+    and one over epochs tells more than one over what a finished model is tried on."""
     home = program.sites[loader.call].scope.file
     repeating.sort(
         key=lambda node: (
@@ -225,12 +244,12 @@ def _building(program: Program, loader: Loader) -> set[LoopNode]:
 
 
 def _repeating(program: Program, node: ast.AST, loader: Loader, seen: frozenset[Scope] = frozenset()) -> list[LoopNode]:
-    """The loops that run a node again, but those around a call that passes a list of other loaders."""
+    """The loops that run a node again, but those around a call that passes another loader, or a list of others."""
     found = dict.fromkeys(enclosing.loops_around(program, node))
     scope = enclosing.function_of(program, node)
     if scope.kind in ("function", "lambda") and len(seen) < call_graph.FARTHEST and scope not in seen:
         for frame in call_graph.all_callers(program, scope) or ():
-            if not _lists_others(program, frame.call, loader):
+            if may_pass(program, frame.call, loader) and not _lists_others(program, frame.call, loader):
                 found.update(dict.fromkeys(_repeating(program, frame.call, loader, seen | {scope})))
     return list(found)
 
@@ -254,12 +273,12 @@ def listed(value: Value, depth: int = 2) -> Iterator[Loader]:
                 yield from listed(item, depth - 1)
 
 
-def _bringing(program: Program, loop: LoaderLoop, loader: Loader) -> list[ast.Call]:
-    """The calls of the function of ``loop`` that may bring it ``loader``: those that pass it, if it is a parameter."""
-    calling = [frame.call for frame in call_graph.all_callers(program, loop.function) or ()]
+def _bringing(program: Program, function: Scope, source: ast.expr, loader: Loader) -> list[ast.Call]:
+    """The calls of a function that may bring it ``loader``: those that pass it, if ``source`` is a parameter."""
+    calling = [frame.call for frame in call_graph.all_callers(program, function) or ()]
     passing = [call for call in calling if loader.call in _passed(program, call)]
-    taken = {param.name for param in loop.function.params}
-    if passing and not taken.isdisjoint(_names(loop.source)):
+    taken = {param.name for param in function.params}
+    if passing and not taken.isdisjoint(_names(source)):
         return passing
     return [call for call in calling if may_pass(program, call, loader)]
 
@@ -312,6 +331,21 @@ def drained_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
             for loader in iterated_loaders(program, program.value(one.value))[0]:
                 if again not in call_graph.repeating(program, loader.call):
                     yield loader, again
+
+
+def begun_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
+    """The loaders of which a method keeps a new iterator each time that a loop comes to it, as the constructor of a
+    prefetcher does: ``self.batches = iter(loader)``."""
+    for scope in (scope for file in program.files for scope in file.scopes if scope.is_method):
+        for call in scope.calls:
+            source, stored = begun(call), program.parents.get(call)
+            if source is None or not isinstance(stored, Assignment) or is_conditional(program, call):
+                continue
+            if any(isinstance(target, ast.Attribute) for target in targets(stored)):
+                for loader in loaders_iterated(program, source)[0]:
+                    again = _likeliest(program, _coming_again(program, call, source, scope, loader), loader)
+                    if again is not None:
+                        yield loader, again
 
 
 def _chooses(program: Program, node: LoopNode, source: ast.expr, loader: Loader) -> bool:

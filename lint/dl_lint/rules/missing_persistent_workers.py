@@ -117,7 +117,7 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, ast.AST, LoopNode | No
             again = project.repeated_by(loop, loader)
             if again is not None:
                 yield loader, again, loop.node
-    yield from ((loader, again, again) for loader, again in project.drained_again())
+    yield from ((loader, again, again) for loader, again in (*project.drained_again(), *project.begun_again()))
 
 
 def _passes(project: Project, again: ast.AST) -> str:

@@ -1650,3 +1650,69 @@ def changed_between_epochs(model, rows, epochs):
         for batch in loader:
             model(batch, epoch)
         loader.dataset.reweigh()
+
+
+class Prefetcher:
+    def __init__(self, loader):
+        self.batches = iter(loader)
+        self.preload()
+
+    def preload(self):
+        self.batch = next(self.batches, None)
+
+    def next(self):
+        batch = self.batch
+        self.preload()
+        return batch
+
+
+def a_pass_with_a_prefetcher(model, loader):
+    prefetcher = Prefetcher(loader)
+    batch = prefetcher.next()
+    while batch is not None:
+        model(batch)
+        batch = prefetcher.next()
+
+
+def a_prefetcher_for_each_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=4)  # expect
+    for _ in range(epochs):
+        a_pass_with_a_prefetcher(model, loader)
+
+
+def a_prefetcher_for_one_pass(model, dataset):
+    loader = DataLoader(dataset, num_workers=4)
+    a_pass_with_a_prefetcher(model, loader)
+
+
+class Endless:
+    def __init__(self, loader):
+        self.loader = loader
+        self.batches = None
+
+    def draw(self):
+        if self.batches is None:
+            self.batches = iter(self.loader)
+        return next(self.batches)
+
+
+def one_iterator_for_all_epochs(model, dataset, epochs):
+    endless = Endless(DataLoader(dataset, num_workers=4))
+    for _ in range(epochs):
+        for _ in range(100):
+            model(endless.draw())
+
+
+class Restarted:
+    def __init__(self, dataset):
+        self.loader = DataLoader(dataset, num_workers=4)  # expect
+
+    def restart(self):
+        self.batches = iter(self.loader)
+
+
+def an_iterator_for_each_epoch(model, dataset, epochs):
+    source = Restarted(dataset)
+    for _ in range(epochs):
+        source.restart()
+        model(source)
