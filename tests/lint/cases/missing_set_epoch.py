@@ -256,39 +256,3 @@ def picked_by_name(model, optimizer, dataset, epochs, name):
         for images, labels in loader:
             model(images, labels).backward()
             optimizer.step()
-
-
-class Splits:
-    def __init__(self, datasets):
-        self.loaders = {split: self.build(dataset, split) for split, dataset in datasets.items()}
-
-    def build(self, dataset, split):
-        sampler = DistributedSampler(dataset, shuffle=split == "train")
-        return DataLoader(dataset, sampler=sampler)
-
-
-def build_split(dataset, split):
-    sampler = DistributedSampler(dataset, shuffle=split == "train")  # expect
-    return DataLoader(dataset, sampler=sampler)
-
-
-def train_split(model, dataset, testset, epochs):
-    loader = build_split(dataset, "train")
-    tests = build_split(testset, "test")
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch).backward()
-        for batch in tests:
-            model(batch)
-
-
-def build_held_out(dataset, split):
-    sampler = DistributedSampler(dataset, shuffle=split == "train")
-    return DataLoader(dataset, sampler=sampler)
-
-
-def train_on_held_out(model, dataset, epochs):
-    loader = build_held_out(dataset, "held-out")
-    for epoch in range(epochs):
-        for batch in loader:
-            model(batch).backward()

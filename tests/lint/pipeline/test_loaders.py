@@ -130,25 +130,6 @@ def test_the_least_of_a_number_and_an_option_is_that_option(load: Load, default:
     assert found.default == Const(said, "int")
 
 
-@pytest.mark.parametrize(
-    ("test", "passed", "shuffled"),
-    [
-        ("split == 'train'", "'train'", "True"),
-        ("split != 'train'", "'train'", "False"),
-        ("split in ('train', 'trainval')", "'val'", "False"),
-        ("split not in ('train', 'trainval')", "'val'", "True"),
-        ("split == 'train'", "words[0]", "unknown"),
-        ("split == 1", "1", "unknown"),
-    ],
-)
-def test_a_comparison_of_a_parameter_with_text_has_the_outcome_of_its_caller(
-    load: Load, test: str, passed: str, shuffled: str
-) -> None:
-    project = load(code(f"def f(split):\n    return DataLoader(d, shuffle={test})\nf({passed})"))
-    [loader] = project.loaders()
-    assert describe(project.argument(loader, "shuffle").value) == shuffled
-
-
 def test_workers_of_an_option_that_defaults_to_none(load: Load) -> None:
     project = load(code("def f(workers=0):\n    return DataLoader(d, num_workers=workers)"))
     assert project.workers(project.loaders()[0]) == "default-none"

@@ -258,9 +258,6 @@ def _joined(left: Collection, right: Value) -> Value:
     return Collection(left.kind, None, UNKNOWN, left.node)
 
 
-_COMPARISONS = {ast.Eq: "equals", ast.NotEq: "differs", ast.In: "among", ast.NotIn: "outside"}
-
-
 @evaluates(ast.Compare)
 def _compare(program: Program, expr: ast.Compare) -> Value:
     for operand in (program.symbolic(expr.left), program.symbolic(expr.comparators[0])):
@@ -269,19 +266,7 @@ def _compare(program: Program, expr: ast.Compare) -> Value:
     decided = compare(program, expr)
     if isinstance(decided, bool):
         return Const(decided, "bool")
-    return WhenAccelerated() if decided == "accelerated" else _open_comparison(program, expr)
-
-
-def _open_comparison(program: Program, expr: ast.Compare) -> Value:
-    """``split == "train"``, where split is a parameter: each caller has its own answer. A number would make a mask of
-    a tensor."""
-    kind = _COMPARISONS.get(type(expr.ops[0])) if len(expr.ops) == 1 else None
-    left, right = program.symbolic(expr.left), program.symbolic(expr.comparators[0])
-    texts = right.items if isinstance(right, Collection) and kind in ("among", "outside") else (right,)
-    if kind is None or not texts or not operations.is_open(left):
-        return UNKNOWN
-    is_text = all(isinstance(one, Const) and isinstance(one.value, str) for one in texts)
-    return operations.compared(left, kind, right) if is_text else UNKNOWN
+    return WhenAccelerated() if decided == "accelerated" else UNKNOWN
 
 
 @evaluates(ast.Lambda)

@@ -67,8 +67,6 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
         return union(_without(one, str(key)) for one in alternatives(base))
     if kind == "iterate":
         return iterate(program, base)
-    if kind in COMPARISONS:
-        return compared(base, kind, key if isinstance(key, Value) else UNKNOWN)
     if kind == "operand":
         return program.of_torch(base, key) if isinstance(key, Made) else UNKNOWN
     return program.called(base, key) if isinstance(key, ast.Call) else UNKNOWN
@@ -103,23 +101,6 @@ def _has_many_parts(value: Value) -> bool:
             case _:
                 continue
     return False
-
-
-COMPARISONS = frozenset({"equals", "differs", "among", "outside"})
-
-
-def compared(base: Value, kind: str, key: Value) -> Value:
-    """The outcome of comparing something with a literal, or with those in a tuple, now or once it is known."""
-    match base:
-        case OneOf():
-            return union(compared(one, kind, key) for one in base.members)
-        case Parameter() | Derived():
-            return derived(base, kind, key)
-        case Const():
-            wanted = key.items if isinstance(key, Collection) else (key,)
-            return Const((base in (wanted or ())) is (kind in ("equals", "among")), "bool")
-        case _:
-            return UNKNOWN
 
 
 def is_open(value: Value) -> bool:
