@@ -46,7 +46,19 @@ def fill(folder: Path, files: int) -> None:
 def start(folder: Path, cache: Path, *options: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dl_lint", "--jobs", "2", *options]
     environment = {**os.environ, "DL_LINT_CACHE_DIR": str(cache)}
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=_hears_ctrl_c,
+    )
+
+
+def _hears_ctrl_c() -> None:
+    """What runs in the background of a shell would ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def until_it_keeps(process: subprocess.Popen[bytes], cache: Path, number: int) -> float:
