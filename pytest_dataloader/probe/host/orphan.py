@@ -19,7 +19,7 @@ class EndsWithItsLoader:
 
     Torch's workers ask every five seconds whether their parent process is another one by now. Under forkserver that is
     the fork server, which lives as long as its last child, and a worker under spawn whose loader's process was gone
-    before it had imported torch knows no other parent: such workers never end (torch 2.13, Python 3.11 to 3.14).
+    before it had imported torch knows no other parent: such workers never end (seen with torch 2.13 and Python 3.11).
     """
 
     def __init__(self, first: Callable[[int], Any] | None) -> None:
