@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import tune as sentences
+from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hindrance
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
 from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.tuning.trial import EmptyLoader
@@ -20,8 +22,9 @@ NEEDS_BENCH = False
 def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> Tuning:
     """Profile a loader, predict other settings and measure the best few, in about ``setting.seconds``.
 
-    With ``step_ms``, no more workers are recommended than a training step of so long needs. What is known is handed
-    to ``setting.known`` whenever there is more of it. Raises what the loader raises.
+    With ``step_ms``, no more workers are recommended than a training step of so long needs. Then other batch sizes are
+    measured under the settings found, for a third of that time. What is known is handed to ``setting.known`` whenever
+    there is more of it. Raises what the loader raises.
     """
     search = Search(loader, seconds=setting.seconds, told=setting.progress)
     search.step_seconds = None if step_ms is None else step_ms / 1e3
@@ -30,7 +33,28 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
         search.run()
     except EmptyLoader:
         return Tuning(empty=True)
-    return tuning(search)
+    return _with_batch_sizes(search, setting)
+
+
+def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
+    found = tuning(search)
+    best = found.settings
+    if best is None or search.alone is None:
+        return found
+    found = replace(found, batch_size_unclear=hindrance(search.loader))
+    if found.batch_size_unclear:
+        return found
+    batches, each = search.alone.batches, search.alone.samples_per_batch
+    for row in compare_batch_sizes(
+        search.loader,
+        best,
+        seconds=setting.seconds,
+        samples=None if batches is None else batches * each,
+        came=lambda what: setting.progress(what, 1.0),
+    ):
+        found = replace(found, batch_sizes=(*found.batch_sizes, row), measured_seconds=search.spent_seconds)
+        setting.known(found)
+    return found
 
 
 def judge(evidence: Tuning, *, step_ms: Milliseconds | None = None) -> Verdict:

@@ -1,10 +1,10 @@
-"""The table of a tuning: one change a line, against no workers and against the line above."""
+"""The tables of a tuning: one change a line, against no workers and against the line above; then batch sizes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.quantities import figure
+from pytest_dataloader.quantities import figure, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.report.line import Line
 
 _HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
+_SIZES_HEAD = ("batch_size", "samples/s", "first batch", "memory", "")
 _NOTES = {"predicted": "predicted", "at most": "would give at most"}
 
 
@@ -25,6 +26,30 @@ def table(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line
     for number, line in enumerate(cells):
         text = "  ".join(line[at].ljust(columns[at]) if at in (0, 4) else line[at].rjust(columns[at]) for at in shown)
         yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+
+
+def batch_sizes(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
+    """What other batch sizes give and take, where there is something to compare; the loader's own is bold."""
+    if len(rows) < 2:
+        return
+    cells = [_SIZES_HEAD, *(_size_cells(row) for row in rows)]
+    columns = [max(len(line[at]) for line in cells) for at in range(len(_SIZES_HEAD))]
+    shown = len(columns)
+    while width is not None and shown > 2 and sum(columns[:shown]) + 2 * (shown - 1) > width:
+        shown -= 1
+    for number, line in enumerate(cells):
+        text = "  ".join(cell.rjust(column) for cell, column in zip(line[:shown], columns, strict=False))
+        yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+
+
+def _size_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    return (
+        f"{row['batch_size']:,}",
+        figure(row["samples_per_second"]),
+        f"{figure(row['seconds_to_first_batch'])} s",
+        size(row["total_bytes"]),
+        "now" if row["now"] else "",
+    )
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:

@@ -103,6 +103,7 @@ def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> I
             yield from bars.of_waiting(record.evidence, columns, ink)
         case "tune":
             yield from ladder.table(record.evidence["rows"], width)
+            yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)
 
 
 def _wrapped(text: str, width: int | None, used: int) -> list[str]:

@@ -91,13 +91,11 @@ def epochs_told(loader: Any) -> Iterator[Callable[[int], None]]:
 
 def expected_indices(loader: Any) -> Sequence[int] | None:
     """What an epoch must give once each, by torch's own samplers; None where repeating or leaving out may be meant."""
-    from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler
+    from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler
 
     sampler, size = inner_sampler(loader), length_of(loader.dataset)
     outer = getattr(loader, "batch_sampler", None)
-    if outer is not None and type(outer).__module__.partition(".")[0] not in ("torch", "torchdata"):
-        return None
-    if outer is not None and type(outer).__name__ != BatchSampler.__name__:
+    if outer is not None and not cuts_batches(outer):
         return None
     if isinstance(sampler, SubsetRandomSampler):
         return [int(index) for index in sampler.indices]
@@ -106,6 +104,14 @@ def expected_indices(loader: Any) -> Sequence[int] | None:
     if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", size) != size:
         return None
     return range(size) if length_of(getattr(sampler, "data_source", loader.dataset)) == size else None
+
+
+def cuts_batches(batch_sampler: Any) -> bool:
+    """Whether a batch sampler is torch's own (or torchdata's), which cuts what a sampler gives into batches."""
+    from torch.utils.data import BatchSampler
+
+    kind = type(batch_sampler)
+    return kind.__module__.partition(".")[0] in ("torch", "torchdata") and kind.__name__ == BatchSampler.__name__
 
 
 def batching(loader: Any) -> Any:

@@ -3,21 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from pytest_dataloader.probe.tuning.trial import borrow_with
-
-if TYPE_CHECKING:
-    from pytest_dataloader.probe.loader.settings import Settings
-
-
-def first_batches(loader: Any, settings: Settings) -> list[Any]:
-    """The first batch, or with workers the first one of each; fewer where the epoch ends before."""
-    with borrow_with(loader, settings) as borrowed:
-        batches = iter(borrowed.loader)
-        found = [batch for _, batch in zip(range(max(1, settings.num_workers)), batches, strict=False)]
-        del batches
-        return found
 
 
 def size_bytes(batch: object) -> int:

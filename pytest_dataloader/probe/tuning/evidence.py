@@ -11,6 +11,7 @@ from pytest_dataloader.probe.tuning.prediction import rate
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.tuning.batch_sizes import BatchSize
     from pytest_dataloader.probe.tuning.search import Search
 
 
@@ -39,6 +40,10 @@ class Tuning:
     """The training step that need not wait for a batch then; 0 where none was given or none keeps up."""
     rows: tuple[Row, ...] = ()
     predictions: tuple[Predicted, ...] = ()
+    batch_sizes: tuple[BatchSize, ...] = ()
+    """Under the recommended settings, by size; fewer than two where the loader cannot have others."""
+    batch_size_unclear: str = ""
+    """Why no other batch size was measured."""
     notes: tuple[str, ...] = ()
     waiting_share: float = 0.0
     """Of a sample's time without workers."""

@@ -12,7 +12,15 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
 from pytest_dataloader.probe.tuning import batches
 from pytest_dataloader.probe.tuning.estimates import Estimates
-from pytest_dataloader.probe.tuning.trial import Alone, Trial, measure_alone, measure_trial, profile_of, rate_of
+from pytest_dataloader.probe.tuning.trial import (
+    Alone,
+    Trial,
+    first_batches,
+    measure_alone,
+    measure_trial,
+    profile_of,
+    rate_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,11 +197,9 @@ class Search(Estimates):
         """As many as are worth trying and fit into memory."""
         single = self.trials[self.settings(1)]
         most = max(_LEAST_TRIED, 2 * int(clocks.cpus_allowed()))
-        first = batches.first_batches(self.loader, Settings())
-        batch = max((batches.size_bytes(each) for each in first), default=0)
         shared = capacity.shared_memory_bytes()
         for need, room, what in (
-            (batch * self.now.prefetch_factor, shared, "their batches do not fit into /dev/shm"),
+            (single.batch_bytes * self.now.prefetch_factor, shared, "their batches do not fit into /dev/shm"),
             (single.worker_bytes, capacity.available_bytes(), "they do not fit into memory"),
         ):
             if room is not None and need * most > _ROOM * room:
@@ -205,7 +211,7 @@ class Search(Estimates):
         """Whether every worker would give the same samples: an IterableDataset that does not share them out."""
         if not torch_private.reads_by_iteration(self.loader):
             return False
-        first = batches.first_batches(self.loader, Settings(2))
+        first = first_batches(self.loader, Settings(2))
         if len(first) < 2 or not batches.same(*first):
             return False
         self.notes.append("DL405: each worker gives the same samples, so more of them would only repeat the data")

@@ -15,6 +15,7 @@ from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
+from pytest_dataloader.probe.tuning.batches import size_bytes
 from pytest_dataloader.probe.tuning.prediction import Profile, rate
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Trial:
     """CPU time per batch."""
     worker_bytes: int
     """Memory that a worker has to itself."""
+    batch_bytes: int
+    """Of the tensors of one batch, which is what goes through shared memory."""
     disturbances: tuple[str, ...]
 
 
@@ -59,6 +62,15 @@ def borrow_with(loader: Any, settings: Settings) -> Iterator[Borrowed]:
         warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)
         with borrow(loader, prepare=settings.apply) as borrowed:
             yield borrowed
+
+
+def first_batches(loader: Any, settings: Settings) -> list[Any]:
+    """The first batch, or with workers the first one of each; fewer where the epoch ends before."""
+    with borrow_with(loader, settings) as borrowed:
+        batches = iter(borrowed.loader)
+        found = [batch for _, batch in zip(range(max(1, settings.num_workers)), batches, strict=False)]
+        del batches
+        return found
 
 
 def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Trial:
@@ -89,6 +101,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
                 "its settings from elsewhere, so no others can be tried"
             )
         seen, whole, own = throughput(meter), join(meter.windows), _unique_bytes(borrowed)
+        batch_bytes = _next_batch_bytes(borrowed)
     batches = max(1.0, whole.batches)
     return Trial(
         settings=settings,
@@ -99,6 +112,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
         worker_cpu_seconds=whole.worker_cpu_ns / batches / 1e9,
         main_cpu_seconds=whole.main_cpu_ns / batches / 1e9,
         worker_bytes=own,
+        batch_bytes=batch_bytes,
         disturbances=seen.quietness.disturbances,
     )
 
@@ -112,6 +126,14 @@ def _unique_bytes(borrowed: Borrowed) -> int:
         with contextlib.suppress(psutil.Error):
             found.append(int(psutil.Process(worker.pid).memory_full_info().uss))
     return max(found)
+
+
+def _next_batch_bytes(borrowed: Borrowed) -> int:
+    """The size of the batch that comes next, be it of the next epoch."""
+    for batch in borrowed.each():
+        return size_bytes(batch)
+    borrowed.begin_epoch()
+    return size_bytes(next(borrowed.each(), None))
 
 
 @dataclass(frozen=True, slots=True)

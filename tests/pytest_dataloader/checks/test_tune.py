@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, get_worker_info
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning import search, trial
+from pytest_dataloader.probe.tuning import batch_sizes, search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import Row
 
@@ -249,6 +249,72 @@ def test_a_loader_that_cannot_be_passed_to_workers_keeps_none() -> None:
     assert judge(seen).outcome == "not_measured"
     assert "workers cannot be had" in seen.notes[0]
     assert seen.rows[0].change == "num_workers=0"
+
+
+class Wide(Waiting):
+    def __getitem__(self, index: int) -> Any:
+        super().__getitem__(index)
+        return torch.zeros(1_000, dtype=torch.float64)
+
+
+def test_batch_sizes_are_measured_beside_the_own_one() -> None:
+    loader = DataLoader(Wide(0.001), batch_size=8, num_workers=2)
+    known: list[Tuning] = []
+    seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
+    assert [(row.batch_size, row.now) for row in seen.batch_sizes] == [(4, False), (8, True), (16, False), (32, False)]
+    assert [row.batch_bytes for row in seen.batch_sizes] == [8_000 * row.batch_size for row in seen.batch_sizes]
+    assert seen.settings is not None
+    for row in seen.batch_sizes:
+        assert row.samples_per_second > 100
+        assert row.seconds_to_first_batch >= 0.001 * row.batch_size
+        assert row.total_bytes > seen.settings.num_workers * 2 * row.batch_bytes
+    assert [len(each.batch_sizes) for each in known[-4:]] == [1, 2, 3, 4]
+    assert loader.batch_size == 8
+    assert len(next(iter(loader))) == 8
+
+
+def test_batch_sizes_that_leave_few_batches_are_left_out() -> None:
+    seen = measure(DataLoader(Waiting(0.001, length=100), batch_size=20, drop_last=True), setting=QUICK)
+    assert [row.batch_size for row in seen.batch_sizes] == [10, 20]
+
+
+def test_batch_sizes_that_fill_the_memory_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_sizes.capacity, "available_bytes", lambda: 150_000_000)
+    seen = measure(DataLoader(Wide(0.001), batch_size=1_000), setting=QUICK)
+    assert [row.batch_size for row in seen.batch_sizes][:2] == [500, 1_000]
+    most = max(row.total_bytes for row in seen.batch_sizes if not row.now)
+    assert most <= 150_000_000, seen.batch_sizes
+
+
+class Clusters(BatchSampler):
+    """Batches that belong together."""
+
+
+@pytest.mark.parametrize(
+    ("loader", "why"),
+    [
+        (DataLoader(Waiting(0.001), batch_size=None), "the loader does not make its batches from samples"),
+        (
+            DataLoader(Waiting(0.001), batch_sampler=Clusters(range(200), 4, drop_last=False)),
+            "Clusters chooses what is in a batch",
+        ),
+        (Wrapping(DataLoader(Waiting(0.001), batch_size=8)), "Wrapping iterates in a way of its own"),
+    ],
+)
+def test_a_loader_that_cannot_have_another_batch_size_says_why(loader: DataLoader[Any], why: str) -> None:
+    seen = measure(loader, setting=QUICK)
+    assert (seen.batch_sizes, seen.batch_size_unclear) == ((), why)
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")
+@pytest.mark.parametrize("stateful", [False, True])
+def test_batch_sizes_of_streams_and_of_loaders_with_a_state_are_measured(stateful: bool) -> None:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    loader: Any = StatefulDataLoader(Waiting(0.001), batch_size=4) if stateful else DataLoader(Stream(True), 4)
+    seen = measure(loader, setting=QUICK)
+    assert [row.batch_size for row in seen.batch_sizes] == [2, 4, 8, 16]
+    assert [row.batch_bytes for row in seen.batch_sizes] == [8 * row.batch_size for row in seen.batch_sizes]
 
 
 def test_an_empty_loader_is_not_measured() -> None:

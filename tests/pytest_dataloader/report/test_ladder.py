@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_dataloader.report.ladder import table
+from pytest_dataloader.report.ladder import batch_sizes, table
 
 
 def row(change: str, rate: float, factor: float, source: str = "measured", *, now: bool = False) -> dict[str, Any]:
@@ -50,3 +50,30 @@ def test_a_narrow_terminal_loses_columns_and_no_words() -> None:
 
 def test_the_settings_as_they_are_stand_out() -> None:
     assert [bool(line[0][1]) for line in table(ROWS, None)] == [False, True, False, False]
+
+
+def sized(batch_size: int, rate: float, *, now: bool = False) -> dict[str, Any]:
+    return {
+        "batch_size": batch_size, "samples_per_second": rate, "seconds_to_first_batch": 0.4312,
+        "total_bytes": 93_900_000, "now": now,
+    }  # fmt: skip
+
+
+SIZES = [sized(16, 3695.2), sized(32, 3726.0, now=True)]
+
+
+def test_batch_sizes_are_compared_where_there_are_some() -> None:
+    assert ["".join(piece for piece, _ in line) for line in batch_sizes(SIZES, None)] == [
+        "batch_size  samples/s  first batch   memory",
+        "        16      3,695      0.431 s  93.9 MB",
+        "        32      3,726      0.431 s  93.9 MB  now",
+    ]
+    assert list(batch_sizes(SIZES[:1], None)) == []
+
+
+def test_a_narrow_terminal_gets_the_rates_of_batch_sizes_first() -> None:
+    assert ["".join(piece for piece, _ in line) for line in batch_sizes(SIZES, 30)] == [
+        "batch_size  samples/s",
+        "        16      3,695",
+        "        32      3,726",
+    ]

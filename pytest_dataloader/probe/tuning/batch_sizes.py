@@ -1,0 +1,111 @@
+"""A loader with other batch sizes: what they give in samples a second, and what they take in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import capacity
+from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.sampling import cuts_batches, loaders_inside
+from pytest_dataloader.probe.tuning.trial import EmptyLoader, measure_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.tuning.trial import Trial
+
+_FACTORS = (0.5, 1, 2, 4)
+_SHARE = 0.08
+"""Of the budget, for each."""
+_LEAST_SECONDS = 0.25
+_LEAST_BATCHES = 4
+"""An epoch of fewer batches says nothing of a batch size."""
+_ROOM = 0.5
+"""Share of the free memory, and of the free shared memory, that may be filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSize:
+    """A loader under the recommended settings, with so many samples in a batch."""
+
+    batch_size: int
+    samples_per_second: float
+    """Once warm."""
+    seconds_to_first_batch: float
+    """The start of workers included."""
+    batch_bytes: int
+    """Of the tensors of one batch."""
+    total_bytes: int
+    """What the workers have to themselves, and the batches that are under way at once."""
+    now: bool
+    """Whether the loader has this batch size."""
+
+
+def hindrance(loader: Any) -> str:
+    """Why a loader cannot be given another batch size; empty where it can."""
+    made_by = getattr(loader, "batch_sampler", None)
+    if made_by is None:
+        return "the loader does not make its batches from samples"
+    if torch_private.iterates_its_own_way(loader) or loaders_inside(loader):
+        return f"{type(loader).__name__} iterates in a way of its own"
+    if not cuts_batches(made_by):
+        return f"{type(made_by).__name__} chooses what is in a batch"
+    return ""
+
+
+def compare_batch_sizes(
+    loader: Any, settings: Settings, *, seconds: float, samples: float | None, came: Callable[[str], None]
+) -> Iterator[BatchSize]:
+    """Measure half, twice and four times the batch size beside the loader's own, each under ``settings``.
+
+    ``samples`` are those of an epoch, None where that is not known. Sizes that leave too few batches or do not fit into
+    memory are left out. Raises what the loader raises.
+    """
+    each = max(_LEAST_SECONDS, _SHARE * seconds)
+    known: BatchSize | None = None
+    for size in dict.fromkeys(max(1, int(factor * loader.batch_size)) for factor in _FACTORS):
+        too_few = samples is not None and samples < _LEAST_BATCHES * size
+        if size != loader.batch_size and (too_few or (known is not None and not _fits(known, size, settings))):
+            continue
+        came(f"batch_size={size}")
+        try:
+            trial = measure_trial(resized(loader, size), settings, each, lambda _spent: None)
+        except EmptyLoader:  # with drop_last
+            continue
+        known = _row(trial, size, now=size == loader.batch_size)
+        yield known
+
+
+def resized(loader: Any, size: int) -> Any:
+    """A shallow copy of a loader with so many samples in a batch."""
+    copy = object.__new__(type(loader))
+    made_by = loader.batch_sampler
+    vars(copy).update(
+        vars(loader), batch_size=size, batch_sampler=type(made_by)(made_by.sampler, size, made_by.drop_last)
+    )
+    return copy
+
+
+def _row(trial: Trial, size: int, *, now: bool) -> BatchSize:
+    settings = trial.settings
+    under_way = max(1, settings.num_workers * settings.prefetch_factor)
+    return BatchSize(
+        batch_size=size,
+        samples_per_second=trial.samples_per_second,
+        seconds_to_first_batch=trial.first_seconds,
+        batch_bytes=trial.batch_bytes,
+        total_bytes=settings.num_workers * trial.worker_bytes + under_way * trial.batch_bytes,
+        now=now,
+    )
+
+
+def _fits(known: BatchSize, size: int, settings: Settings) -> bool:
+    """Whether batches of ``size`` fit into half of what is free, by those of another size."""
+    times = size / known.batch_size
+    shared = capacity.shared_memory_bytes()
+    queue = settings.num_workers * settings.prefetch_factor * known.batch_bytes * times
+    return known.total_bytes * times <= _ROOM * capacity.available_bytes() and (
+        shared is None or queue <= _ROOM * shared
+    )
