@@ -12,8 +12,9 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
+from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning import batch_sizes, search, trial
+from pytest_dataloader.probe.tuning import search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import Row
 
@@ -279,7 +280,7 @@ def test_batch_sizes_that_leave_few_batches_are_left_out() -> None:
 
 
 def test_batch_sizes_that_fill_the_memory_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_sizes.capacity, "available_bytes", lambda: 150_000_000)
+    monkeypatch.setattr(capacity, "available_bytes", lambda: 150_000_000)
     seen = measure(DataLoader(Wide(0.001), batch_size=1_000), setting=QUICK)
     assert [row.batch_size for row in seen.batch_sizes][:2] == [500, 1_000]
     most = max(row.total_bytes for row in seen.batch_sizes if not row.now)
@@ -309,7 +310,7 @@ def test_a_loader_that_cannot_have_another_batch_size_says_why(loader: DataLoade
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")
 @pytest.mark.parametrize("stateful", [False, True])
 def test_batch_sizes_of_streams_and_of_loaders_with_a_state_are_measured(stateful: bool) -> None:
-    from torchdata.stateful_dataloader import StatefulDataLoader
+    from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # it has no py.typed
 
     loader: Any = StatefulDataLoader(Waiting(0.001), batch_size=4) if stateful else DataLoader(Stream(True), 4)
     seen = measure(loader, setting=QUICK)
