@@ -43,9 +43,9 @@ class Related:
 class Finding:
     """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead.
 
-    ``subject`` is what the conditions of the rule's ``Quiet`` list look at; ``advice`` says that one of them holds, and
-    is set by those who apply them: this finding is shown only where advice is asked for. With ``repeats``, one on the
-    next line that rests on the same places is the same fault, and told as a place of the first.
+    ``subject`` is what the conditions of the rule's ``Quiet`` list look at, until they have; ``advice`` says that one
+    of them holds, and is set by those who apply them: this finding is shown only where advice is asked for. With
+    ``repeats``, one on the next line that rests on the same places is the same fault, and told as a place of the first.
     """
 
     place: Place
@@ -87,7 +87,8 @@ class Rule:
 
     def weighed(self, project: Project, everywhere: tuple[Quiet, ...] = ()) -> Iterator[tuple[Finding, Quiet | None]]:
         """Every finding with what keeps it quiet, if anything does: a condition of the rule, or one that holds
-        ``everywhere`` and is asked of the project and the place. Advice tells the reason why it is no more."""
+        ``everywhere`` and is asked of the project and the place. Advice tells the reason why it is no more. Subjects,
+        by which a finding would keep the whole project in memory, have done their work."""
         for finding in self.check(project):
             quiet = next((one for one in self.quiet if one.when(*finding.subject)), None)
             if quiet is None or quiet.weight == "advice":
@@ -95,7 +96,7 @@ class Rule:
                 quiet = next(of_place, quiet)
             if quiet is not None:
                 finding = replace(finding, advice=True, message=f"{finding.message} (advice: {quiet.reason})")
-            yield finding, quiet
+            yield replace(finding, subject=()), quiet
 
 
 def rule(code: str, severity: Severity, *, quiet: tuple[Quiet, ...] = ()) -> Callable[[Check], Rule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -208,3 +209,25 @@ def test_the_server_says_what_it_needs(project: Project, monkeypatch: pytest.Mon
     )
     assert "usage: dl-lint server" in project.lint("server", "--help").out
     assert uris.to_fs_path((project.root / "server").as_uri()) == str(project.root / "server")
+
+
+ANSWER = """
+import gc, sys
+from dl_lint.engine import catalogue
+from dl_lint.project import Project
+from dl_lint.server import lint
+
+path, text = sys.argv[1:]
+found = lint({path: (1, text.encode())}, catalogue.entries(), {})
+gc.collect()
+print(len(found[path].findings), sum(isinstance(each, Project) for each in gc.get_objects()))
+"""
+
+
+def test_what_was_said_does_not_keep_the_project_in_memory(project: Project, faulty: str) -> None:
+    project.write({"train.py": faulty})
+    text = f"{faulty}# another text than any cache knows: {project.root}\n"
+    command = [sys.executable, "-c", ANSWER, str(project.root / "train.py"), text]
+    findings, projects = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert int(findings) >= 1
+    assert int(projects) == 0
