@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import importlib
 import inspect
 import os
+import pkgutil
 import re
 import sys
 import traceback
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
+from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
 from pytest_dataloader.probe.workers import fault
@@ -161,7 +162,11 @@ def _import(name: str, roots: Sequence[Path]) -> ModuleType:
 def _missing(name: str, roots: Sequence[Path]) -> str:
     parent, _, leaf = name.rpartition(".")
     if parent in sys.modules:
-        return f"{parent} ({getattr(sys.modules[parent], '__file__', None) or 'a namespace'}) has no module {leaf!r}"
+        package = sys.modules[parent]
+        folders = list(getattr(package, "__path__", ()))
+        place = getattr(package, "__file__", None) or " and ".join(folders)
+        hint = did_you_mean(leaf, (module.name for module in pkgutil.iter_modules(folders)))
+        return f"{parent} ({place}) has no module {leaf!r}{hint}"
     places = " and ".join(str(root) for root in roots)
     return (
         f"there is no module {name!r}: it was looked for in {places}, then on sys.path; "
@@ -173,9 +178,7 @@ def _attribute(value: object, name: str, seen: str) -> Any:
     try:
         return getattr(value, name)
     except AttributeError:
-        close = difflib.get_close_matches(name, dir(value), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise BadTarget(f"{seen} has no attribute {name!r}{hint}") from None
+        raise BadTarget(f"{seen} has no attribute {name!r}{did_you_mean(name, dir(value))}") from None
 
 
 def call(function: Any, seen: str) -> Any:

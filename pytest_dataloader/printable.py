@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _OBEYED = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -39,6 +39,18 @@ def shown(value: object, write: Callable[[object], str] = repr) -> str:
     except (RecursionError, ValueError):  # an int of more than 4,300 digits, tables in tables in tables
         return f"an {type(value).__name__} that is too large to show"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The known name that is closest to a wrong one, as the end of a message; empty where none is close.
+
+    >>> did_you_mean("mak", ["make", "read"]), did_you_mean("mak", [])
+    ('; did you mean make?', '')
+    """
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _written_out(found: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import json
 import re
@@ -16,7 +15,7 @@ from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.limits import parse_bytes
 from pytest_dataloader.loaders import REFERENCE
 from pytest_dataloader.options import OPTIONS, AdHocTarget
-from pytest_dataloader.printable import shown
+from pytest_dataloader.printable import did_you_mean, shown
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.quantities import size
 
@@ -176,7 +175,7 @@ def limits_by_check(
     read: dict[str, dict[str, Any]] = {check: {} for check in checks.NAMES}
     for key, value in given.items():
         if key not in known:
-            faults.append(f"{where} {key} = {_toml(value)}: unknown key{_did_you_mean(key, (*_OWN_KEYS, *known))}")
+            faults.append(f"{where} {key} = {_toml(value)}: unknown key{did_you_mean(key, (*_OWN_KEYS, *known))}")
             continue
         holders = [check for check, limits in readers.items() if key in limits]
         try:
@@ -202,7 +201,7 @@ def _names_of_checks(table: Mapping[str, object], key: str, where: str, faults: 
         return None
     for name in value:
         if name not in checks.NAMES:
-            hint = _did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
+            hint = did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
             faults.append(f"{place}: there is no check {name!r}{hint}")
     return value
 
@@ -223,12 +222,7 @@ def _unknown_setting(key: str, value: object) -> str:
     name = key.replace("-", "_").removeprefix("dataloader_")
     if not isinstance(value, dict) and any(name == option.name for option in OPTIONS):
         return f"options belong to pytest's own settings: [tool.pytest.ini_options] dataloader_{name}"
-    return f"unknown key{_did_you_mean(key, ('targets',))}"
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"unknown key{did_you_mean(key, ('targets',))}"
 
 
 def _broken(name: str, fault: str) -> Target:
