@@ -39,10 +39,10 @@ def figure(value: float) -> str:
 def size(count: float) -> str:
     """Bytes, in powers of ten as the limits are.
 
-    >>> [size(each) for each in (1_500_000_000, 32_000_000, 4_100, 12)]
-    ['1.5 GB', '32.0 MB', '4.1 kB', '12 B']
+    >>> [size(each) for each in (1_500_000_000, 999_999_999, 32_000_000, 4_100, 12)]
+    ['1.5 GB', '1.0 GB', '32.0 MB', '4.1 kB', '12 B']
     """
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if abs(count) >= factor:
+        if abs(count) >= 0.99995 * factor:
             return f"{count / factor:,.1f} {unit}"
     return f"{count:.0f} B"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
-from pytest_dataloader.quantities import counted, size
+from pytest_dataloader.quantities import counted, percent, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_dataloader.probe.memory.evidence import Memory
     from pytest_dataloader.probe.memory.growth import Attribute
 
@@ -33,10 +35,10 @@ def sentence(seen: Memory) -> str:
 
 
 def screen(seen: Memory, allowed: str = "") -> str:
-    """The sentence with what was allowed, and below it a line for each attribute and for each worker watched."""
-    lines = [sentence(seen) + allowed]
+    """The sentence with what was allowed; below it what proves it, and a line for each attribute and worker watched."""
+    lines = [sentence(seen) + allowed, *_proof(seen)]
     for line in seen.attributes[:8]:
-        share = f"{line.share_unshared:.0%} un-shared" if line.sampled else "not sampled"
+        share = f"{percent(line.share_unshared)} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
         verdict += ", written to in place" if line.written else ""
         lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
@@ -44,7 +46,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
         lines.append(f"  and {len(seen.attributes) - 8} more")
     lines += [
         f"  worker {worker.worker}: private memory +{size(worker.private_growth_bytes)}, of it "
-        f"{size(worker.copied_bytes)} copied from the parent, in {seen.epoch_seen:.0%} of an epoch"
+        f"{size(worker.copied_bytes)} copied from the parent, in {percent(seen.epoch_seen)} of an epoch"
         for worker in seen.worker_growth[:8]
     ]
     return "\n".join(lines)
@@ -60,7 +62,7 @@ def _watched(seen: Memory) -> str:
     worst = max(seen.worker_growth, key=lambda worker: worker.private_growth_bytes)
     return (
         f"the direct test saw nothing ({seen.reading_error or 'no answer, or no source'}); workers watched over "
-        f"{seen.epoch_seen:.0%} of an epoch: {seen.kind.replace('_', ' ')}, the worst grew by "
+        f"{percent(seen.epoch_seen)} of an epoch: {seen.kind.replace('_', ' ')}, the worst grew by "
         f"{size(worst.private_growth_bytes)}, of it {size(worst.copied_bytes)} copied from the parent"
     )
 
@@ -102,23 +104,22 @@ def _warm_up(seen: Memory) -> str:
 
 
 def _copy_on_access(seen: Memory) -> str:
+    objects = f"{seen.count:,} {seen.type} objects"
     if seen.written_in_place:
-        return (
-            f"{seen.attribute} holds {size(seen.exposed_bytes)} in {seen.count:,} {seen.type} objects, and making a "
-            f"sample writes to them, which copies their pages into the worker: {seen.share_unshared:.0%} of what "
-            f"{counted(seen.samples_read, 'sample')} read was copied (an idle worker copied none); {_cost(seen)}"
-        )
-    shown = (
-        f"{seen.share_unshared:.0%} of a sample of them was copied by reading {counted(seen.samples_read, 'sample')}"
-    )
-    measured = (
-        shown if seen.source == "pagemap" else f"memory was un-shared by reading {counted(seen.samples_read, 'sample')}"
-    )
-    where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
-    return (
-        f"{where} holds {seen.count:,} {seen.type} objects, and reading one writes to its reference count, "
-        f"which copies its page into the worker: {measured} (an idle worker copied none); {_cost(seen)}"
-    )
+        what = f"{size(seen.exposed_bytes)} of {seen.attribute}, {objects}, as making samples writes to them"
+    else:
+        where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
+        what = f"{where}, {objects}, as reading one writes to its reference count"
+    return f"each worker copies {what}: {_cost(seen)}"
+
+
+def _proof(seen: Memory) -> Iterator[str]:
+    """What says that reading copies, for those who ask."""
+    if "copy_on_access" in seen.kinds:
+        samples = counted(seen.samples_read, "sample")
+        looked_at = f"{percent(seen.share_unshared)} of what was looked at"
+        what = looked_at if seen.source == "pagemap" or seen.written_in_place else "memory"
+        yield f"  reading {samples} copied {what}, an idle worker copied none"
 
 
 def _cache(seen: Memory) -> str:
@@ -208,7 +209,7 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"; tried with {tried.records:,} of its records as {tried.form}: {tried.share_unshared:.0%} un-shared by "
-            f"reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+            f"; tried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} un-shared "
+            f"by reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
         )
     return text

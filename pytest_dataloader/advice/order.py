@@ -40,11 +40,15 @@ def _part(evidence: Order) -> str:
 def advice(evidence: Order) -> tuple[Advice, ...]:
     """What to change, for each fault."""
     remedies = _REMEDIES | (_OF_STREAMS if evidence.iterable else {})
-    return tuple(Advice(*remedies[fault.kind]) for fault in evidence.faults)
+    return tuple(
+        Advice("", _HAND_ON) if (fault.kind, fault.source) == ("lost", "the loader") else Advice(*remedies[fault.kind])
+        for fault in evidence.faults
+    )
 
 
+_HAND_ON = "hand on every batch that the sampler asks for: what iterates the loader leaves some out"
 _OF_STREAMS = {
-    "lost": ("", "let the shares of the workers cover all: itertools.islice(samples, worker, None, workers) does"),
+    "lost": ("", "give each sample to one of the workers: itertools.islice(samples, worker, None, workers) does"),
 }
 _REMEDIES = {
     "truncated": ("DL309", "give next() a default, or raise another error: StopIteration ends the epoch silently"),

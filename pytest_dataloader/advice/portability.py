@@ -34,8 +34,8 @@ def failure(start: Start) -> str:
 
 def _phase(start: Start) -> str:
     if start.phase == "starting":
-        return " while it started"
-    return f" while it read sample {start.sample!r}" if start.sample is not None else ""
+        return " while starting"
+    return f" while reading sample {start.sample!r}" if start.sample is not None else ""
 
 
 def working(evidence: Portability) -> str:

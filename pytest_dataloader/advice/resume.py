@@ -16,16 +16,17 @@ KEEP_STATE = Advice(
     "keep the position, and a generator's state, in state_dict of the dataset or sampler; restore it before iter()",
 )
 FEWER_SNAPSHOTS = Advice("", "take snapshots less often: raise snapshot_every_n_steps")
-_SHOWN = 3
 
 
 def wrong(evidence: Resume) -> str:
-    """The first stops after which other batches came."""
+    """The first stop after which other batches came, and in lines of their own the others."""
     found = [stop for stop in evidence.stops if stop.outcome != "exact"]
-    told = "; ".join(f"{stop.place}: {_told(stop)}" for stop in found[:_SHOWN])
-    rest = len(found) - _SHOWN
-    more = f" and at {rest} more of {len(evidence.stops)} stops" if rest > 0 else ""
-    return f"resumed {told}{more}{part(evidence)}"
+    first, *more = found
+    told = f"resumed {first.place}: {_told(first)}"
+    if more:
+        told += f"; wrong at {len(found)} of {counted(len(evidence.stops), 'stop')} in all"
+    others = [f"  {stop.place}: {_told(stop)}" for stop in more]
+    return "\n".join([f"{told}{part(evidence)}", *others])
 
 
 def exact(evidence: Resume) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EQUALISE = Advice("", "pad or cut the shares to one length, as DistributedSampler does")
 COVER = Advice("", "tell the sampler the number of ranks that there are")
+COVER_ALL = Advice("DL406", "hand out the rest too: samples[rank::world_size] leaves none out")
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch that set_epoch is told")
 DO_NOT_PAD = Advice(
     "DL409", "padding counts some samples twice in a metric: give evaluation its own sampler, without padding"
@@ -35,6 +36,14 @@ def job(seen: Overlap) -> str:
 def world(seen: World) -> str:
     """Simulated ranks as the subject of a sentence."""
     return f"{seen.world_size} ranks"
+
+
+def uncovered(seen: World, size: int) -> str:
+    """How many of an epoch's samples come on more or fewer than one of the simulated ranks."""
+    if not seen.repeated:
+        return f"{seen.lost:,} of {size:,} samples come on no rank"
+    told = f"{seen.repeated:,} of {size:,} samples come on several ranks"
+    return f"{told}, {seen.lost:,} on none" if seen.lost else told
 
 
 def who_share(seen: Overlap) -> str:

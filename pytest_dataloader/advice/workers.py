@@ -17,6 +17,7 @@ _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared mem
 _DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
 _UNPICKLABLE = ("pickle", "get local object", "serialize non-leaf")  # Python 3.13: "Can't get local object"
 _TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
+_CRASHES = ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL")
 _MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
 _SEED = "Seed must be between 0 and 2**32 - 1"
@@ -27,7 +28,9 @@ IMPORTABLE = "workers find modules on sys.path only: install this one, or add it
 
 def sentence(seen: Workers) -> str:
     """The fault in a line; the stack, innermost frame last, in lines of its own."""
-    lines = [f"{_who(seen)} {_what(seen)}{_where(seen)}{_more(seen)}"]
+    at = _where(seen)
+    comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
+    lines = [f"{_who(seen)} {_what(seen)}{comma}{at}{_more(seen)}"]
     return "\n".join([*lines, *(f"    {frame}" for frame in seen.stack)])
 
 
@@ -54,13 +57,13 @@ def _what(seen: Workers) -> str:
 
 def _where(seen: Workers) -> str:
     at = {
-        "": " while it made a batch" if seen.sample_indices else "",
-        "starting": " while workers were started" if seen.worker is None else " while it started",
+        "": " while making a batch" if seen.sample_indices else "",
+        "starting": " while starting workers" if seen.worker is None else " while starting",
         "worker_init_fn": " in worker_init_fn",
-        "reading": " while it read a batch" if seen.sample is None else f" while it read sample {seen.sample!r}",
-        "collating": " while it collated a batch",
+        "reading": " while reading a batch" if seen.sample is None else f" while reading sample {seen.sample!r}",
+        "collating": " while collating a batch",
         "sending": "",
-        "receiving": " while it received a batch",
+        "receiving": " while receiving a batch",
         "sampling": " in the sampler",
         "exiting": " as it ended, after its last batch",
     }[seen.phase]
@@ -156,6 +159,8 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":
         yield Advice("", "a kill without a trace is mostly for want of memory: the memory check tells what grows")
+    if seen.signal in _CRASHES:
+        yield Advice("", "native code crashed: python -X faulthandler, with num_workers=0, prints where")
     if seen.signal == "SIGBUS":
         yield Advice("", "a bus error in shared memory: /dev/shm is full (docker run --shm-size=...), or a file that "
                          "is mapped was cut short")  # fmt: skip

@@ -97,8 +97,9 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         if not world.clean and not same_seeds and (alike := _world(found, size, whole, same_seeds=True)).clean:
             world, same_seeds = alike, True
         worlds.append(world)
-    seen = ", ".join(str(world.world_size) for world in worlds)
-    partly = [] if world_size is not None or len(worlds) == len(_WORLDS) else [f"worlds of {seen} ranks were seen"]
+    *most, last = (str(size) for size in sorted(world.world_size for world in worlds))
+    seen = f"{', '.join(most)} and {last}" if most else last
+    partly = [] if world_size is not None or len(worlds) == len(_WORLDS) else [f"{seen} ranks were simulated"]
     if not all(world.complete for world in worlds):
         partly.append("the shares were read in part: what is complete cannot be said")
     return Shards(
@@ -179,8 +180,9 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
         if world.repeated or world.lost:
-            seen = f"{world.repeated:,} samples come on several ranks, {world.lost:,} on none"
-            return Verdict("failed", f"{ranks}: {seen} of {evidence.size:,}{part}", (sentences.shard(),))
+            seen = sentences.uncovered(world, evidence.size)
+            change = sentences.shard() if world.repeated else sentences.COVER_ALL
+            return Verdict("failed", f"{ranks}: {seen}{part}", (change,))
         if world.unequal and (world_size or not evidence.iterable):
             seen = f"{min(world.batches)} to {max(world.batches)} batches"
             return Verdict("failed", f"{ranks} have {seen}: some wait for ever", (sentences.EQUALISE,))

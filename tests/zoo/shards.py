@@ -176,7 +176,7 @@ FAULTS = {
     "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
     "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
     "stream by rank or by worker": Case(stream(by_one_of_both), "samples come on several ranks", "DL406"),
-    "stream that loses its rest": Case(stream(loses_rest), "on none", "DL406"),
+    "stream that loses its rest": Case(stream(loses_rest), "on no rank", "DL406"),
 }
 
 CLEAN = {

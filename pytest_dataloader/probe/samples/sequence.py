@@ -139,10 +139,11 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
         short = len(epoch.given.indices) - epoch.batches
         few = sum(len(entry.indices) != len(entry.digests) for entry in epoch.samples)
         if few:
-            detail = f"__getitems__ makes other numbers of samples than it was asked for, {few} times"
+            detail = f"__getitems__ does not make one sample for each index, in {counted(few, 'batch')}"
             yield OrderFault("lost", about.dataset, detail, few)
         elif made and (lost or short > 0) and epoch.given.exhausted:
-            never = f"{counted(short, 'batch')} and {counted(lost.total(), 'sample')}"
+            missing = [(max(0, short), "batch"), (lost.total(), "sample")]
+            never = " and ".join(counted(number, what) for number, what in missing if number)
             detail = f"{never} that the sampler gave never came"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
         elif more:

@@ -78,7 +78,7 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=QUICK))
     assert "leaves out 3 samples that one process reads" in verdict.reason
-    assert "shares of the workers" in verdict.advice[0].text
+    assert "to one of the workers" in verdict.advice[0].text
 
 
 def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:

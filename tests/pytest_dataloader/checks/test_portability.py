@@ -58,9 +58,9 @@ SEEN = Portability(
         ),
         (
             replace(SEEN, starts=(FORK, UNIMPORTED)), {}, "failed",
-            "no batch under spawn: the worker exited with code 1 while it started", "DL307",
+            "no batch under spawn: the worker exited with code 1 while starting", "DL307",
         ),
-        (replace(SEEN, starts=(FORK, STATEFUL)), {}, "failed", "KeyError: 'root' while it read sample 3", ""),
+        (replace(SEEN, starts=(FORK, STATEFUL)), {}, "failed", "KeyError: 'root' while reading sample 3", ""),
         (replace(SEEN, starts=(replace(SPAWN, available=False), FORK)), {}, "inconclusive", "no start method", ""),
         (
             replace(SEEN, starts=(replace(SPAWN, fault="hang", certain=False, error="it was still at work"),)), {},

@@ -82,9 +82,9 @@ HANGS = replace(
         (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
         (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3.0 s, at most 2 s allowed", "DL204"),
-        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while it read sample 17 (in flight:", ""),
+        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17 (in flight:", ""),
         (replace(KILLED, oom_kills=1), {}, "failed", "for want of memory", ""),
-        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while it collated a batch (in flight: 1, 2): every thread", ""),
+        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch (in flight: 1, 2): every thread", ""),
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
         (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
@@ -92,14 +92,14 @@ HANGS = replace(
         (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) did not end by itself", ""),
         (
             replace(SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn"),
-            {}, "failed", "worker 0 (pid 7) exited with code 1 while it started", "DL307",
+            {}, "failed", "worker 0 (pid 7) exited with code 1 while starting", "DL307",
         ),
         (
             replace(
                 SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn",
                 why="ModuleNotFoundError: No module named 'mpi4py'",
             ),
-            {}, "failed", "exited with code 1 while it started: ModuleNotFoundError: No module named 'mpi4py'", "",
+            {}, "failed", "exited with code 1 while starting: ModuleNotFoundError: No module named 'mpi4py'", "",
         ),
         (
             replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
@@ -221,17 +221,17 @@ def nothing_is_left() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("fault", "kind", "told"),
     [
-        ("SIGKILL", "killed", "was killed by SIGKILL while it read sample 17 (in flight: 16, 17, 18, 19)"),
-        ("SIGSEGV", "killed", "was killed by SIGSEGV while it read sample 17"),
-        ("os._exit", "exit", "exited with code 3 while it read sample 17"),
-        ("os._exit(0)", "exit", "exited with code 0 while it read sample 17"),
-        ("sys.exit", "exit", "exited with code 4 while it read sample 17"),
-        ("KeyboardInterrupt", "exit", "exited with code 0 while it read sample 17"),
-        ("MemoryError", "exception", "raised MemoryError: no room while it read sample 17"),
-        ("ValueError", "exception", "raised ValueError: two while it read sample 17"),
-        ("KeyError", "exception", "raised KeyError: 'missing\\nkey' while it read sample 17"),
-        ("Needy", "exception", "Needy: code 7 at x while it read sample 17"),
-        ("Spoken", "exception", "Spoken while it read sample 17"),
+        ("SIGKILL", "killed", "was killed by SIGKILL while reading sample 17 (in flight: 16, 17, 18, 19)"),
+        ("SIGSEGV", "killed", "was killed by SIGSEGV while reading sample 17"),
+        ("os._exit", "exit", "exited with code 3 while reading sample 17"),
+        ("os._exit(0)", "exit", "exited with code 0 while reading sample 17"),
+        ("sys.exit", "exit", "exited with code 4 while reading sample 17"),
+        ("KeyboardInterrupt", "exit", "exited with code 0 while reading sample 17"),
+        ("MemoryError", "exception", "raised MemoryError: no room, while reading sample 17"),
+        ("ValueError", "exception", "raised ValueError: two, while reading sample 17"),
+        ("KeyError", "exception", "raised KeyError: 'missing\\nkey', while reading sample 17"),
+        ("Needy", "exception", "Needy: code 7 at x, while reading sample 17"),
+        ("Spoken", "exception", "Spoken, while reading sample 17"),
         ("StopIteration", "exception", "the epoch ended after 4 batches, without an error"),
         ("lock", "hang", "every thread of it waits for a lock that only it could release"),
         ("sleep", "hang", "it sleeps, for another 999,99"),
@@ -317,8 +317,8 @@ REFUSAL = refused(unpicklable([(BAD,)])[0])
     ("options", "kind", "told"),
     [
         ({"worker_init_fn": broken_init}, "exception", "raised OSError: no such drive in worker_init_fn"),
-        ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated while it collated a batch"),
-        ({"collate_fn": hung_collate}, "hang", "hangs while it collated a batch (in flight: 16, 17, 18, 19)"),
+        ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated, while collating a batch"),
+        ({"collate_fn": hung_collate}, "hang", "hangs while collating a batch (in flight: 16, 17, 18, 19)"),
         ({"collate_fn": unpicklable}, "hang", f"could not send the batch: {REFUSAL}"),
         ({"collate_fn": hung_collate, "timeout": 1}, "hang", "the loader's own timeout of 1 s was over"),
     ],
@@ -495,7 +495,7 @@ def test_a_module_that_a_worker_does_not_find_is_named(method: str, monkeypatch:
     dataset = module.Rows(range(8))
     seen = measure(DataLoader(dataset, num_workers=1, multiprocessing_context=method), setting=QUICK)
     assert (seen.fault, seen.phase) == ("exit", "starting")
-    assert judge(seen).reason.endswith("while it started: ModuleNotFoundError: No module named 'here_alone'")
+    assert judge(seen).reason.endswith("while starting: ModuleNotFoundError: No module named 'here_alone'")
     assert "on sys.path only" in judge(seen).advice[0].text
 
 
