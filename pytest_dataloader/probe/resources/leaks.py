@@ -41,7 +41,7 @@ class Leak:
     example: str
 
     def __str__(self) -> str:
-        named = f" {self.example}" if self.sort in ("file", SEGMENT, NAMES, TORCH) else ""
+        named = f" {self.example}" if self.sort in ("file", SEGMENT, NAMES) else ""  # torch names its own by number
         rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
         return f"{rate}{named} for each {self.per}, in {self.where} ({self.count:,} seen)"
 
