@@ -421,14 +421,17 @@ def set_later(code: Code, flow: Flow) -> Making:
 
 @operator("DL410")
 def drop_the_last_batch(code: Code, flow: Flow) -> Making:
-    """Sets ``drop_last=True`` on a loader that is only evaluated, in loops that are all known."""
+    """Sets ``drop_last=True`` on a loader that is only evaluated, in loops that are all known; with batches of one it
+    would drop nothing."""
     for loader in flow.loaders:
-        loops = flow.loops_of(loader)
+        loops, size = flow.loops_of(loader), flow.argument(loader, "batch_size")
         named = EVALUATION.search(code.text(code.statement(loader)).split("=")[0])
         if (
             loops
             and named
             and is_plain(loader)
+            and size is not None
+            and not is_constant(size, 1)
             and not has(flow, loader, "drop_last")
             and not any(flow.trains(loop.node) for loop in loops)
             and not has(flow, loader, "batch_sampler")
