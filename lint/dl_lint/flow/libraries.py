@@ -323,6 +323,21 @@ FRESH_TENSORS = frozenset(
 """Functions of torch that return new memory, on the CPU unless told otherwise."""
 
 
+HUB_DATASETS = frozenset(
+    {"datasets.load_dataset", "datasets.load_from_disk", "datasets.DatasetDict", "datasets.Dataset.from_dict",
+     "datasets.Dataset.from_pandas", "datasets.Dataset.from_csv", "datasets.Dataset.from_json",
+     "datasets.Dataset.from_list", "datasets.Dataset.from_parquet"}
+)  # fmt: skip
+"""What makes a dataset of Hugging Face's, or several by their names: indexed, unless they are streamed."""
+
+HUB_STEPS = frozenset(
+    {"map", "filter", "select", "select_columns", "rename_column", "rename_columns", "remove_columns", "with_format",
+     "with_transform", "cast", "cast_column", "flatten", "flatten_indices", "add_column", "shuffle", "sort", "shard",
+     "train_test_split"}
+)  # fmt: skip
+"""Methods of such datasets that give another one."""
+
+
 _TRANSFORMS = (
     "torchvision.transforms.",
     "torch.nn.Sequential",

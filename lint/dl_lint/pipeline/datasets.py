@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, scopes
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import classes
+from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import ITERABLE_DATASETS, is_map_dataset
-from dl_lint.flow.values import Class, External, Function, Instance, Loader, Made, Value, alternatives
+from dl_lint.flow.libraries import HUB_DATASETS, HUB_STEPS, ITERABLE_DATASETS, is_map_dataset
+from dl_lint.flow.values import (
+    Absent,
+    Class,
+    Const,
+    Derived,
+    External,
+    Function,
+    Instance,
+    Loader,
+    Made,
+    Value,
+    alternatives,
+)
 from dl_lint.pipeline import loaders
 from dl_lint.source.syntax import targets
 
@@ -123,8 +135,24 @@ def _is_map_style(program: Program, value: Value) -> bool:
             return True
         case Instance(cls=cls) | Made(cls=Class() as cls):
             return _defines(program, cls, "__getitem__") and not _defines(program, cls, "__iter__")
+        case Made() | Derived():
+            return from_hub(program, value) is not None
         case _:
             return False
+
+
+def from_hub(program: Program, value: Value) -> Made | None:
+    """Where a dataset of Hugging Face's, or a split of one, was loaded; None for others, and for what is streamed."""
+    while isinstance(value, Derived):
+        if value.step == "attr" and value.key not in HUB_STEPS:
+            return None
+        if value.step not in ("attr", "call", "item"):
+            return None
+        value = value.base
+    if not isinstance(value, Made) or value.name not in HUB_DATASETS:
+        return None
+    streamed = arguments.given(program, value.call, (), "streaming").symbolic
+    return value if isinstance(streamed, Absent) or streamed == Const(False, "bool") else None
 
 
 def given_classes(program: Program, loader: Loader) -> Iterator[Class]:
