@@ -67,12 +67,14 @@ def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
     journal.sized[0] += journal.count(index)
     journal.sized[1] += 1
     if iterator._num_workers == 0:
+        journal.note_samples(iterator._num_yielded, index)
         ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
         journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
         journal.opened.index = envelopes.starting()
         return index
     if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
         return index
+    journal.note_samples(iterator._send_idx, index)
     journal.asked.append((journal.epoch, iterator._send_idx, index))
     ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
     return envelopes.StampedIndex(index, ticket)

@@ -50,6 +50,14 @@ def count_indices_in(given: Any, *, many: bool) -> int:
     return len(given) if _holds_indices(given, many=many) else 1
 
 
+def first_indices(given: Any, most: int) -> tuple[int, ...]:
+    """Up to ``most`` of the integers in what a sampler gave at a time; none where nobody knows what reading it does."""
+    if isinstance(given, int):
+        return (given,)
+    part = given[:most] if type(given) in (list, tuple, range) or getattr(given, "ndim", 0) == 1 else ()
+    return flat_indices([part])
+
+
 def _holds_indices(given: Any, *, many: bool) -> bool:
     one = isinstance(given, str | bytes) or (not many and isinstance(given, tuple | Mapping))
     return isinstance(given, Collection) and not one and getattr(given, "ndim", 1) > 0
