@@ -49,7 +49,7 @@ _TRACED = 100
 """As many in a row are timed for a trace."""
 _SAMPLES = 8
 """Of a batch, are named in the timeline."""
-_WEIGHING_NS, _MOST_WEIGHED = 20_000_000, 400
+_WEIGHING_NS, _MOST_WEIGHED = 50_000_000, 400
 """Time between two looks at the memory of processes, of 20 us each, and how many readings are kept."""
 _TIMED = 16
 """Where batches are pulled one by one, the time of one in so many is taken."""
