@@ -262,15 +262,16 @@ class Reports:
             self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
 
     def _write_trace(self) -> None:
-        path, records = self._bench.options.trace, self._records()
+        path = self._bench.options.trace
         if path is None or not self._bench.options.bench:
             return
         from pytest_dataloader.environment import environment
         from pytest_dataloader.report import trace
 
         try:
-            trace.write(path, trace.document(records, environment()))
-            names = [name for name, _ in trace.timelines(records)]
+            found = trace.timelines(self._records())
+            trace.write(path, trace.document(found, environment()))
+            names = [name for name, _ in found]
             told = f"of {', '.join(names)}" if names else "is empty: the stages check saw no batch"
             self._written.append(f"dataloader timeline {told}: {path}")
         except OSError as error:

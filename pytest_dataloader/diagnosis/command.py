@@ -153,11 +153,12 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
         print("".join(_painted(text, markup) if colours else text for text, markup in line))
     status = _PASSED
-    for flag, path, write in (("--json", given.json, json.write), ("--trace", given.trace, trace.write)):
-        document = json.document if flag == "--json" else trace.document
+    for flag, path in (("--json", given.json), ("--trace", given.trace)):
         try:
-            if path is not None:
-                write(path, document(report.records, environment()))
+            if path is not None and flag == "--json":
+                json.write(path, json.document(report.records, environment()))
+            elif path is not None:
+                trace.write(path, trace.document(trace.timelines(report.records), environment()))
         except OSError as error:
             print(f"{flag}: cannot write {path}: {error.strerror or error}", file=sys.stderr)
             status = _NOT_RUN

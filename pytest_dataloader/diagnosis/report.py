@@ -103,7 +103,7 @@ def diagnose(
         for line in report.lines(columns, ink):
             print("".join(text for text, _ in line))
     if trace is not None:
-        timelines.write(Path(trace), timelines.document(report.records, environment()))
+        timelines.write(Path(trace), timelines.document(timelines.timelines(report.records), environment()))
     return report
 
 

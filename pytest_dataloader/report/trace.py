@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.report import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dataloader.record import Record
@@ -63,9 +63,8 @@ class _Rows:
         self.events.append({"ph": "M", "name": kind, "pid": pid, "tid": thread, "args": arguments})
 
 
-def document(records: Iterable[Record], environment: Mapping[str, object]) -> dict[str, Any]:
-    """The timelines of records as one trace; a loader that has none is left out."""
-    found = list(timelines(records))
+def document(found: Sequence[tuple[str, Mapping[str, Any]]], environment: Mapping[str, object]) -> dict[str, Any]:
+    """Timelines, each with a name, as one trace."""
     base = max((each["started_unix_ns"] for _, each in found), default=0) // _QUARTER_NS * _QUARTER_NS
     rows, events = _Rows(), list[Event]()
     for number, (name, timeline) in enumerate(found):
@@ -85,13 +84,15 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     files.write(path, json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n")
 
 
-def timelines(records: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def timelines(records: Iterable[Record]) -> list[tuple[str, Mapping[str, Any]]]:
     """The timelines in records, each with the name of its loader, and of its rank where there are several."""
+    found = []
     for record in records:
         told: list[tuple[str, Any]] = [(f"{record.id}, rank {rank['rank']}", rank["evidence"]) for rank in record.ranks]
         for name, evidence in told or [(record.id, record.evidence)]:
             if record.check == "stages" and evidence.get("timeline"):
-                yield name, evidence["timeline"]
+                found.append((name, evidence["timeline"]))
+    return found
 
 
 class _Loader:

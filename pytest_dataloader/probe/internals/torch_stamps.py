@@ -13,8 +13,11 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import envelopes
+from pytest_dataloader.probe.internals.torch_private import turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_dataloader.probe.internals.envelopes import Journal
 
 
@@ -43,6 +46,48 @@ def arm(iterator: Any, armed: bool) -> None:
     fetcher = getattr(iterator, "_dataset_fetcher", None)
     if fetcher is not None:
         fetcher.collate_fn = iterator._collate_fn if armed else iterator._collate_fn.collate
+
+
+def watch_consumer(iterator: Any, asked: Callable[[], None], got: Callable[[int], None]) -> None:
+    """Have ``asked`` called whenever the next batch is asked for, and ``got`` with its number once it is there.
+
+    As ``turn`` numbers them: -1 where they have no numbers.
+    """
+    watched = weakref.ref(iterator)
+
+    def next_data() -> Any:
+        asked_of: Any = watched()
+        number, _, _ = turn(asked_of)
+        asked()
+        batch = type(asked_of)._next_data(asked_of)
+        got(number)
+        return batch
+
+    iterator._next_data = next_data
+
+
+def watch_reuse(iterator: Any, begun: Callable[[], None]) -> None:
+    """Have ``begun`` called whenever an iterator of persistent workers begins another epoch."""
+    watched = weakref.ref(iterator)
+
+    def reset(*args: Any, **options: Any) -> Any:
+        begun()
+        used: Any = watched()
+        return type(used)._reset(used, *args, **options)
+
+    iterator._reset = reset
+
+
+def release(iterator: Any) -> None:
+    """Make an iterator torch's own again. Its workers keep the collate function that they have: it calls the user's."""
+    for name in ("_next_index", "_next_data", "_reset"):
+        vars(iterator).pop(name, None)
+    vars(getattr(iterator, "_data_queue", iterator)).pop("put", None)
+    collate = iterator._collate_fn
+    iterator._collate_fn = getattr(collate, "collate", collate)
+    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    if fetcher is not None:
+        fetcher.collate_fn = iterator._collate_fn
 
 
 def _next_index(iterator: Any) -> Any:

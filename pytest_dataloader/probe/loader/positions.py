@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.referents import Reach
 
 
+NAMED_SAMPLES = 8
+"""Of a batch, so many are named in a timeline."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to read: dataset indices in order, of how many; ``batches`` where a sampler of the user's makes them."""

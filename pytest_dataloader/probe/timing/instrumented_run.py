@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import os
 import time
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.host.clocks import close_kept_delay, thread_cpu_ns, wall_ns
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import (
@@ -29,7 +27,8 @@ from pytest_dataloader.probe.internals.envelopes import (
 )
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import count_indices_in, first_indices
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
+from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
 if TYPE_CHECKING:
@@ -45,12 +44,8 @@ _OVERHEAD = 0.003
 """Share of a batch's time that stamps may take: of batches of 3 ms one in 100 is timed, of those of 0.3 s each."""
 _FIRST = 12
 """Batches of each worker that are all timed, so that there are some in a short run."""
-_TRACED = 100
+TRACED = 100
 """As many in a row are timed for a trace."""
-_SAMPLES = 8
-"""Of a batch, are named in the timeline."""
-_WEIGHING_NS, _MOST_WEIGHED = 50_000_000, 400
-"""Time between two looks at the memory of processes, of 20 us each, and how many readings are kept."""
 _TIMED = 16
 """Where batches are pulled one by one, the time of one in so many is taken."""
 _SMOOTHING = 0.2
@@ -109,7 +104,7 @@ class InstrumentedLoader(Borrowed):
     ) -> None:
         self.journal = Journal(
             functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
-            name=functools.partial(first_indices, most=_SAMPLES),
+            name=functools.partial(first_indices, most=NAMED_SAMPLES),
         )
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
@@ -131,8 +126,8 @@ class InstrumentedLoader(Borrowed):
         """The epoch from which not every batch was timed any more."""
         self.taken: list[tuple[int, int, int, int]] = []
         """The first steps: epoch, number of the batch, wall clock before and after."""
-        self.resident: list[tuple[int, int, int]] = []
-        """While every batch is timed for a trace, now and then: wall clock, process, its bytes in RAM."""
+        self.memory = ResidentMemory()
+        """Looked at while every batch is timed for a trace."""
         self.step_ns: float = 0 if step_ms is None else int(step_ms * 1e6)
         """What a step takes: as given, or the mean of those that were taken."""
         self.steps: Steps | None = None
@@ -153,7 +148,6 @@ class InstrumentedLoader(Borrowed):
         self._late_ns = 0
         self._least_wait_ns: int | None = None
         self._traced = traced
-        self._weighed_ns = 0
         super().__init__(loader, in_process=in_process)
 
     @property
@@ -282,7 +276,7 @@ class InstrumentedLoader(Borrowed):
         self._account(got, (wall + freed, cpu + freed, process, delay))
         self._choose_stride()
         if self._traced and self.sparse_from is None:
-            self._weigh(now[WALL])
+            self.memory.look(now[WALL], self.workers)
         return got, samples
 
     def _take_one(self) -> list[Any]:
@@ -350,7 +344,7 @@ class InstrumentedLoader(Borrowed):
         stamps = _STAMPS_NS if workers else _STAMPS_HERE_NS
         work = self._work_ns()
         batch = self.step_ns + (self._spent_ns + work if workers else max(self._spent_ns, work))
-        enough = len(self.journal.arrived) >= max(_FIRST * max(1, workers), _TRACED if self._traced else 0)
+        enough = len(self.journal.arrived) >= max(_FIRST * max(1, workers), TRACED if self._traced else 0)
         self.stride = max(1, math.ceil(stamps / (_OVERHEAD * max(1.0, batch)))) if enough else 1
         if self.stride > 1 and self.sparse_from is None:
             self.sparse_from = self.journal.epoch
@@ -383,15 +377,6 @@ class InstrumentedLoader(Borrowed):
             self._late_ns = max(0, int(wall_ns() - began - self.step_ns))
         if len(self.taken) < MOST_NAMED:
             self.taken.append((self.journal.epoch, self._at - 1, began, wall_ns()))
-
-    def _weigh(self, now_ns: int) -> None:
-        """Look at the memory of this process and of each worker, unless that was done just now."""
-        if now_ns - self._weighed_ns < _WEIGHING_NS or len(self.resident) >= _MOST_WEIGHED:
-            return
-        self._weighed_ns = now_ns
-        for pid in (os.getpid(), *(worker.pid for worker in self.workers)):
-            if pid is not None and (resident := process_tree.resident_bytes(pid)) is not None:
-                self.resident.append((wall_ns(), pid, resident))
 
     def _ended(self, spent_ns: float, samples: int) -> None:
         self._epoch_samples = self._samples + samples

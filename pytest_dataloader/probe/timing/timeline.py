@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_dataloader.probe.host.clocks import unix_offset_ns
 from pytest_dataloader.probe.internals.envelopes import MOST_NAMED, WALL, between
@@ -12,8 +12,9 @@ from pytest_dataloader.probe.internals.envelopes import MOST_NAMED, WALL, betwee
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_dataloader.probe.internals.envelopes import Passage
-    from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
+    from pytest_dataloader.probe.internals.envelopes import Journal, Passage
+    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
+    from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 MAIN = -1
 """Stands for the main process where a worker is named."""
@@ -98,12 +99,23 @@ class Timeline:
     """Whether a thread of its own in the main process unpickles batches, and pins them."""
 
 
-def timeline(instrumented: InstrumentedLoader) -> Timeline | None:
-    """What the run of an instrumented loader says so far; None where no batch came with clocks on it."""
-    passages = _consecutive(instrumented.journal.passages, instrumented.sparse_from)
+class Run(Protocol):
+    """What a timeline is made of: an ``InstrumentedLoader``, or a ``WatchedLoop``."""
+
+    journal: Journal
+    handouts: list[Handout]
+    starts: list[Start]
+    sparse_from: int | None
+    taken: list[tuple[int, int, int, int]]
+    memory: ResidentMemory
+
+
+def timeline(run: Run) -> Timeline | None:
+    """What a run says so far; None where no batch came with clocks on it."""
+    passages = _consecutive(run.journal.passages, run.sparse_from)
     if not passages:
         return None
-    fresh = {start.epoch: start.asked_ns for start in instrumented.starts if start.fresh}
+    fresh = {start.epoch: start.asked_ns for start in run.starts if start.fresh}
     first = min([*fresh.values(), *(one.index[WALL] for one in passages)])
     offset = unix_offset_ns()
     origin = (first + offset - _LEAD_NS) // 1000 * 1000 - offset
@@ -112,21 +124,20 @@ def timeline(instrumented: InstrumentedLoader) -> Timeline | None:
     def ms(wall_ns: int) -> float:
         return round((wall_ns - origin) / 1e6, 3) if wall_ns else 0.0
 
-    waits, places = _waits(instrumented, passages), {_place(one) for one in passages}
+    waits, places = _waits(run, passages), {_place(one) for one in passages}
     return Timeline(
         started_unix_ns=origin + offset,
         main_pid=os.getpid(),
         workers=_workers(passages, fresh, ms),
         batches=tuple(
-            _batch(one, waits.get(_place(one), (0, 0)), instrumented.journal.named.get(_place(one), ()), ms)
-            for one in passages
+            _batch(one, waits.get(_place(one), (0, 0)), run.journal.named.get(_place(one), ()), ms) for one in passages
         ),
         steps=tuple(
             StepTimes(epoch, number, ms(began), ms(ended))
-            for epoch, number, began, ended in instrumented.taken
+            for epoch, number, began, ended in run.taken
             if (epoch, number) in places
         ),
-        resident=tuple(Resident(ms(at), pid, size) for at, pid, size in instrumented.resident if at <= last),
+        resident=tuple(Resident(ms(at), pid, size) for at, pid, size in run.memory.readings if at <= last),
         pins_aside=not all(one.in_main_thread for one in passages),
     )
 
@@ -150,11 +161,11 @@ def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[P
     return [one for one in passages if _place(one) in set(found)]
 
 
-def _waits(instrumented: InstrumentedLoader, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:
+def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:
     """When each batch was asked for, and when it was there."""
-    waits = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in instrumented.starts}
+    waits = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in run.starts}
     unnumbered = []
-    for look in instrumented.handouts:
+    for look in run.handouts:
         wait = (look.asked[WALL], look.got[WALL])
         if look.number >= 0:
             waits[look.epoch, look.number] = wait

@@ -120,6 +120,14 @@ def test_what_is_not_of_one_run_is_refused(first: dict[str, Any], second: dict[s
 
 
 def test_events_that_are_none_do_no_harm() -> None:
-    odd = [None, 3, [], {"ph": "X"}, {"ph": "X", "ts": "1", "dur": 2}, {"ph": "X", "ts": True, "dur": 1}, {"pid": []}]
-    merged = merging.merge(theirs(*odd), ours())  # type: ignore[arg-type]
+    odd: list[Any] = [
+        None,
+        3,
+        [],
+        {"ph": "X"},
+        {"ph": "X", "ts": "1", "dur": 2},
+        {"ph": "X", "ts": True, "dur": 1},
+        {"pid": []},
+    ]
+    merged = merging.merge(theirs(*odd), ours())
     assert slices({"traceEvents": merged["traceEvents"][-2:]}).keys() == {"wait", "read"}

@@ -180,7 +180,7 @@ def test_a_loader_that_gives_nothing_has_no_timeline() -> None:
 
 
 def test_it_stays_small_enough_for_a_property_of_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrumented_run, "_TRACED", 1000)
+    monkeypatch.setattr(instrumented_run, "TRACED", 1000)
     found, instrumented = run(DataLoader(Endless(), batch_size=4, num_workers=2), 260, traced=True, step_ms=0.01)
     assert len(instrumented.journal.passages) > 250
     assert (len(found.batches), len(found.steps)) == (200, 200)
