@@ -92,7 +92,7 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
     interruption.raise_on_signals("the launcher ends this rank: another one failed or died")
     if place.rank:
-        bench.options.json = bench.options.trace = config.option.xmlpath = None
+        bench.options.json = config.option.xmlpath = None
         bench.options.update_baseline = False
 
 
@@ -262,8 +262,8 @@ class Reports:
             self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
 
     def _write_trace(self) -> None:
-        path = self._bench.options.trace
-        if path is None or not self._bench.options.bench:
+        path, job = self._bench.options.trace, self._bench.job
+        if path is None or not self._bench.options.bench or (job is not None and job.place.rank):
             return
         from pytest_dataloader.environment import environment
         from pytest_dataloader.report import trace

@@ -30,14 +30,15 @@ def main(arguments: Sequence[str]) -> int:
     """Merge the two files that the arguments name; the status to exit with."""
     parser = _parser()
     given = parser.parse_args(arguments)
-    path = given.output or _beside(given.ours)
     try:
         documents = [read(given.torch), read(given.ours)]
         merged = merging.merge(*documents)
-        files.write(path, json.dumps(merged, separators=(",", ":")) + "\n")
     except BadTrace as error:
         print(printable(f"{parser.prog}: {error}"), file=sys.stderr)
         return _NOT_MERGED
+    path = given.output or _beside(given.ours)
+    try:
+        files.write(path, json.dumps(merged, separators=(",", ":")) + "\n")
     except OSError as error:
         print(printable(f"{parser.prog}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
         return _NOT_MERGED
@@ -89,5 +90,5 @@ def _unpacked(content: bytes) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
         unpacked = file.read(_MOST_BYTES + 1)
     if len(unpacked) > _MOST_BYTES:
-        raise BadTrace(f"a file unpacks to more than {_MOST_BYTES / 1e6:,.0f} MB")
+        raise disk.TooLargeError(0, f"unpacks to more than {_MOST_BYTES / 1e6:,.0f} MB")
     return unpacked

@@ -33,17 +33,14 @@ def trace(loader: Any, path: str | os.PathLike[str], *, name: str = "loader") ->
     inner = measurable.inner if isinstance(measurable, Stream) else measurable
     if inner is None:
         raise BadTarget(f"expected a torch.utils.data.DataLoader, got {loaders.what_instead(loader)}")
-    with contextlib.ExitStack() as stack:
-        loop = WatchedLoop(inner)
-        stack.callback(_write, loop, Path(path), name)
-        stack.enter_context(loop)
-        yield
-
-
-def _write(loop: WatchedLoop, path: Path, name: str) -> None:
-    seen = timeline(loop)
-    found = [] if seen is None else [(name, figures(seen))]
-    report.write(path, report.document(found, environment()))
+    loop = WatchedLoop(inner)
+    try:
+        with loop:
+            yield
+    finally:
+        seen = timeline(loop)
+        found = [] if seen is None else [(name, figures(seen))]
+        report.write(Path(path), report.document(found, environment()))
     if seen is None:
         told = "no batch of the loader was seen: the block must hold the start of its workers and its loop"
-        warnings.warn(DataLoaderWarning(told), stacklevel=2)
+        warnings.warn(DataLoaderWarning(told), stacklevel=3)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.report.trace import Event
 
+_MOST = 1e21
+"""No nanoseconds since 1970, and no timestamp, are as many."""
 _ROW_NAMES = ("process_name", "process_sort_index")
 
 
@@ -26,6 +28,8 @@ def merge(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
         raise BadTrace(f"the second file must be one of --dataloader-trace, and {told}")
     our_base, their_base = _base(ours), _base(theirs)
     known, added = _events(theirs), [dict(event) for event in _events(ours)]
+    if not all(map(_is_ours, added)):
+        raise BadTrace("the second file is not as --dataloader-trace has written it")
     shift = (our_base - their_base) / 1000
     for event in added:
         if _is_number(event.get("ts")):
@@ -50,18 +54,30 @@ def _events(document: Mapping[str, Any]) -> list[Event]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
+
+
+def _is_ours(event: Event) -> bool:
+    """Whether an event has the ids and names that each of ours has."""
+    named = event.get("name") != "process_name" or isinstance(_name(event), str)
+    return named and type(event.get("pid")) is int and type(event.get("tid")) is int
+
+
+def _name(event: Event) -> object:
+    told = event.get("args")
+    return told.get("name") if isinstance(told, dict) else None
 
 
 def _require_overlap(known: list[Event], added: list[Event]) -> None:
     theirs, ours = _extent(known), _extent(added)
     if theirs is None or ours is None:
         raise BadTrace(f"the {'first' if theirs is None else 'second'} file has no slices")
-    for one, other, words in ((theirs, ours, "begins"), (ours, theirs, "ends")):
-        if one[1] < other[0]:
-            seconds = (other[0] - one[1]) / 1e6
-            when = "after the first one has ended" if words == "begins" else "before the first one begins"
-            raise BadTrace(f"they are not of one run: the second trace {words} {seconds:,.3g} s {when}")
+    for gap, when in (
+        (ours[0] - theirs[1], "begins {} s after the first one has ended"),
+        (theirs[0] - ours[1], "ends {} s before the first one begins"),
+    ):
+        if gap > 0:
+            raise BadTrace(f"they are not of one run: the second trace {when.format(f'{gap / 1e6:,.3g}')}")
 
 
 def _extent(events: list[Event]) -> tuple[float, float] | None:

@@ -82,7 +82,7 @@ def release(iterator: Any) -> None:
     """Make an iterator torch's own again. Its workers keep the collate function that they have: it calls the user's."""
     for name in ("_next_index", "_next_data", "_reset"):
         vars(iterator).pop(name, None)
-    vars(getattr(iterator, "_data_queue", iterator)).pop("put", None)
+    getattr(getattr(iterator, "_data_queue", None), "__dict__", {}).pop("put", None)
     collate = iterator._collate_fn
     iterator._collate_fn = getattr(collate, "collate", collate)
     fetcher = getattr(iterator, "_dataset_fetcher", None)

@@ -130,7 +130,7 @@ def timeline(run: Run) -> Timeline | None:
         main_pid=os.getpid(),
         workers=_workers(passages, fresh, ms),
         batches=tuple(
-            _batch(one, waits.get(_place(one), (0, 0)), run.journal.named.get(_place(one), ()), ms) for one in passages
+            _batch(one, waits.get(_handed(one), (0, 0)), run.journal.named.get(_place(one), ()), ms) for one in passages
         ),
         steps=tuple(
             StepTimes(epoch, number, ms(began), ms(ended))
@@ -146,16 +146,22 @@ def _place(one: Passage) -> _Place:
     return one.ticket.epoch, one.ticket.number
 
 
+def _handed(one: Passage) -> _Place:
+    """The batch as it was handed out: a kept iterator had asked for its first ones before any epoch."""
+    return one.ticket.epoch or 1, one.ticket.number
+
+
 def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[Passage]:
     """Those up to the first batch that was left out, in the order of arrival.
 
-    An epoch that was begun after ``sparse_from`` followed one whose last batches have no clocks.
+    An epoch that was begun after ``sparse_from`` followed one whose last batches have no clocks. Where one iterator is
+    kept for all epochs, numbers go on.
     """
     found: list[_Place] = []
     for place in sorted({_place(one) for one in passages}):
-        epoch, number = found[-1] if found else (place[0], -1)
+        number = found[-1][1] if found else -1
         begins = place[1] == 0 and (sparse_from is None or place[0] <= sparse_from)
-        if not (place == (epoch, number + 1) or begins) or len(found) == MOST_NAMED:
+        if not (place[1] == number + 1 or begins) or len(found) == MOST_NAMED:
             break
         found.append(place)
     return [one for one in passages if _place(one) in set(found)]
@@ -174,9 +180,9 @@ def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int
     # Without workers, or as they come: the one whose last stamp falls into the wait.
     for one in passages:
         stamp = one.unpacked[WALL] or one.collated[WALL]
-        for asked, got in unnumbered if one.in_main_thread and _place(one) not in waits else ():
+        for asked, got in unnumbered if one.in_main_thread and _handed(one) not in waits else ():
             if asked <= stamp <= got:
-                waits[_place(one)] = asked, got
+                waits[_handed(one)] = asked, got
     return waits
 
 

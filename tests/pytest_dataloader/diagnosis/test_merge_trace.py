@@ -179,6 +179,9 @@ def test_what_is_no_file_makes_nobody_wait(folder: Path, capsys: pytest.CaptureF
     for path, words in (("pipe", "is a pipe"), (".", "s a directory"), ("/dev/zero", "or a device")):
         assert main(["merge-trace", path, "ours.json"]) == 2
         assert words in capsys.readouterr().err
+    for path in ("", "/", "."):
+        assert main(["merge-trace", "torch.json", path]) == 2
+        assert "s a directory" in capsys.readouterr().err
     for path in (".", "pipe", "ours.json/below.json"):
         assert main(["merge-trace", "torch.json", "ours.json", "-o", path]) == 2
         assert f"cannot write {path}: " in capsys.readouterr().err
@@ -190,7 +193,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused(
     monkeypatch.setattr(merge_trace, "_MOST_BYTES", 1_000_000)
     folder.joinpath("torch.json").write_bytes(gzip.compress(b" " * 1_000_001))
     assert main(["merge-trace", "torch.json", "ours.json"]) == 2
-    assert "unpacks to more than 1 MB" in capsys.readouterr().err
+    assert "cannot read torch.json: unpacks to more than 1 MB" in capsys.readouterr().err
 
 
 def test_runs_that_do_not_overlap_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,18 @@ def test_what_was_merged_takes_in_another_one() -> None:
         ({"traceEvents": []}, ours(), "the first file has no slices"),
         (theirs(), {"pytest_dataloader": {}, "traceEvents": []}, "the second file has no slices"),
         ({"traceEvents": {}}, ours(), "no list of traceEvents"),
+        (
+            theirs(),
+            {**ours(), "traceEvents": [{"ph": "X", "ts": 100, "dur": 1}]},
+            "not as --dataloader-trace has written",
+        ),
+        (
+            theirs(),
+            {**ours(), "traceEvents": [{**named(3, ""), "args": 3}]},
+            "not as --dataloader-trace has written it",
+        ),
+        (theirs(), {**ours(), "traceEvents": [slice_("a", "b", 1, 100)]}, "not as --dataloader-trace has written it"),
+        (theirs(base=10**400), ours(), "baseTimeNanoseconds is no number"),
         (theirs(base="soon"), ours(), "baseTimeNanoseconds is no number: 'soon'"),  # type: ignore[arg-type]
         (theirs(base=float("nan")), ours(), "baseTimeNanoseconds is no number"),  # type: ignore[arg-type]
     ],

@@ -19,6 +19,7 @@ from pytest_dataloader.probe.timing import instrumented_run
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.timeline import MAIN, Timeline, timeline
 from pytest_dataloader.record import plain
+from tests.pytest_dataloader.probe.loader.test_borrowing import Endless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ class Rows(Dataset[Any]):
         return torch.tensor([index])
 
 
-class Endless(IterableDataset[Any]):
+class Counting(IterableDataset[Any]):
     def __iter__(self) -> Iterator[Any]:
         yield from (torch.tensor([number]) for number in itertools.count())
 
@@ -149,6 +150,16 @@ def test_persistent_workers_are_started_once() -> None:
     assert {one.epoch for one in found.batches} == {1, 2}
 
 
+def test_a_loader_that_keeps_its_iterator_numbers_its_batches_on() -> None:
+    found, _ = run(Endless(Rows(16), batch_size=2, num_workers=1), 9, epochs=2)
+    numbers = [one.number for one in sorted(found.batches, key=lambda one: one.number)]
+    assert numbers == list(range(len(numbers)))
+    assert len(numbers) > 12
+    first = found.batches[0]
+    assert (first.epoch, first.number) == (0, 0)  # it was asked for before there was an epoch
+    assert 0 < first.index_ms < first.got_ms
+
+
 @pytest.mark.parametrize("given", [{"step_ms": 3.0}, {"step": lambda _batch: time.sleep(0.003)}])
 def test_steps_lie_between_waits(given: dict[str, Any]) -> None:
     found, _ = run(load(num_workers=2), 20, **given)
@@ -168,7 +179,7 @@ def test_batches_that_come_as_they_are_ready_are_found_in_the_wait_that_they_cam
 
 
 def test_an_iterable_dataset_has_no_samples_to_name() -> None:
-    found, _ = run(DataLoader(Endless(), batch_size=4, num_workers=2), 10)
+    found, _ = run(DataLoader(Counting(), batch_size=4, num_workers=2), 10)
     assert {one.indices for one in found.batches} == {()}
 
 
@@ -181,7 +192,7 @@ def test_a_loader_that_gives_nothing_has_no_timeline() -> None:
 
 def test_it_stays_small_enough_for_a_property_of_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instrumented_run, "TRACED", 1000)
-    found, instrumented = run(DataLoader(Endless(), batch_size=4, num_workers=2), 260, traced=True, step_ms=0.01)
+    found, instrumented = run(DataLoader(Counting(), batch_size=4, num_workers=2), 260, traced=True, step_ms=0.01)
     assert len(instrumented.journal.passages) > 250
     assert (len(found.batches), len(found.steps)) == (200, 200)
     assert all(one.got_ms for one in found.batches)
