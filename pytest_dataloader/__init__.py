@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_dataloader.diagnosis.report import Report as Report
     from pytest_dataloader.diagnosis.report import diagnose as diagnose
+    from pytest_dataloader.diagnosis.tracing import trace as trace
     from pytest_dataloader.errors import BadLimit as BadLimit
     from pytest_dataloader.errors import DataLoaderWarning as DataLoaderWarning
     from pytest_dataloader.errors import NotMeasured as NotMeasured
@@ -25,9 +26,10 @@ _HOMES = {
     "Report": "diagnosis.report",
     "Verdict": "verdict",
     "diagnose": "diagnosis.report",
+    "trace": "diagnosis.tracing",
 }
 
-__all__ = ["Advice", "BadLimit", "Check", "DataLoaderWarning", "NotMeasured", "Report", "Verdict", "diagnose"]
+__all__ = ["Advice", "BadLimit", "Check", "DataLoaderWarning", "NotMeasured", "Report", "Verdict", "diagnose", "trace"]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,10 @@ class BadBaseline(DataLoaderCheckError):
     """A file of baselines that cannot be read; the message names it."""
 
 
+class BadTrace(DataLoaderCheckError):
+    """A file that is no trace, or traces that are not of one run."""
+
+
 class NotMeasured(DataLoaderCheckError):
     """A figure was asked for that this run did not measure."""
 

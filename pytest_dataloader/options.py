@@ -48,6 +48,7 @@ class Options:
         "strict",
         "targets",
         "tolerance",
+        "trace",
         "tune",
         "update_baseline",
         "whole_epoch",
@@ -60,6 +61,7 @@ class Options:
         targets: tuple[AdHocTarget, ...],
         seconds: float,
         json: Path | None,
+        trace: Path | None,
         baseline: Path | None,
         update_baseline: bool,
         tolerance: float,
@@ -74,6 +76,7 @@ class Options:
         self.targets = targets
         self.seconds = seconds
         self.json = json
+        self.trace = trace
         self.baseline = baseline
         self.update_baseline = update_baseline
         self.tolerance = tolerance
@@ -249,6 +252,14 @@ OPTIONS = (
         metavar="PATH",
     ),
     Option(
+        "trace",
+        "string",
+        "write the timelines of the stages check to this file, for ui.perfetto.dev and beside torch.profiler's",
+        _file,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
         "baseline",
         "string",
         "hold the CPU time of a sample to this file of baselines, which you commit",
@@ -343,6 +354,7 @@ def read(config: pytest.Config) -> Options:
         "--dataloader-quick": (config.getoption("dataloader_quick"), values["bench"]),
         "--dataloader-checks": (config.getoption("dataloader_checks"), values["bench"]),
         "--dataloader-whole-epoch": (config.getoption("dataloader_whole_epoch"), values["bench"]),
+        "--dataloader-trace": (config.getoption("dataloader_trace"), values["bench"]),
     }
     for flag, (given, met) in needs.items():
         if given and not (met or values["list"]):
@@ -355,6 +367,7 @@ def read(config: pytest.Config) -> Options:
         targets=values["target"],
         seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else SECONDS),
         json=values["json"],
+        trace=values["trace"],
         baseline=values["baseline"],
         update_baseline=values["update-baseline"],
         tolerance=values["tolerance"],

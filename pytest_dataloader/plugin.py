@@ -208,7 +208,8 @@ class Reports:
         self._locks: set[Path] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
-        self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(_SPARE if bench.options.json else 0)]
+        spare = _SPARE if bench.options.json or bench.options.trace else 0
+        self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.user_properties:
@@ -244,6 +245,7 @@ class Reports:
             os.close(self._spare.pop())
         if not self._config.getoption("collectonly"):
             self._write_json()
+            self._write_trace()
             self._write_baselines()
 
     def _write_json(self) -> None:
@@ -258,6 +260,22 @@ class Reports:
             self._written.append(f"dataloader evidence: {path}")
         except OSError as error:
             self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
+
+    def _write_trace(self) -> None:
+        path, job = self._bench.options.trace, self._bench.job
+        if path is None or not self._bench.options.bench or (job is not None and job.place.rank):
+            return
+        from pytest_dataloader.environment import environment
+        from pytest_dataloader.report import trace
+
+        try:
+            found = trace.timelines(self._records())
+            trace.write(path, trace.document(found, environment()))
+            names = [name for name, _ in found]
+            told = f"of {', '.join(names)}" if names else "is empty: the stages check saw no batch"
+            self._written.append(f"dataloader timeline {told}: {path}")
+        except OSError as error:
+            self._unwritten.append(f"--dataloader-trace: cannot write {path}: {error.strerror or error}")
 
     def _write_baselines(self) -> None:
         """Record what was costed. Here and not in the tests, because under pytest-xdist these run in many processes."""

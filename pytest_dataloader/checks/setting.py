@@ -22,6 +22,8 @@ class Setting:
     """Every check in its shortest useful form."""
     whole_epoch: bool = False
     """Whether ``workers`` and ``order`` read one epoch to its end."""
+    traced: bool = False
+    """Whether ``stages`` times a hundred batches in a row, for a trace."""
     progress: Callable[[str, float], None] = lambda _what, _share: None
     known: Callable[[Any], None] = lambda _evidence: None
     build: Callable[..., Any] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
@@ -22,6 +23,7 @@ from pytest_dataloader.probe.timing.sequential import (
     measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
+from pytest_dataloader.probe.timing.timeline import timeline
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
@@ -60,7 +62,7 @@ def measure(
 
     The user's errors come out as they are; raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
-    make = functools.partial(InstrumentedLoader, step_ms=step_ms, step=step_at(step))
+    make = functools.partial(InstrumentedLoader, step_ms=step_ms, step=step_at(step), traced=setting.traced)
     seen, doubtful = _run(loader, setting, make, step_ms, max_stall)
     if seen.hung_seconds or not seen.bottleneck:
         return seen
@@ -84,6 +86,9 @@ def _run(
         def seen() -> Stages:
             return aggregate(instrumented, meter, tolerated=max_stall)
 
+        def whole(found: Stages) -> tuple[Stages, list[Any]]:
+            return replace(found, timeline=timeline(instrumented)), suspects(instrumented)
+
         way = measure_until_decided(
             meter,
             seconds=setting.seconds,
@@ -93,9 +98,8 @@ def _run(
             narrow=lambda: _fails_narrowly(seen(), limits),
         )
         if way == "measured":
-            return seen(), suspects(instrumented)
-        found = aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=way == "unclear")
-        return found, suspects(instrumented)
+            return whole(seen())
+        return whole(aggregate(instrumented, meter, tolerated=max_stall, hung_seconds=wait, at_work=way == "unclear"))
 
 
 def _clear(seen: Stages, spent: float, limits: dict[str, Any]) -> bool:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, limits, loaders, progress, targets
+from pytest_dataloader.diagnosis import merge_trace
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, json
+from pytest_dataloader.report import bars, json, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,8 @@ examples:
   python -m pytest_dataloader train:make_loader --quick
   python -m pytest_dataloader proj.data:loader --min-samples-per-second 2000 --max-worker-growth 32MB
   python -m pytest_dataloader proj.data:make_loader --checks throughput,stages --step-ms 35 --max-stall 0.05
+  python -m pytest_dataloader train:make_loader --checks stages --trace ours.json
+  python -m pytest_dataloader merge-trace torch.json ours.json
 
 exit status: 0 where no check failed, 1 where one did, 2 where nothing could be measured
 """
@@ -37,8 +40,11 @@ _COLOURS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Diagnose what the arguments name and print the report; the status to exit with."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == [merge_trace.NAME]:
+        return merge_trace.main(words[1:])
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(words)
     asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
     roots = targets.roots_of(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
@@ -54,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 seconds=given.seconds,
                 quick=given.quick,
                 whole_epoch=given.whole_epoch,
+                traced=given.trace is not None,
                 progress=watched.show,
                 done=told.append,
             )
@@ -63,13 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         watched.clear()
         report = Report(tuple(told), {})
-        _show(report, given.json)
+        _show(report, given)
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return _NOT_RUN
     finally:
         put_back()
     watched.clear()
-    shown = _show(report, given.json)
+    shown = _show(report, given)
     return shown or _status(report, strict=given.strict)
 
 
@@ -102,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--strict", action="store_true", help="what is inconclusive, or was not seen, fails too")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write evidence and verdicts to this file")
+    parser.add_argument(
+        "--trace", type=Path, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
+    )
     group = parser.add_argument_group("limits")
     for name, holders in _limits().items():
         flag = f"--{name.replace('_', '-')}"
@@ -135,21 +145,24 @@ def _value(text: str) -> object:
     return text.split(",") if "," in text else text
 
 
-def _show(report: Report, path: Path | None) -> int:
-    """Print the summary and write the JSON; 0, or the status of a file that cannot be written."""
+def _show(report: Report, given: argparse.Namespace) -> int:
+    """Print the summary and write the files asked for; 0, or the status of one that cannot be written."""
     watched = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
     colours = watched and not os.environ.get("NO_COLOR")
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
         print("".join(_painted(text, markup) if colours else text for text, markup in line))
-    if path is None:
-        return _PASSED
-    try:
-        json.write(path, json.document(report.records, environment()))
-    except OSError as error:
-        print(f"--json: cannot write {path}: {error.strerror or error}", file=sys.stderr)
-        return _NOT_RUN
-    return _PASSED
+    status = _PASSED
+    for flag, path in (("--json", given.json), ("--trace", given.trace)):
+        try:
+            if path is not None and flag == "--json":
+                json.write(path, json.document(report.records, environment()))
+            elif path is not None:
+                trace.write(path, trace.document(trace.timelines(report.records), environment()))
+        except OSError as error:
+            print(f"{flag}: cannot write {path}: {error.strerror or error}", file=sys.stderr)
+            status = _NOT_RUN
+    return status
 
 
 def _painted(text: str, markup: dict[str, Any]) -> str:

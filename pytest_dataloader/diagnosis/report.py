@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, loaders, targets
@@ -16,9 +17,11 @@ from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.options import QUICK_SECONDS, SECONDS
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
+from pytest_dataloader.report import trace as timelines
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_dataloader.report.line import Line
@@ -77,24 +80,30 @@ def diagnose(
     checks: Iterable[str] | None = None,
     seconds: float | None = None,
     quick: bool = False,
+    trace: str | os.PathLike[str] | None = None,
     **limits: Any,
 ) -> Report:
     """Run every check that applies on a DataLoader, or on what a callable returns, and hold it to the limits given.
 
     Prints the summary, but in a notebook, where the report shows itself. The loader is left as it was: a copy of it is
     iterated, and random states are put back. ``seconds`` is the measuring budget of a check (5; with ``quick`` 0.5).
-    Raises BadLimit, BadTarget for what is no loader, and RuntimeError in a worker that imports an unguarded script.
+    ``trace`` is a file that the timeline of stages is written to, as ``--dataloader-trace`` does. Raises BadLimit,
+    BadTarget for what is no loader, OSError, and RuntimeError in a worker that imports an unguarded script.
     """
     if _imported_anew():
         raise RuntimeError(
             'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
         )
-    report = examine_all(subject_of(loader), checks, seconds=seconds, quick=quick, limits=limits)
+    report = examine_all(
+        subject_of(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
+    )
     if not _in_notebook():
         columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
         ink = bars.ink_for(getattr(sys.stdout, "encoding", None))
         for line in report.lines(columns, ink):
             print("".join(text for text, _ in line))
+    if trace is not None:
+        timelines.write(Path(trace), timelines.document(timelines.timelines(report.records), environment()))
     return report
 
 
@@ -117,6 +126,7 @@ def examine_all(
     seconds: float | None = None,
     quick: bool = False,
     whole_epoch: bool = False,
+    traced: bool = False,
     progress: Callable[[str, float], None] = lambda _what, _share: None,
     done: Callable[[Record], None] = lambda _record: None,
 ) -> Report:
@@ -138,6 +148,7 @@ def examine_all(
             bench=True,
             quick=quick,
             whole_epoch=whole_epoch,
+            traced=traced,
             build=subject.build,
             progress=lambda what, share, name=name: progress(f"{name}: {what}", share),  # type: ignore[misc]
         )

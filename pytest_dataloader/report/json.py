@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import disk
+from pytest_dataloader.report import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from pytest_dataloader.record import Record
 
@@ -44,24 +42,5 @@ def document(records: Iterable[Record], environment: Mapping[str, object]) -> di
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a document in one step: readers see the old file or the new one, never a part.
-
-    A link stays one, and what it leads to is written; folders that are missing are made. Raises OSError, also for what
-    is no regular file: a device would be replaced by one.
-    """
-    kept = disk.mode_of(path)
-    path = Path(os.path.realpath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".pytest-dataloader-", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, allow_nan=False)
-            file.write("\n")
-        # mkstemp makes the file readable for its owner only; the mode that the process asks for is what users expect.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(draft).chmod(0o666 & ~umask if kept is None else kept)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    """Write a document in one step, as ``files.write`` does, and raises OSError as that."""
+    files.write(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

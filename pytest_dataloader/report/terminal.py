@@ -20,6 +20,8 @@ MARKUP: Mapping[Outcome, dict[str, bool]] = {
     "not_measured": {"yellow": True},
 }
 
+_FOR_FILES = ("timeline",)
+"""Evidence that nobody would read as text."""
 _LOG_COLUMNS = 100
 """Bars in a log, whose sentences are not wrapped, are no longer than this allows."""
 _LEAST_COLUMNS = 30
@@ -83,7 +85,8 @@ def _check(
             yield [(indent, {}), (code, {"bold": True}), (first, {})]
             for text in more:
                 yield [(f"{indent}{' ' * len(code)}{text}", {})]
-    figures = [f"{name} = {_figure(value)}" for name, value in record.evidence.items()] if verbosity > 0 else []
+    shown = [(name, value) for name, value in record.evidence.items() if name not in _FOR_FILES]
+    figures = [f"{name} = {_figure(value)}" for name, value in shown] if verbosity > 0 else []
     # What each rank reaches is what a job is measured for; what else ranks say is for those who ask.
     told = details if verbosity > 0 or (verbosity == 0 and record.ranks and record.check == "throughput") else []
     for text in (*told, *figures):

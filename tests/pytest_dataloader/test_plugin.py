@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import signal
@@ -215,10 +216,70 @@ def test_an_interrupted_run_writes_what_it_has_seen(project: Project, by: signal
     assert seen["environment"]["torch"]
 
 
+STAGES = 'checks = ["stages", "order"]'
+
+
+@pytest.mark.parametrize(
+    "mode", [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist", marks=pytest.mark.slow)]
+)
+def test_the_timelines_of_all_loaders_are_one_trace(project: Project, mode: tuple[str, ...]) -> None:
+    project.declare(
+        train=f'loader = "proj.data:make_with_workers"\n{STAGES}',
+        val=f'loader = "proj.data:make"\n{STAGES}\nstep_ms = 1',
+        empty=f'loader = "proj.data:make_empty"\n{STAGES}',
+    )
+    done = project.bench("--dataloader-trace=deep/er/ours.json.gz", "-p", "no:cacheprovider", "-v", *mode)
+    names = "[tv]*, [tv]*" if mode else "train, val"  # by when they were measured
+    done.stdout.fnmatch_lines([f"-* dataloader timeline of {names}: {project.path}/deep/er/ours.json.gz -*"])
+    assert "index_ms" not in done.stdout.str()
+    content = gzip.decompress(project.path.joinpath("deep", "er", "ours.json.gz").read_bytes())
+    events = json.loads(content)["traceEvents"]
+    processes = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+    assert processes.count("main process") in (1, 1 + len(mode))
+    assert {"train: worker 0", "train: worker 1"} <= set(processes)
+    assert {event["name"] for event in events if event["ph"] == "X"} >= {"read", "send", "receive", "wait", "step"}
+    held = {name: seen["checks"]["stages"]["evidence"] for name, seen in project.loaders.items()}
+    assert len(held["val"]["timeline"]["batches"]) > 12
+    assert held["empty"]["timeline"] is None
+
+
+def test_a_trace_without_a_loader_is_empty_and_says_so(project: Project) -> None:
+    project.declare(train=f'loader = "proj.data:make"\n{ONLY}')
+    project.path.joinpath("ours.json").write_text("the last one")
+    done = project.bench("--dataloader-trace=ours.json")
+    done.stdout.fnmatch_lines(["-* dataloader timeline is empty: the stages check saw no batch: * -*"])
+    assert json.loads(project.path.joinpath("ours.json").read_text())["traceEvents"] == []
+
+
+def test_an_interrupted_run_writes_the_timelines_that_it_has(project: Project) -> None:
+    project.path.joinpath("test_it.py").write_text(INTERRUPTED.replace("dataloader_throughput", "dataloader_stages"))
+    status, output = project.interrupt(
+        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-trace=ours.json"
+    )
+    assert status == pytest.ExitCode.INTERRUPTED
+    assert "dataloader timeline of test_it.py::test_first, test_it.py::test_second" in output
+    events = json.loads(project.path.joinpath("ours.json").read_text())["traceEvents"]
+    assert {event["name"] for event in events if event["ph"] == "X"} == {"read", "collate", "wait"}
+
+
+def test_a_trace_needs_measuring_on_the_command_line_and_is_left_alone_without(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_subprocess("--dataloader-trace=ours.json")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: --dataloader-trace needs --dataloader-bench*"])
+    pytester.path.joinpath("ours.json").write_text("the last one")
+    pytester.makeini("[pytest]\ndataloader_trace = ours.json\n")
+    pytester.makepyfile("def test_it(): pass")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    assert pytester.path.joinpath("ours.json").read_text() == "the last one"
+
+
 def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("from pathlib import Path\ndef test_it(): Path('taken').touch()")
-    done = pytester.runpytest_subprocess("--dataloader-json=taken/seen.json")
+    done = pytester.runpytest_subprocess(
+        "--dataloader-bench", "--dataloader-json=taken/seen.json", "--dataloader-trace=taken/ours.json"
+    )
     done.stdout.fnmatch_lines(["--dataloader-json: cannot write */taken/seen.json: *"])
+    done.stdout.fnmatch_lines(["--dataloader-trace: cannot write */taken/ours.json: *"])
     done.assert_outcomes(passed=1)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in done.stdout.str() + done.stderr.str()

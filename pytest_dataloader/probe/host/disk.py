@@ -31,14 +31,14 @@ def mode_of(path: Path) -> int | None:
     return stat.S_IMODE(seen.st_mode)
 
 
-def read(path: Path) -> bytes:
-    """What is in a regular file; a pipe or a device in its place makes nobody wait. Raises OSError."""
+def read(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What is in a regular file of up to ``most`` bytes; a pipe or a device makes nobody wait. Raises OSError."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with os.fdopen(os.open(path, flags), "rb") as file:
         _require_regular(path, os.fstat(file.fileno()))
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise TooLargeError(0, f"larger than {MOST_BYTES / 1e6:.0f} MB", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TooLargeError(0, f"larger than {most / 1e6:.0f} MB", str(path))
     return content
 
 

@@ -63,6 +63,15 @@ def read(pid: int) -> ProcessInfo | None:
         return None
 
 
+def resident_bytes(pid: int) -> int | None:
+    """Memory of a process that is in RAM, shared pages included; None once it is gone, and where there is no /proc."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # as in read
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return None
+
+
 def is_alive(kin: ProcessInfo) -> bool:
     """Whether this very process still runs, and not another one with its pid."""
     now = read(kin.pid)

@@ -99,6 +99,8 @@ class Passage:
     """Whether it was unpacked by the thread that consumes; else by the one that pins."""
 
 
+MOST_NAMED = 200
+"""Batches whose samples are kept for the timeline; it holds no more."""
 _REMEMBERED = 1024
 """Batches whose indices are at hand when one of them turns out to be slow: many more than are ever under way."""
 
@@ -118,6 +120,10 @@ class Journal:
     """How many samples the timed indices ask for, and in how many batches."""
     asked: deque[tuple[int, int, Any]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     """The last indices that were asked for, by epoch and number."""
+    name: Callable[[Any], tuple[int, ...]] = lambda _index: ()
+    """The first few samples that an index asks for."""
+    named: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    """What ``name`` said of the first batches that were timed, by epoch and number."""
     opened: Passage | None = None
     """Without workers: the batch under way."""
     thread: int = field(default_factory=threading.get_ident)
@@ -141,6 +147,11 @@ class Journal:
     def passages(self) -> list[Passage]:
         """All that arrived."""
         return [self.passage(place) for place in range(len(self.arrived))]
+
+    def note_samples(self, number: int, index: Any) -> None:
+        """Keep the first samples of a batch, where not many batches' are kept yet."""
+        if len(self.named) < MOST_NAMED:
+            self.named[self.epoch, number] = self.name(index)
 
 
 _journals: dict[int, Journal] = {}

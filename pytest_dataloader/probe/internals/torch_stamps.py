@@ -13,8 +13,11 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import envelopes
+from pytest_dataloader.probe.internals.torch_private import turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_dataloader.probe.internals.envelopes import Journal
 
 
@@ -45,6 +48,48 @@ def arm(iterator: Any, armed: bool) -> None:
         fetcher.collate_fn = iterator._collate_fn if armed else iterator._collate_fn.collate
 
 
+def watch_consumer(iterator: Any, asked: Callable[[], None], got: Callable[[int], None]) -> None:
+    """Have ``asked`` called whenever the next batch is asked for, and ``got`` with its number once it is there.
+
+    As ``turn`` numbers them: -1 where they have no numbers.
+    """
+    watched = weakref.ref(iterator)
+
+    def next_data() -> Any:
+        asked_of: Any = watched()
+        number, _, _ = turn(asked_of)
+        asked()
+        batch = type(asked_of)._next_data(asked_of)
+        got(number)
+        return batch
+
+    iterator._next_data = next_data
+
+
+def watch_reuse(iterator: Any, begun: Callable[[], None]) -> None:
+    """Have ``begun`` called whenever an iterator of persistent workers begins another epoch."""
+    watched = weakref.ref(iterator)
+
+    def reset(*args: Any, **options: Any) -> Any:
+        begun()
+        used: Any = watched()
+        return type(used)._reset(used, *args, **options)
+
+    iterator._reset = reset
+
+
+def release(iterator: Any) -> None:
+    """Make an iterator torch's own again. Its workers keep the collate function that they have: it calls the user's."""
+    for name in ("_next_index", "_next_data", "_reset"):
+        vars(iterator).pop(name, None)
+    getattr(getattr(iterator, "_data_queue", None), "__dict__", {}).pop("put", None)
+    collate = iterator._collate_fn
+    iterator._collate_fn = getattr(collate, "collate", collate)
+    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    if fetcher is not None:
+        fetcher.collate_fn = iterator._collate_fn
+
+
 def _next_index(iterator: Any) -> Any:
     """What every iterator draws its indices with, timed; the iterator comes as a weak reference."""
     drawing = iterator()
@@ -67,12 +112,14 @@ def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
     journal.sized[0] += journal.count(index)
     journal.sized[1] += 1
     if iterator._num_workers == 0:
+        journal.note_samples(iterator._num_yielded, index)
         ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
         journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
         journal.opened.index = envelopes.starting()
         return index
     if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
         return index
+    journal.note_samples(iterator._send_idx, index)
     journal.asked.append((journal.epoch, iterator._send_idx, index))
     ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
     return envelopes.StampedIndex(index, ticket)

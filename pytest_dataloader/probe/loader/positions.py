@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.referents import Reach
 
 
+NAMED_SAMPLES = 8
+"""Of a batch, so many are named in a timeline."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to read: dataset indices in order, of how many; ``batches`` where a sampler of the user's makes them."""
@@ -48,6 +52,14 @@ def indices_in(given: Any, *, many: bool) -> Sequence[Any]:
 def count_indices_in(given: Any, *, many: bool) -> int:
     """How many indices ``indices_in`` would find."""
     return len(given) if _holds_indices(given, many=many) else 1
+
+
+def first_indices(given: Any, most: int) -> tuple[int, ...]:
+    """Up to ``most`` of the integers in what a sampler gave at a time; none where nobody knows what reading it does."""
+    if isinstance(given, int):
+        return (given,)
+    part = given[:most] if type(given) in (list, tuple, range) or getattr(given, "ndim", 0) == 1 else ()
+    return flat_indices([part])
 
 
 def _holds_indices(given: Any, *, many: bool) -> bool:

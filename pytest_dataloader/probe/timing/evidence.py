@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.cost import Cost
     from pytest_dataloader.probe.timing.sample_times import SampleTimes
     from pytest_dataloader.probe.timing.stall import Stall
+    from pytest_dataloader.probe.timing.timeline import Timeline
 
 Stage = Literal["read", "fetch", "collate", "send", "receive", "pin", "consumer", "startup"]
 
@@ -170,6 +171,8 @@ class Stages:
     """How long a batch was waited for before the loader was given up; 0 where all came."""
     simulated: Stall | None = None
     """The consumer of ``step_ms``; None where no step was given."""
+    timeline: Timeline | None = None
+    """The first batches one by one; None where no batch was seen."""
     quietness: Quietness = QUIET
 
     @property

@@ -15,6 +15,7 @@ from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import (
     CPU,
     DELAY,
+    MOST_NAMED,
     NEVER,
     WALL,
     Journal,
@@ -26,7 +27,8 @@ from pytest_dataloader.probe.internals.envelopes import (
 )
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import count_indices_in
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
+from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ _OVERHEAD = 0.003
 """Share of a batch's time that stamps may take: of batches of 3 ms one in 100 is timed, of those of 0.3 s each."""
 _FIRST = 12
 """Batches of each worker that are all timed, so that there are some in a short run."""
+TRACED = 100
+"""As many in a row are timed for a trace."""
 _TIMED = 16
 """Where batches are pulled one by one, the time of one in so many is taken."""
 _SMOOTHING = 0.2
@@ -96,8 +100,12 @@ class InstrumentedLoader(Borrowed):
         in_process: bool = False,
         step_ms: float | None = None,
         step: Callable[[Any], object] | None = None,
+        traced: bool = False,
     ) -> None:
-        self.journal = Journal(functools.partial(count_indices_in, many=torch_private.reads_batches(loader)))
+        self.journal = Journal(
+            functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
+            name=functools.partial(first_indices, most=NAMED_SAMPLES),
+        )
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
         self.ending_ns: dict[int, int] = {}
@@ -114,6 +122,12 @@ class InstrumentedLoader(Borrowed):
         self.slow: list[tuple[float, list[Any]]] = []
         """Waits that were much longer than others: nanoseconds, and the indices of the batches that were waited for."""
         self.stride = 1
+        self.sparse_from: int | None = None
+        """The epoch from which not every batch was timed any more."""
+        self.taken: list[tuple[int, int, int, int]] = []
+        """The first steps: epoch, number of the batch, wall clock before and after."""
+        self.memory = ResidentMemory()
+        """Looked at while every batch is timed for a trace."""
         self.step_ns: float = 0 if step_ms is None else int(step_ms * 1e6)
         """What a step takes: as given, or the mean of those that were taken."""
         self.steps: Steps | None = None
@@ -133,6 +147,7 @@ class InstrumentedLoader(Borrowed):
         self._known: list[int | None] = []
         self._late_ns = 0
         self._least_wait_ns: int | None = None
+        self._traced = traced
         super().__init__(loader, in_process=in_process)
 
     @property
@@ -260,6 +275,8 @@ class InstrumentedLoader(Borrowed):
         wall, cpu, process, delay = between(asked, now)
         self._account(got, (wall + freed, cpu + freed, process, delay))
         self._choose_stride()
+        if self._traced and self.sparse_from is None:
+            self.memory.look(now[WALL], self.workers)
         return got, samples
 
     def _take_one(self) -> list[Any]:
@@ -327,8 +344,10 @@ class InstrumentedLoader(Borrowed):
         stamps = _STAMPS_NS if workers else _STAMPS_HERE_NS
         work = self._work_ns()
         batch = self.step_ns + (self._spent_ns + work if workers else max(self._spent_ns, work))
-        enough = len(self.journal.arrived) >= _FIRST * max(1, workers)
+        enough = len(self.journal.arrived) >= max(_FIRST * max(1, workers), TRACED if self._traced else 0)
         self.stride = max(1, math.ceil(stamps / (_OVERHEAD * max(1.0, batch)))) if enough else 1
+        if self.stride > 1 and self.sparse_from is None:
+            self.sparse_from = self.journal.epoch
         while math.gcd(self.stride, max(1, workers)) > 1:  # or one worker would get all the stamps
             self.stride += 1
 
@@ -349,13 +368,15 @@ class InstrumentedLoader(Borrowed):
         self.waits += 1
 
     def _step(self) -> None:
+        began = wall_ns()
         if self.steps is not None:
             batch, self._batch = self._batch, None
             self.step_ns = self.steps.take(batch)
-            return
-        due = wall_ns() + self.step_ns
-        time.sleep(self.step_ns / 1e9)
-        self._late_ns = max(0, int(wall_ns() - due))
+        else:
+            time.sleep(self.step_ns / 1e9)
+            self._late_ns = max(0, int(wall_ns() - began - self.step_ns))
+        if len(self.taken) < MOST_NAMED:
+            self.taken.append((self.journal.epoch, self._at - 1, began, wall_ns()))
 
     def _ended(self, spent_ns: float, samples: int) -> None:
         self._epoch_samples = self._samples + samples

@@ -108,3 +108,9 @@ clocks.read_kept_delay_ns()
 
 def test_the_kernel_costs_cpu_time() -> None:
     assert 0 < clocks.kernel_ns() < 50_000_000
+
+
+def test_the_wall_clock_is_told_as_time_since_1970() -> None:
+    before = time.time_ns()
+    here = clocks.wall_ns() + clocks.unix_offset_ns()
+    assert before - 1_000_000 < here < time.time_ns() + 1_000_000

@@ -99,3 +99,19 @@ def test_the_pid_of_another_process_is_told_apart(child: BaseProcess) -> None:
     assert not process_tree.is_alive(
         process_tree.ProcessInfo(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state)
     )
+
+
+def test_memory_in_ram_is_that_of_the_process(child: BaseProcess) -> None:
+    before = process_tree.resident_bytes(os.getpid())
+    block = bytearray(os.urandom(1)) * 50_000_000
+    after = process_tree.resident_bytes(os.getpid())
+    assert before is not None
+    assert after is not None
+    assert 40_000_000 < after - before < 100_000_000
+    del block
+    child.start()
+    assert child.pid is not None
+    assert process_tree.resident_bytes(child.pid)
+    child.kill()
+    child.join()
+    assert process_tree.resident_bytes(child.pid) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import (
@@ -17,7 +18,7 @@ from torch.utils.data import (
 )
 
 from pytest_dataloader.probe.loader.plan import INDICES, plan_reading
-from pytest_dataloader.probe.loader.positions import draw, flat_indices
+from pytest_dataloader.probe.loader.positions import draw, first_indices, flat_indices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,3 +105,35 @@ def test_positions_are_drawn_once_each() -> None:
 )
 def test_only_whole_numbers_are_positions(batches: list[Any], flat: tuple[int, ...]) -> None:
     assert flat_indices(batches) == flat
+
+
+class Greedy(list[int]):
+    """A batch of the user's own type, which nobody may look into for nothing."""
+
+    def __getitem__(self, _at: Any) -> Any:
+        raise AssertionError("looked into")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ([3, 1, 4, 1, 5], (3, 1, 4)),
+        ((3, 1), (3, 1)),
+        (range(5, 100), (5, 6, 7)),
+        (7, (7,)),
+        (torch.tensor([2, 7, 1, 8]), (2, 7, 1)),
+        (np.arange(4) * 10, (0, 10, 20)),
+        ([np.int64(4), "key", 5], (4, 5)),
+        ([None, None], ()),
+        ([(1, 2), (3, 4)], ()),
+        ("key", ()),
+        (torch.tensor([[1, 2], [3, 4]]), ()),
+        ({1: 2}, ()),
+        (Greedy([1, 2]), ()),
+        ((number for number in range(3)), ()),
+    ],
+)
+def test_the_first_indices_are_those_that_can_be_read_without_asking(given: Any, named: tuple[int, ...]) -> None:
+    found = first_indices(given, 3)
+    assert found == named
+    assert all(type(index) is int for index in found)

@@ -1,0 +1,94 @@
+"""``python -m pytest_dataloader merge-trace``: a trace of ``torch.profiler`` and one of ours as one."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.errors import BadTrace
+from pytest_dataloader.printable import printable
+from pytest_dataloader.probe.host import disk
+from pytest_dataloader.report import files, merging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "merge-trace"
+
+_MERGED, _NOT_MERGED = 0, 2
+_MOST_BYTES = 1_000_000_000
+"""A second of a busy training step is some 10 MB of events."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Merge the two files that the arguments name; the status to exit with."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        documents = [read(given.torch), read(given.ours)]
+        merged = merging.merge(*documents)
+    except BadTrace as error:
+        print(printable(f"{parser.prog}: {error}"), file=sys.stderr)
+        return _NOT_MERGED
+    path = given.output or _beside(given.ours)
+    try:
+        files.write(path, json.dumps(merged, separators=(",", ":")) + "\n")
+    except OSError as error:
+        print(printable(f"{parser.prog}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
+        return _NOT_MERGED
+    counts = [len(document["traceEvents"]) for document in documents]
+    print(printable(f"{path}: {counts[0]:,} events of torch.profiler, {counts[1]:,} of loaders"))
+    return _MERGED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m pytest_dataloader {NAME}",
+        description="Put a loader's timeline into a trace of torch.profiler of the same run, for ui.perfetto.dev.",
+        epilog="exit status: 0 where a file was written, 2 where none was",
+        allow_abbrev=False,
+    )
+    parser.add_argument("torch", type=Path, metavar="TORCH.json", help="what torch.profiler exported, also as .json.gz")
+    parser.add_argument("ours", type=Path, metavar="OURS.json", help="what --trace or --dataloader-trace wrote")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="MERGED.json", help="the file to write (OURS.merged.json); .gz compresses"
+    )
+    return parser
+
+
+def _beside(path: Path) -> Path:
+    """OURS.merged.json for OURS.json, and for OURS.json.gz."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    return plain.with_suffix(".merged.json")
+
+
+def read(path: Path) -> Any:
+    """The JSON document in a file, compressed or not. Raises BadTrace that names the file."""
+    try:
+        content = disk.read(path, _MOST_BYTES)
+        if content.startswith(b"\x1f\x8b"):
+            content = _unpacked(content)
+        document = json.loads(content)
+    except OSError as error:  # gzip's own are some
+        raise BadTrace(f"cannot read {path}: {error.strerror or error}") from None
+    except (EOFError, zlib.error) as error:
+        raise BadTrace(f"cannot read {path}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadTrace(f"{path} is no JSON: {error}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
+        raise BadTrace(f"{path} is no trace: it has no list of traceEvents")
+    return document
+
+
+def _unpacked(content: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        unpacked = file.read(_MOST_BYTES + 1)
+    if len(unpacked) > _MOST_BYTES:
+        raise disk.TooLargeError(0, f"unpacks to more than {_MOST_BYTES / 1e6:,.0f} MB")
+    return unpacked

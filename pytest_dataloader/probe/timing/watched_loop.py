@@ -1,0 +1,97 @@
+"""The user's own loop over a loader, watched: clocks on its first batches, and the steps between them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from pytest_dataloader.probe.host.clocks import close_kept_delay
+from pytest_dataloader.probe.internals import torch_private, torch_stamps
+from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Journal, Moment, ending, starting
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
+from pytest_dataloader.probe.timing.instrumented_run import TRACED, Handout, Start
+from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
+
+
+class WatchedLoop:
+    """A block in which every iterator that a loader makes has clocks, until a hundred batches were handed out.
+
+    A loader that persistent workers were started for before goes unseen.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        self.journal = Journal(
+            functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
+            name=functools.partial(first_indices, most=NAMED_SAMPLES),
+        )
+        self.handouts: list[Handout] = []
+        self.starts: list[Start] = []
+        self.sparse_from: int | None = None
+        self.taken: list[tuple[int, int, int, int]] = []
+        self.memory = ResidentMemory()
+        self._loaders = _with_inner(loader)
+        self._iterators: list[Any] = []
+        self._at = 0
+        self._begun: Moment = NEVER
+        self._fresh = True
+        self._asked: Moment = NEVER
+        self._got: Moment = NEVER
+
+    def __enter__(self) -> WatchedLoop:
+        for loader in self._loaders:
+            torch_private.watch_iterators(loader, self._made, self._being_made)
+        self.journal.open()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for loader in self._loaders:
+            torch_private.unwatch_iterators(loader)
+        self.journal.close()
+        for iterator in self._iterators:
+            torch_stamps.release(iterator)
+        self._iterators.clear()
+        close_kept_delay()
+
+    def _being_made(self, iterator: Any) -> None:
+        self._begin(fresh=True)
+        torch_stamps.stamp(iterator, self.journal)
+        self._iterators.append(iterator)
+
+    def _made(self, iterator: Any) -> None:
+        torch_stamps.stamp_pinning(iterator)
+        torch_stamps.watch_consumer(iterator, self._ask, self._get)
+        torch_stamps.watch_reuse(iterator, functools.partial(self._begin, fresh=False))
+
+    def _begin(self, *, fresh: bool) -> None:
+        self.journal.epoch += 1
+        self._at, self._fresh, self._begun, self._got = 0, fresh, starting(), NEVER
+
+    def _ask(self) -> None:
+        self._asked = starting()
+        if self._got[WALL]:
+            self.taken.append((self.journal.epoch, self._at - 1, self._got[WALL], self._asked[WALL]))
+
+    def _get(self, number: int) -> None:
+        self._got = ending()
+        if self._at == 0:
+            self.starts.append(Start(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
+        else:
+            self.handouts.append(Handout(self.journal.epoch, number, self._asked, self._got, early=False, held=0))
+        self._at += 1
+        workers = [worker for iterator in self._iterators for worker in torch_private.worker_processes(iterator)]
+        self.memory.look(self._got[WALL], workers)
+        if len(self.starts) + len(self.handouts) >= TRACED:
+            self._end()
+
+
+def _with_inner(loader: Any) -> list[Any]:
+    """A loader and those that it holds: accelerate's iterates one inside."""
+    from torch.utils.data import DataLoader
+
+    found = [loader]
+    for each in found:
+        found += [value for value in vars(each).values() if isinstance(value, DataLoader) and value not in found]
+    return found

@@ -1,0 +1,73 @@
+"""docs/trace.md is executed: its script beside its commands; it names every slice that there is."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.pytest_dataloader.conftest import Project
+
+pytestmark = pytest.mark.xdist_group("time")
+
+TEXT = (Path(__file__).parents[2] / "docs" / "trace.md").read_text(encoding="utf-8")
+TRAIN = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+model = torch.nn.Linear(8, 1)
+
+def make_loader():
+    return DataLoader(TensorDataset(torch.rand(4096, 8)), batch_size=32, num_workers=2)
+
+def train_step(batch):
+    model(batch[0]).sum().backward()
+"""
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def names(path: Path) -> set[str]:
+    events = json.loads(path.read_text())["traceEvents"]
+    return {event["name"] for event in events if event.get("cat") == "dataloader" and event["ph"] == "X"}
+
+
+def run(project: Project, *command: str) -> None:
+    done = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_script_and_the_commands_run(project: Project) -> None:
+    project.path.joinpath("train.py").write_text(TRAIN)
+    (script,) = blocks("python")
+    project.path.joinpath("loop.py").write_text(script)
+    run(project, sys.executable, "loop.py")
+    told = {"startup", "read", "collate", "send", "receive", "wait", "step"}
+    assert names(project.path / "ours.json") == told
+    merging, measuring = ([line.removeprefix("$ ").split() for line in each.splitlines()] for each in blocks("console"))
+    for program, *arguments in merging:
+        assert program == "python"
+        run(project, sys.executable, *arguments)
+    assert names(project.path / "merged.json") == told
+    assert set(re.findall(r"`([a-z]+)`", TEXT.partition("## What it shows")[2].partition("A slice tells")[0])) == {
+        *told,
+        "pin",
+    }
+
+    (python, *command), (pytest_, *options) = measuring
+    assert (python, pytest_) == ("python", "pytest")
+    project.path.joinpath("ours.json").unlink()
+    run(project, sys.executable, *command, "--quick")
+    assert names(project.path / "ours.json") == told
+    project.declare(train='loader = "train:make_loader"\nchecks = ["stages"]')
+    project.path.joinpath("ours.json").unlink()
+    project.run(*options).assert_outcomes(passed=1)
+    assert names(project.path / "ours.json") == told - {"step"}
