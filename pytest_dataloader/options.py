@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -14,6 +13,7 @@ from pytest_dataloader.printable import printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 SECONDS, QUICK_SECONDS = 5.0, 0.5
@@ -153,18 +153,9 @@ def _share(value: Any, _origin: str, _folder: Path) -> float:
 
 
 def _file(value: Any, _origin: str, folder: Path) -> Path:
-    if not str(value).strip():
-        raise ValueError("expected the path of a file, got nothing")
-    path = folder / Path(value).expanduser()
-    try:
-        from pytest_dataloader.probe.host import disk
+    from pytest_dataloader.report import files
 
-        disk.mode_of(path)
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    if not path.parent.exists() and not path.is_relative_to(folder):
-        raise ValueError(f"there is no folder {path.parent}; only folders below {folder} are made")
-    return path
+    return files.destination(str(value), folder)
 
 
 def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]:
@@ -388,7 +379,7 @@ def _read_one(config: pytest.Config, option: Option) -> Any:
             origin, folder = _ini_origin(config, option.key)
             value = config.getini(option.key)
         return option.default if value is None else option.read(value, origin, folder)
-    except (TypeError, ValueError, RuntimeError, pytest.UsageError) as error:  # RuntimeError: ~nobody has no home
+    except (TypeError, ValueError, pytest.UsageError) as error:
         text = str(error)
         raise pytest.UsageError(printable(text if option.key in text else f"{origin}: {text}")) from None
 

@@ -16,9 +16,10 @@ from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
+from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, json, trace
+from pytest_dataloader.report import bars, files, json, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,9 +109,9 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=_seconds, metavar="N", help="measuring budget of a check (5; with --quick 0.5)"
     )
     parser.add_argument("--strict", action="store_true", help="what is inconclusive, or was not seen, fails too")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write evidence and verdicts to this file")
+    parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
     parser.add_argument(
-        "--trace", type=Path, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
+        "--trace", type=_file, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
     )
     group = parser.add_argument_group("limits")
     for name, holders in _limits().items():
@@ -133,6 +134,13 @@ def _seconds(text: str) -> float:
         return float(limits.READERS["Seconds"](float(text)))
     except (BadLimit, ValueError):
         raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}") from None
+
+
+def _file(text: str) -> Path:
+    try:
+        return files.destination(text, Path.cwd())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(printable(str(error))) from None
 
 
 def _value(text: str) -> object:

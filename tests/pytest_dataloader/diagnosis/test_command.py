@@ -56,6 +56,11 @@ def empty():
 
 def number():
     return 3
+
+def in_the_way():
+    import os
+    os.mkdir("seen.json")
+    return make()
 """
 
 
@@ -102,7 +107,7 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
         (["found_here:make", "--max-stall", "0.1"], 2, "max_stall needs step_ms"),
         (["found_here:make", "--max-worker-growth", "32XB"], 2, 'max_worker_growth = "32XB": expected a size'),
         (["found_here:make", "--checks", "fds", "--max-shm=1MB"], 2, "no check holds it, as shm is not selected"),
-        (["found_here:make", "--checks", "fds", "--json", "found_here.py/seen.json"], 2, "--json: cannot write"),
+        (["found_here:in_the_way", "--checks", "fds", "--json", "seen.json"], 2, "--json: cannot write"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -117,7 +122,15 @@ def test_the_status_says_whether_it_passed_failed_or_could_not_run(
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([], "MODULE:ATTR"), (["a:b", "--seconds", "0"], "seconds above 0, got '0'"), (["a:b", "--sec", "1"], "--sec")],
+    [
+        ([], "MODULE:ATTR"),
+        (["a:b", "--seconds", "0"], "seconds above 0, got '0'"),
+        (["a:b", "--sec", "1"], "--sec"),
+        (["a:b", "--json", "/dev/full"], "--json: /dev/full: is a pipe, a socket or a device; name a file"),
+        (["a:b", "--json", ""], "--json: expected the path of a file, got nothing"),
+        (["a:b", "--json", "/nowhere/seen.json"], "--json: there is no folder /nowhere; only folders below"),
+        (["a:b", "--trace", "~nobody_here/ours.json"], "--trace: ~nobody_here/ours.json: there is no such home"),
+    ],
 )
 def test_arguments_that_are_none_are_told_by_argparse(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]

@@ -158,6 +158,7 @@ def test_both_files_and_the_output_may_be_compressed(folder: Path) -> None:
         (b'{"traceEvents": []}', "the first file has no slices"),
         (json.dumps(OURS).encode(), "the second file must be one of --dataloader-trace"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_is_no_trace_is_told_in_a_line(
     content: bytes | None, words: str, folder: Path, capsys: pytest.CaptureFixture[str]
