@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,8 @@ class _Loader:
         self._timeline = timeline
         self._began_us = (timeline["started_unix_ns"] - base) // 1000
         self._arrows = itertools.count(self._began_us)  # numbers, which Perfetto insists on, that no other trace has
-        rank = name.rpartition(", rank ")[2] if ", rank " in name else ""
+        named = re.search(r", rank (\d+)$", name)
+        rank = named[1] if named else ""
         main = timeline["main_pid"]
         self._main = rows.process(main, ("main", main, rank), f"{MAIN_PROCESS}{f' of rank {rank}' if rank else ''}")
         self._loop = rows.thread(self._main, f"{name}: loop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 from pytest_dataloader.probe.host.clocks import close_kept_delay
@@ -30,7 +31,8 @@ class WatchedLoop:
         self.taken: list[tuple[int, int, int, int]] = []
         self.memory = ResidentMemory()
         self._loaders = _with_inner(loader)
-        self._iterators: list[Any] = []
+        self._made_here: list[weakref.ref[Any]] = []
+        """Held by nobody but the loop: one that is left by ``break`` ends its workers."""
         self._at = 0
         self._begun: Moment = NEVER
         self._fresh = True
@@ -52,13 +54,17 @@ class WatchedLoop:
         self.journal.close()
         for iterator in self._iterators:
             torch_stamps.release(iterator)
-        self._iterators.clear()
+        self._made_here.clear()
         close_kept_delay()
+
+    @property
+    def _iterators(self) -> list[Any]:
+        return [iterator for made in self._made_here if (iterator := made()) is not None]
 
     def _being_made(self, iterator: Any) -> None:
         self._begin(fresh=True)
         torch_stamps.stamp(iterator, self.journal)
-        self._iterators.append(iterator)
+        self._made_here.append(weakref.ref(iterator))
 
     def _made(self, iterator: Any) -> None:
         torch_stamps.stamp_pinning(iterator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,17 @@ def test_a_loop_gets_the_same_batches_to_the_bit(make: Any, tmp_path: Path) -> N
     assert set(vars(loader)) == set(before)
     assert len(slices(tmp_path / "ours.json")["read"]) >= len(expected) / 2
     end(loader)
+
+
+def test_workers_of_an_epoch_that_is_left_end_with_it(tmp_path: Path) -> None:
+    loader = load(num_workers=2)
+    with pytest_dataloader.trace(loader, tmp_path / "ours.json"):
+        for _ in range(2):
+            for _batch in loader:
+                assert len(multiprocessing.active_children()) == 2
+                break
+            assert not multiprocessing.active_children()
+    assert [wait["args"]["epoch"] for wait in slices(tmp_path / "ours.json")["wait"]] == [1, 2]
 
 
 def test_a_loop_that_raises_has_its_file_written(tmp_path: Path) -> None:
