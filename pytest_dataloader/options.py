@@ -153,9 +153,9 @@ def _share(value: Any, _origin: str, _folder: Path) -> float:
 
 
 def _file(value: Any, _origin: str, folder: Path) -> Path:
-    from pytest_dataloader.report import files
+    from pytest_dataloader.probe.host import disk
 
-    return files.destination(str(value), folder)
+    return disk.destination(str(value), folder)
 
 
 def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]:

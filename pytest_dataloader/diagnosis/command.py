@@ -17,9 +17,9 @@ from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.printable import printable
-from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.host import disk, interruption
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, files, json, trace
+from pytest_dataloader.report import bars, json, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +138,7 @@ def _seconds(text: str) -> float:
 
 def _file(text: str) -> Path:
     try:
-        return files.destination(text, Path.cwd())
+        return disk.destination(text, Path.cwd())
     except ValueError as error:
         raise argparse.ArgumentTypeError(printable(str(error))) from None
 

@@ -10,25 +10,6 @@ from pathlib import Path
 from pytest_dataloader.probe.host import disk
 
 
-def destination(text: str, folder: Path) -> Path:
-    """The path that a text names, seen from a folder, looked at before there is anything to write.
-
-    Raises ValueError for what is no regular file, and where folders would have to be made outside ``folder``.
-    """
-    if not text.strip():
-        raise ValueError("expected the path of a file, got nothing")
-    try:
-        path = folder / Path(text).expanduser()
-        disk.mode_of(path)
-    except RuntimeError:  # of expanduser
-        raise ValueError(f"{text}: there is no such home") from None
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    if not path.parent.exists() and not path.is_relative_to(folder):
-        raise ValueError(f"there is no folder {path.parent}; only folders below {folder} are made")
-    return path
-
-
 def write(path: Path, text: str) -> None:
     """Write text in one step: readers see the old file or the new one, never a part. A name in ``.gz`` is compressed.
 

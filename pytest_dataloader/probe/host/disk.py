@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 MOST_BYTES = 10_000_000
 """Of settings and of baselines: one of a thousand loaders has 0.5 MB."""
@@ -29,6 +26,25 @@ def mode_of(path: Path) -> int | None:
         return None
     _require_regular(path, seen)
     return stat.S_IMODE(seen.st_mode)
+
+
+def destination(text: str, folder: Path) -> Path:
+    """The path that a text names, seen from a folder, looked at before there is anything to write.
+
+    Raises ValueError for what is no regular file, and where folders would have to be made outside ``folder``.
+    """
+    if not text.strip():
+        raise ValueError("expected the path of a file, got nothing")
+    try:
+        path = folder / Path(text).expanduser()
+        mode_of(path)
+    except RuntimeError:  # of expanduser
+        raise ValueError(f"{text}: there is no such home") from None
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    if not path.parent.exists() and not path.is_relative_to(folder):
+        raise ValueError(f"there is no folder {path.parent}; only folders below {folder} are made")
+    return path
 
 
 def read(path: Path, most: int = MOST_BYTES) -> bytes:
