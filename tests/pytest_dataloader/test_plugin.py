@@ -20,7 +20,7 @@ ONLY = 'checks = ["throughput"]'
 UNFIT = ("shards", "resume")
 """Checks that a plain loader gives nothing to: it has no ranks and no state."""
 MISTAKES = {
-    "nowhere": "loader = \"proj.date:make\": proj (*proj?__init__.py) has no module 'date'",
+    "nowhere": "loader = \"proj.date:make\": proj (*proj?__init__.py) has no module 'date'; did you mean data[?]",
     "unnamed": "loader = \"proj.data:mke\": proj.data has no attribute 'mke'; did you mean make?",
     "raises": 'loader = "proj.data:raises": proj.data.raises() raised ValueError: no samples in data/train',
     "needs": 'loader = "proj.data:needs": proj.data.needs cannot be called without arguments*',
