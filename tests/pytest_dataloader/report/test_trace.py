@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, stages
+from pytest_dataloader.probe.timing import rate_meter
 from pytest_dataloader.record import Record, figures
 from pytest_dataloader.report import trace
 
@@ -48,7 +49,9 @@ def measured(name: str, **settings: Any) -> Record:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    return [measured("train", num_workers=2), measured("val")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rate_meter, "_GENERATIONS", 1)  # one set of workers, however soon they start
+        return [measured("train", num_workers=2), measured("val")]
 
 
 @pytest.fixture(scope="module")
