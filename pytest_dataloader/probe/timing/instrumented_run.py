@@ -90,6 +90,14 @@ class Start:
     """Of this time, what the main process waited for a CPU."""
 
 
+def journal_of(loader: Any) -> Journal:
+    """An empty journal for a loader's batches, which knows how many samples an index of it asks for, and which."""
+    return Journal(
+        functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
+        name=functools.partial(first_indices, most=NAMED_SAMPLES),
+    )
+
+
 class InstrumentedLoader(Borrowed):
     """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time."""
 
@@ -102,10 +110,7 @@ class InstrumentedLoader(Borrowed):
         step: Callable[[Any], object] | None = None,
         traced: bool = False,
     ) -> None:
-        self.journal = Journal(
-            functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
-            name=functools.partial(first_indices, most=NAMED_SAMPLES),
-        )
+        self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
         self.ending_ns: dict[int, int] = {}

@@ -164,7 +164,8 @@ def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[P
         if not (place[1] == number + 1 or begins) or len(found) == MOST_NAMED:
             break
         found.append(place)
-    return [one for one in passages if _place(one) in set(found)]
+    places = set(found)
+    return [one for one in passages if _place(one) in places]
 
 
 def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:

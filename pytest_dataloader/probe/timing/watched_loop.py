@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_dataloader.probe.host.clocks import close_kept_delay
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
-from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Journal, Moment, ending, starting
-from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
-from pytest_dataloader.probe.timing.instrumented_run import TRACED, Handout, Start
+from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Moment, ending, starting
+from pytest_dataloader.probe.loader.sampling import loaders_inside
+from pytest_dataloader.probe.timing.instrumented_run import TRACED, Handout, Start, journal_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 
@@ -21,10 +21,7 @@ class WatchedLoop:
     """
 
     def __init__(self, loader: Any) -> None:
-        self.journal = Journal(
-            functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
-            name=functools.partial(first_indices, most=NAMED_SAMPLES),
-        )
+        self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
         self.starts: list[Start] = []
         self.sparse_from: int | None = None
@@ -95,9 +92,7 @@ class WatchedLoop:
 
 def _with_inner(loader: Any) -> list[Any]:
     """A loader and those that it holds: accelerate's iterates one inside."""
-    from torch.utils.data import DataLoader
-
     found = [loader]
     for each in found:
-        found += [value for value in vars(each).values() if isinstance(value, DataLoader) and value not in found]
+        found += [inner for inner in loaders_inside(each) if inner not in found]
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.sampling import cuts_batches, loaders_inside
-from pytest_dataloader.probe.tuning.trial import EmptyLoader, measure_trial
+from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, EmptyLoader, measure_trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 _FACTORS = (0.5, 1, 2, 4)
 _SHARE = 0.08
 """Of the budget, for each."""
-_LEAST_SECONDS = 0.25
 _LEAST_BATCHES = 4
 """An epoch of fewer batches says nothing of a batch size."""
-_ROOM = 0.5
-"""Share of the free memory, and of the free shared memory, that may be filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def compare_batch_sizes(
     ``samples`` are those of an epoch, None where that is not known. Sizes that leave too few batches or do not fit into
     memory are left out. Raises what the loader raises.
     """
-    each = max(_LEAST_SECONDS, _SHARE * seconds)
+    each = max(LEAST_SECONDS, _SHARE * seconds)
     known: BatchSize | None = None
     for size in dict.fromkeys(max(1, int(factor * loader.batch_size)) for factor in _FACTORS):
         too_few = samples is not None and samples < _LEAST_BATCHES * size
@@ -106,6 +103,4 @@ def _fits(known: BatchSize, size: int, settings: Settings) -> bool:
     times = size / known.batch_size
     shared = capacity.shared_memory_bytes()
     queue = settings.num_workers * settings.prefetch_factor * known.batch_bytes * times
-    return known.total_bytes * times <= _ROOM * capacity.available_bytes() and (
-        shared is None or queue <= _ROOM * shared
-    )
+    return known.total_bytes * times <= ROOM * capacity.available_bytes() and (shared is None or queue <= ROOM * shared)

@@ -13,6 +13,8 @@ from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
 from pytest_dataloader.probe.tuning import batches
 from pytest_dataloader.probe.tuning.estimates import Estimates
 from pytest_dataloader.probe.tuning.trial import (
+    LEAST_SECONDS,
+    ROOM,
     Alone,
     Trial,
     first_batches,
@@ -52,9 +54,6 @@ counts: neighbours only ever make a loader slower. Beside other jobs, one trial 
 _BURST = 1.5
 """Workers together are not this many times faster than as many loaders without workers."""
 _LONGER = 3.0
-_LEAST_SECONDS = 0.25
-_ROOM = 0.5
-"""Share of the free shared memory, and of the free memory, that workers may fill."""
 
 
 def _nobody_listens(_what: str, _spent: float) -> None:
@@ -132,9 +131,9 @@ class Search(Estimates):
             numbers = self._close()
             starts = sum(self.trials[self.settings(number)].first_seconds for number in numbers if number)
             left = _FULL * self.seconds - self.spent_seconds - starts
-            if left < _LEAST_SECONDS * len(numbers):
+            if left < LEAST_SECONDS * len(numbers):
                 numbers = [number for number in numbers if not number and not turn]
-            each = max(_LEAST_SECONDS, min(_TRIAL_SHARE * self.seconds, left / max(1, (_ROUNDS - turn) * len(numbers))))
+            each = max(LEAST_SECONDS, min(_TRIAL_SHARE * self.seconds, left / max(1, (_ROUNDS - turn) * len(numbers))))
             for number in reversed(numbers) if turn % 2 else numbers:
                 if number:
                     self._look(self.settings(number), each)
@@ -157,7 +156,7 @@ class Search(Estimates):
     def _try(self, settings: Settings, share: float = _TRIAL_SHARE) -> Trial | None:
         """Measure settings, once; None where the loader cannot have them."""
         if settings not in self.trials:
-            self._look(settings, max(_LEAST_SECONDS, share * self.seconds))
+            self._look(settings, max(LEAST_SECONDS, share * self.seconds))
         return self.trials.get(settings)
 
     def _look(self, settings: Settings, seconds: float) -> None:
@@ -202,8 +201,8 @@ class Search(Estimates):
             (single.batch_bytes * self.now.prefetch_factor, shared, "their batches do not fit into /dev/shm"),
             (single.worker_bytes, capacity.available_bytes(), "they do not fit into memory"),
         ):
-            if room is not None and need * most > _ROOM * room:
-                most = max(1, int(_ROOM * room / need))
+            if room is not None and need * most > ROOM * room:
+                most = max(1, int(ROOM * room / need))
                 self.notes.append(f"no more than {most} workers were tried: {what}")
         return most
 

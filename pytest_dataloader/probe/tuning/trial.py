@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _WAIT_SECONDS = 60.0
 """A loader that gives nothing for so long hangs."""
+LEAST_SECONDS = 0.25
+"""A trial takes as long at least."""
+ROOM = 0.5
+"""Share of the free memory, and of the free shared memory, that a trial may fill."""
 _LEAST_BATCHES = 3
 _MOST_BATCHES = 2000
 _HIDDEN = 1.3
