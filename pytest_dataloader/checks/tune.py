@@ -10,6 +10,7 @@ from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hind
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
 from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.tuning.trial import EmptyLoader
+from pytest_dataloader.probe.workers import fault
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
 
 
 def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
+    """The tuning, and what other batch sizes give; one that the loader cannot have takes nothing from the tuning."""
     found = tuning(search)
     best = found.settings
     if best is None or search.alone is None:
@@ -45,15 +47,20 @@ def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
     if found.batch_size_unclear:
         return found
     batches, each = search.alone.batches, search.alone.samples_per_batch
-    for row in compare_batch_sizes(
+    rows = compare_batch_sizes(
         search.loader,
         best,
         seconds=setting.seconds,
         samples=None if batches is None else batches * each,
         came=lambda what: setting.progress(what, 1.0),
-    ):
-        found = replace(found, batch_sizes=(*found.batch_sizes, row), measured_seconds=search.spent_seconds)
-        setting.known(found)
+    )
+    try:
+        for row in rows:
+            found = replace(found, batch_sizes=(*found.batch_sizes, row), measured_seconds=search.spent_seconds)
+            setting.known(found)
+    except Exception as error:  # with the loader's own settings it works: whatever this is, the batch size brings it
+        why = f"not all batch sizes can be had: {fault.told(error)}"
+        found = replace(found, batch_size_unclear=why, notes=(*found.notes, why))
     return found
 
 

@@ -23,6 +23,7 @@ from pytest_dataloader.probe.tuning.trial import (
     profile_of,
     rate_of,
 )
+from pytest_dataloader.probe.workers import fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,8 +170,7 @@ class Search(Estimates):
             # Without workers the loader works: whatever this is, workers bring it.
             if self.now.num_workers:
                 raise
-            first = (str(error).strip().splitlines() or [""])[0]
-            self.notes.append(f"workers cannot be had: {type(error).__name__}: {first}")
+            self.notes.append(f"workers cannot be had: {fault.told(error)}")
 
     def _measure(self, settings: Settings, seconds: float) -> Trial:
         """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers."""

@@ -66,6 +66,13 @@ def caught(error: BaseException) -> tuple[int, str, tuple[str, ...]] | None:
     return None
 
 
+def told(error: BaseException) -> str:
+    """Type and message of an exception in a line, those of the worker's where one brought it here."""
+    carried = caught(error)
+    first = (str(error).strip().splitlines() or [""])[0]
+    return carried[1] if carried else f"{type(error).__name__}: {first}"
+
+
 def dead_workers(error: BaseException) -> set[int]:
     """The pids of workers that died, of an exception by which torch says so: it is raised wherever the signal comes."""
     named = _DEAD.search(str(error))

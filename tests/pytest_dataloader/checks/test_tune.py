@@ -287,6 +287,23 @@ def test_batch_sizes_that_fill_the_memory_are_left_out(monkeypatch: pytest.Monke
     assert most <= 150_000_000, seen.batch_sizes
 
 
+def at_most_eight(samples: list[Any]) -> Any:
+    if len(samples) > 8:
+        raise ValueError("no more than 8 fit")
+    return torch.stack(samples)
+
+
+def test_a_batch_size_that_the_loader_cannot_have_takes_nothing_from_the_tuning() -> None:
+    seen = measure(DataLoader(Waiting(0.002), batch_size=8, collate_fn=at_most_eight), setting=QUICK)
+    assert [row.batch_size for row in seen.batch_sizes] == [4, 8]
+    assert seen.recommendation.startswith("num_workers=")
+    verdict = judge(seen)
+    assert verdict.outcome == "passed"
+    assert any(
+        "not all batch sizes can be had: ValueError: no more than 8 fit" in each.text for each in verdict.advice
+    ), verdict.advice
+
+
 class Clusters(BatchSampler):
     """Batches that belong together."""
 
