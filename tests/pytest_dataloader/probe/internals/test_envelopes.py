@@ -293,3 +293,29 @@ def test_a_thread_closes_what_it_read_its_delay_from() -> None:
         instrumented.begin_epoch()
         instrumented.pull(5)
     assert descriptors() <= before
+
+
+@pytest.mark.parametrize("stamp", [envelopes.starting, envelopes.ending])
+def test_clocks_that_others_interrupt_are_read_again(stamp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 ms pass between the readings, for which the thread waits for a CPU: they are in both clocks, or in neither."""
+    now, waited, interruptions = 1_000_000_000, 0, [5_000_000]
+
+    def tick() -> int:
+        nonlocal now
+        now += 1_000
+        return now
+
+    def cpu() -> int:
+        nonlocal now, waited
+        lost = interruptions.pop() if interruptions else 0
+        now, waited = now + lost, waited + lost
+        return 7
+
+    monkeypatch.setattr(envelopes, "wall_ns", tick)
+    monkeypatch.setattr(envelopes, "thread_cpu_ns", cpu)
+    monkeypatch.setattr(envelopes, "process_cpu_ns", lambda: 8)
+    monkeypatch.setattr(envelopes, "read_kept_delay_ns", lambda: waited)
+    wall, thread, process, delay = stamp()
+    assert (thread, process) == (7, 8)
+    assert wall - delay < 1_000_010_000
+    assert delay == 5_000_000
