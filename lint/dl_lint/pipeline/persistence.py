@@ -10,7 +10,7 @@ from dl_lint.context import torch_version
 from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import TORCH_LOADERS
-from dl_lint.flow.values import Class, Const, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
+from dl_lint.flow.values import Class, Const, Function, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
 from dl_lint.pipeline import caches, loaders, loops, trainers, workers
 from dl_lint.source.syntax import ForStatement, FunctionDefinition, dotted
 
@@ -27,6 +27,8 @@ FIRST = (1, 7)
 
 FIRST_WITH_PINNING = (1, 8)
 
+_MAKING_AN_ITERATOR = ("__iter__", "_get_iterator")
+
 
 def starts_workers_again(program: Program, loader: Loader) -> bool:
     """Whether a loader has workers that nobody asked to persist."""
@@ -34,9 +36,21 @@ def starts_workers_again(program: Program, loader: Loader) -> bool:
         return False
     if enclosing.in_handler(program, loader.call):
         return False  # for a torch that knows no persistent workers
+    if _keeps_its_iterator(program, loader):
+        return False
     return not loaders.argument(program, loader, "persistent_workers").given and loaders.may_have_workers(
         program, loader
     )
+
+
+def _keeps_its_iterator(program: Program, loader: Loader) -> bool:
+    """Whether a loader's class has an ``__iter__`` of its own that asks torch's for no new iterator: its workers are
+    started where that one was made."""
+    method = classes.of_class(program, loader.cls, "__iter__") if loader.cls is not None else None
+    if not isinstance(method, Function):
+        return False
+    calls = (call.func for scope in classes.with_inner(method.scope) for call in scope.calls)
+    return not any(isinstance(func, ast.Attribute) and func.attr in _MAKING_AN_ITERATOR for func in calls)
 
 
 def count(program: Program, loader: Loader) -> int | None:

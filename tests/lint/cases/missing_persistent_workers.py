@@ -1716,3 +1716,34 @@ def an_iterator_for_each_epoch(model, dataset, epochs):
     for _ in range(epochs):
         source.restart()
         model(source)
+
+
+class KeptIterator(DataLoader):
+    """Starts its workers once, and takes each epoch's batches from the same iterator."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.iterator = super().__iter__()
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+class Announcing(DataLoader):
+    """Its workers are torch's, started for each epoch."""
+
+    def __iter__(self):
+        print("an epoch")
+        return super().__iter__()
+
+
+def from_classes_of_our_own(dataset, model):
+    kept = KeptIterator(dataset, num_workers=4)
+    for _ in range(10):
+        for batch in kept:
+            model(batch)
+    anew = Announcing(dataset, num_workers=4)  # expect
+    for _ in range(10):
+        for batch in anew:
+            model(batch)
