@@ -217,13 +217,19 @@ def kornia_augmented() -> Any:
     return DataLoader(Pictures(chain), shuffle=True, **OPTIONS)
 
 
+class Mixed:
+    """Collates, and mixes each batch with itself."""
+
+    def __init__(self) -> None:
+        self.mix = shapes.library("torchvision.transforms.v2").MixUp(num_classes=10)
+
+    def __call__(self, rows: Sequence[Any]) -> Any:
+        return self.mix(*torch.utils.data.default_collate(rows))
+
+
 def vision_mixup() -> Any:
-    v2 = shapes.library("torchvision.transforms.v2")
-    mixup = v2.MixUp(num_classes=10)
-    collate = torch.utils.data.default_collate
-    return DataLoader(
-        Pictures(v2.RandomCrop(28)), shuffle=True, collate_fn=lambda rows: mixup(*collate(rows)), **OPTIONS
-    )
+    crop = shapes.library("torchvision.transforms.v2").RandomCrop(28)
+    return DataLoader(Pictures(crop), shuffle=True, collate_fn=Mixed(), **OPTIONS)
 
 
 def vision_fake() -> Any:
