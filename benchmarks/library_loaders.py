@@ -286,7 +286,7 @@ def examined(name: str, seconds: float) -> dict[str, tuple[str, str]]:
         _run(
             [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:randomly",
              "-W", "ignore", "--dataloader-bench", f"--dataloader-json={report}", f"--dataloader-seconds={seconds}",
-             f"--dataloader-target={name}=benchmarks.library_loaders:{name}"]
+             f"--dataloader-target={name}={LOADERS[name].__module__}:{name}"]
         )  # fmt: skip
         document = json.loads(report.read_text()) if report.exists() else {"loaders": []}
     (loader,) = document["loaders"] or [{"checks": {}}]
