@@ -50,7 +50,7 @@ def handing_thread() -> int:
 
 
 _UNDISTURBED_NS, _MOST_READINGS = 100_000, 3
-"""Reading all clocks takes 6 us, and once more 1; where it took longer, others had the CPU in between, and their time is
+"""Reading all clocks takes 6 us, 7 twice; where it took longer, others had the CPU in between, and their time is
 in the delay or in the wall clock only. Beside six busy loops on two CPUs 0.12 % of 5,000 sleeps of 2 ms were told more
 than 1 ms too short, and 0.07 % where it is read again; of 6,594 in one run, 2.6 % and one
 (benchmarks/stamps_interrupted.py)."""
