@@ -273,6 +273,11 @@ def _available(name: str) -> str:
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1]
 
 
+def _module(name: str) -> str:
+    """Where a target names it: this file, as it is run, goes by another name."""
+    return LOADERS[name].__module__.replace("__main__", "benchmarks.library_loaders")
+
+
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "LIBRARY_LOADERS": folder, "WANDB_MODE": "disabled"}
@@ -286,7 +291,7 @@ def examined(name: str, seconds: float) -> dict[str, tuple[str, str]]:
         _run(
             [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:randomly",
              "-W", "ignore", "--dataloader-bench", f"--dataloader-json={report}", f"--dataloader-seconds={seconds}",
-             f"--dataloader-target={name}={LOADERS[name].__module__}:{name}"]
+             f"--dataloader-target={name}={_module(name)}:{name}"]
         )  # fmt: skip
         document = json.loads(report.read_text()) if report.exists() else {"loaders": []}
     (loader,) = document["loaders"] or [{"checks": {}}]
