@@ -258,7 +258,8 @@ LOADERS: dict[str, Callable[[], Any]] = {
 EXPECTED: dict[str, set[str]] = {
     "lhotse_wrapper": {"order"},  # every worker reads all cuts
     "web_unsplit": {"order"},  # likewise: workersplitter=None
-    "monai_smart_cache": {"randomness"},  # the library seeds the dataset, and not the transforms in it
+    "monai_cached": {"portability"},  # one tensor a sample: more than the fork server takes
+    "monai_smart_cache": {"randomness", "portability"},  # the dataset is seeded and not its transforms; it holds a lock
 }
 """What is wrong with a loader, by the check that must find it. docs/libraries.md says why."""
 
