@@ -141,6 +141,18 @@ def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:
     return verdict
 
 
+def missed_limits(name: str, evidence: Any, limits: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of limits that were read, those that fail a check by themselves; none where it fails without any."""
+    bounds = [key for key in limits if key.startswith(("min_", "max_"))]
+    circumstances = {key: value for key, value in limits.items() if key not in bounds}
+
+    def fails(*keys: str) -> bool:
+        chosen = {**circumstances, **{key: limits[key] for key in keys}}
+        return not contradiction(name, chosen) and judge(name, evidence, limits=chosen).outcome == "failed"
+
+    return () if fails() else tuple(key for key in bounds if fails(key))
+
+
 def _stream_type() -> type:
     from pytest_dataloader.probe.loader.stream import Stream
 
