@@ -293,9 +293,9 @@ def document(found: Comparison, most_bytes: int = markdown.MOST_BYTES) -> str:
     if found.rows:
         page.add("\n" + markdown.table_head("", "loader", "check", "verdict", "what was seen"))
     for row in found.rows:
-        left_out += not page.add(
-            markdown.table_row(_WORDS[row.kind], *(markdown.cell(text.replace(" -> ", " → ")) for text in row.cells))
-        )
+        loader, checks, verdicts, reason = map(markdown.cell, row.cells)
+        cells = (_WORDS[row.kind], loader, checks, verdicts.replace("->", "→"), reason)
+        left_out += not page.add(markdown.table_row(*cells))
     if found.movements:
         title = f"{counted(len(found.movements), 'figure')} moved"
         head = markdown.table_head("loader", "check", "figure", "before", "now", "change", "")
