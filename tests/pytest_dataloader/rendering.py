@@ -77,7 +77,7 @@ class Annotation:
     message: str
 
 
-def annotations(output: str) -> list[Annotation]:
+def annotations_in(output: str) -> list[Annotation]:
     """The annotations among the lines of a log."""
     found = []
     for line in output.splitlines():

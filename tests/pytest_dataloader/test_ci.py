@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dataloader.diagnosis.command import main
-from tests.pytest_dataloader.rendering import annotations, page
+from tests.pytest_dataloader.rendering import annotations_in, page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_job_has_a_summary_and_annotations_on_the_lines_that_matter(
     done.stdout.fnmatch_lines([f"-* dataloader summary: {project.path}/deep/er/page.md -*"])
     text = done.stdout.str()
     assert "\x1b" not in text
-    found = {each.properties["title"]: each for each in annotations(text)}
+    found = {each.properties["title"]: each for each in annotations_in(text)}
     assert len(found) == 3
     assert {each.level for each in found.values()} == {"error"}
     lines = project.path.joinpath("pyproject.toml").read_text().splitlines()
@@ -88,7 +88,7 @@ def test_the_summary_as_the_path_is_added_to_once(project: Project, summary: Pat
     done = project.bench("--dataloader-markdown", str(summary))
     done.assert_outcomes(passed=1)
     assert page(summary.read_text()).headings == ["Tests", "DataLoaders: 1 passed"]
-    assert annotations(done.stdout.str()) == []
+    assert annotations_in(done.stdout.str()) == []
 
 
 def test_a_summary_that_cannot_be_written_is_one_line_and_fails_nothing(
@@ -133,7 +133,7 @@ def test_the_command_annotates_the_function_that_makes_the_loader(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     command = ["in_a_job:make", "--checks=fds", "--quick", "--max-fd-use=0.00001", "--markdown=page.md"]
     assert main(command) == 1
-    (found,) = annotations(capsys.readouterr().out)
+    (found,) = annotations_in(capsys.readouterr().out)
     assert found.properties == {"file": "in_a_job.py", "line": "6", "title": "dataloader in_a_job:make: fds"}
     written = tmp_path.joinpath("page.md").read_text()
     assert page(written).rows[0][:3] == ["❌ failed", "in_a_job:make", "fds"]

@@ -115,7 +115,8 @@ def test_as_markdown_it_has_the_same_rows() -> None:
     ],
 )
 def test_worse_is_what_passed_and_fails_now(old: str, new: str, worse: bool) -> None:
-    assert comparison.compare(*(run(loader("train", fds=check(each))) for each in (old, new))).worse == worse
+    before, now = (run(loader("train", fds=check(each))) for each in (old, new))
+    assert comparison.compare(before, now).worse == worse
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_a_rate_has_moved_where_its_intervals_have_nothing_in_common(
 def test_figures_without_an_interval_have_moved_from_a_tenth_on() -> None:
     runs = [run(loader("train", fds=check("passed", peak=peak))) for peak in (100, 108, 120)]
     assert [len(comparison.compare(runs[0], each).movements) for each in runs] == [0, 0, 1]
-    assert "1 other figure moved by less than 10 %" in text(comparison.compare(*runs[:2]))[-1]
+    assert "1 other figure moved by less than 10 %" in text(comparison.compare(runs[0], runs[1]))[-1]
 
 
 def test_what_was_inconclusive_is_said_beside_the_figure() -> None:

@@ -10,7 +10,7 @@ from pytest_dataloader.printable import printable
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import github, markdown
 from pytest_dataloader.verdict import Advice, Outcome
-from tests.pytest_dataloader.rendering import Annotation, annotations
+from tests.pytest_dataloader.rendering import Annotation, annotations_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def record(check: str, verdict: Outcome = "failed", reason: str = "it grows", id
 
 def told(*records: Record, place: github.Place = PLACE, strict: bool = False) -> list[Annotation]:
     lines = list(github.commands([(each, place) for each in records], strict=strict))
-    found = annotations("\n".join(lines))
+    found = annotations_in("\n".join(lines))
     assert len(found) == len(lines) == sum(len(line.splitlines()) for line in lines)
     return found
 
