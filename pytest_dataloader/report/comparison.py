@@ -286,7 +286,7 @@ def lines(found: Comparison, width: int | None = None) -> Iterator[Line]:
 def document(found: Comparison, most_bytes: int = markdown.MOST_BYTES) -> str:
     """The comparison as Markdown, of no more than ``most_bytes``."""
     page, left_out = markdown.Page(most_bytes), 0
-    page.add(f"## DataLoaders compared: {found.headline}\n\n{' → '.join(map(markdown.cell, found.names))}\n")
+    page.add(f"## DataLoader checks compared: {found.headline}\n\n{' → '.join(map(markdown.cell, found.names))}\n")
     if found.elsewhere:
         told = markdown.cell("; ".join(found.elsewhere))
         page.add(f"\n⚠️ Measured at another place, where figures differ: {told}\n")

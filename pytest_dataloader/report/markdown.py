@@ -44,7 +44,7 @@ def document(records: Sequence[Record], environment: Mapping[str, object], most_
     """
     checked = [record for record in records if record.check != "tune"]  # a tuning is no check that a loader passes
     page = Page(most_bytes)
-    page.add(f"## DataLoaders: {_counts(checked) or 'nothing was measured'}\n")
+    page.add(f"## DataLoader checks: {_counts(checked) or 'nothing was measured'}\n")
     urgent = sorted(filter(_is_urgent, checked), key=lambda record: tuple(WORDS).index(record.verdict))
     if urgent:
         page.add("\n" + table_head("verdict", "loader", "check", "what was seen"))

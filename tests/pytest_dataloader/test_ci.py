@@ -6,7 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
 
+from pytest_dataloader import diagnose
 from pytest_dataloader.diagnosis.command import main
 from tests.pytest_dataloader.rendering import annotations_in, page
 
@@ -78,7 +81,7 @@ def test_a_job_has_a_summary_and_annotations_on_the_lines_that_matter(
     written = project.path.joinpath("deep", "er", "page.md").read_text()
     assert summary.read_text() == f"# Tests\n\n| before |\n| --- |\n\n\n{written}"
     seen = page(written)
-    assert seen.headings == ["DataLoaders: 3 failed, 2 passed"]
+    assert seen.headings == ["DataLoader checks: 3 failed, 2 passed"]
     assert sorted(row[1:3] for row in seen.tables[0][1:]) == [["nowhere", "fds"], [name, "fds"], ["train", "fds"]]
     assert "train DataLoader(Zeros, batch_size=16, num_workers=0): 1 failed, 1 passed" in seen.summaries
 
@@ -87,7 +90,7 @@ def test_the_summary_as_the_path_is_added_to_once(project: Project, summary: Pat
     project.declare(train='loader = "proj.data:make"\nchecks = ["fds"]')
     done = project.bench("--dataloader-markdown", str(summary))
     done.assert_outcomes(passed=1)
-    assert page(summary.read_text()).headings == ["Tests", "DataLoaders: 1 passed"]
+    assert page(summary.read_text()).headings == ["Tests", "DataLoader checks: 1 passed"]
     assert annotations_in(done.stdout.str()) == []
 
 
@@ -110,6 +113,17 @@ def test_a_run_that_measures_nothing_leaves_the_summary_alone(project: Project, 
     )
     project.run().assert_outcomes(skipped=1)
     assert summary.read_text() == before
+
+
+@pytest.mark.slow
+def test_every_limit_of_a_loader_that_is_missed_is_named() -> None:
+    limits = {"max_startup_seconds": 1e-9, "max_fd_use": 1e-9, "max_shm": 1, "min_samples_per_second": 1e12}
+    waiting = {"step_ms": 0.1, "max_stall": 0.0}
+    loader = DataLoader(TensorDataset(torch.zeros(4_096, 8)), batch_size=16, num_workers=2)
+    report = diagnose(loader, quick=True, checks=["workers", "fds", "shm", "throughput", "stages"], **limits, **waiting)
+    missed = {record.check: record.missed for record in report.records if record.verdict == "failed"}
+    assert missed.keys() >= {"fds", "shm"}  # on a busy machine the others are inconclusive
+    assert set(missed.values()) <= {(limit,) for limit in (*limits, "max_stall")}
 
 
 COMMAND = """
@@ -141,7 +155,7 @@ def test_the_command_annotates_the_function_that_makes_the_loader(
 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "page.md"))
     assert main(command) == 1
-    assert page(tmp_path.joinpath("page.md").read_text()).headings == ["DataLoaders: 1 failed"] * 2
+    assert page(tmp_path.joinpath("page.md").read_text()).headings == ["DataLoader checks: 1 failed"] * 2
 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     assert main([*command[:-2], "--max-fd-use=0.99"]) == 0

@@ -54,7 +54,10 @@ def test_the_job_measures_and_compares_with_what_it_kept(declared: Project, monk
     assert run(declared, measure) == 0
     shutil.copy(*(declared.path / name for name in keep.split()[1:]))
     assert run(declared, compare.replace("$GITHUB_STEP_SUMMARY", str(summary))) == 0
-    assert page(summary.read_text()).headings == ["DataLoaders: 1 passed", "DataLoaders compared: 1 the same"]
+    assert page(summary.read_text()).headings == [
+        "DataLoader checks: 1 passed",
+        "DataLoader checks compared: 1 the same",
+    ]
 
 
 @pytest.mark.slow
@@ -63,5 +66,5 @@ def test_the_commands_run(declared: Project) -> None:
     shutil.copy(declared.path / "old.json", declared.path / "new.json")
     for line in block("console").splitlines():
         assert run(declared, line.removeprefix("$ ")) == 0
-    assert page(declared.path.joinpath("loaders.md").read_text()).headings == ["DataLoaders: 1 passed"]
-    assert page(declared.path.joinpath("changes.md").read_text()).headings == ["DataLoaders compared: 1 the same"]
+    assert page(declared.path.joinpath("loaders.md").read_text()).headings == ["DataLoader checks: 1 passed"]
+    assert page(declared.path.joinpath("changes.md").read_text()).headings == ["DataLoader checks compared: 1 the same"]

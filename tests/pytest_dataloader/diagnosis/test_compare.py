@@ -73,7 +73,7 @@ def test_the_summary_of_a_job_is_added_to(folder: Path, monkeypatch: pytest.Monk
     assert main(["compare", "old.json", "new.json"]) == 1
     assert summary.read_text() == "# of others\n"  # nobody asked for it
     assert main(["compare", "old.json", "new.json", "--markdown", "summary.md"]) == 1
-    assert page(summary.read_text()).headings == ["of others", "DataLoaders compared: 1 worse"]
+    assert page(summary.read_text()).headings == ["of others", "DataLoader checks compared: 1 worse"]
 
 
 def test_any_encoding_shows_it(folder: Path) -> None:

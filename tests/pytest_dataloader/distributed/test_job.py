@@ -217,7 +217,7 @@ def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatc
     assert done.returncode != 0
     titles = [each.properties["title"] for each in annotations_in(done.stdout)]
     assert titles == ["dataloader unsharded: randomness", "dataloader unsharded: shards"]  # of one rank
-    assert page((pytester.path / "summary.md").read_text()).headings == ["DataLoaders: 2 failed, 2 passed"]
+    assert page((pytester.path / "summary.md").read_text()).headings == ["DataLoader checks: 2 failed, 2 passed"]
     sharded, unsharded = (
         {name: (check["verdict"], check["reason"]) for name, check in loader["checks"].items()}
         for loader in json.loads((pytester.path / "out.json").read_text())["loaders"]

@@ -93,7 +93,9 @@ def test_what_got_worse_comes_first_and_then_what_got_better() -> None:
 
 def test_as_markdown_it_has_the_same_rows() -> None:
     seen = page(comparison.document(comparison.compare(OLD, NEW, ("old.json", "new.json"))))
-    assert seen.headings == ["DataLoaders compared: 1 worse, 1 better, 2 other changes, 3 gone, 2 new, 1 the same"]
+    assert seen.headings == [
+        "DataLoader checks compared: 1 worse, 1 better, 2 other changes, 3 gone, 2 new, 1 the same"
+    ]
     changes, figures = seen.tables
     assert changes[1] == ["❌ worse", "train", "memory", "passed → failed", "rows grow"]
     assert changes[2] == ["✅ better", "train", "fds", "failed → passed", "peak 8 of 1,024"]

@@ -46,7 +46,7 @@ RECORDS = [
 
 def test_what_needs_a_look_comes_first_and_the_rest_is_folded_by_loader() -> None:
     seen = page(markdown.document(RECORDS, PLACE))
-    assert seen.headings == ["DataLoaders: 1 failed, 1 inconclusive, 2 passed, 2 not measured"]
+    assert seen.headings == ["DataLoader checks: 1 failed, 1 inconclusive, 2 passed, 2 not measured"]
     urgent, train, val = seen.tables
     assert urgent == [
         ["verdict", "loader", "check", "what was seen"],
@@ -74,7 +74,7 @@ def test_a_run_where_nothing_fails_is_folded_as_a_whole_and_says_where_it_was() 
 
 def test_a_run_without_a_loader_says_so() -> None:
     seen = page(markdown.document([], PLACE))
-    assert seen.headings == ["DataLoaders: nothing was measured"]
+    assert seen.headings == ["DataLoader checks: nothing was measured"]
     assert not seen.tables + seen.summaries
 
 
@@ -99,7 +99,7 @@ def test_bars_and_a_tuning_are_drawn() -> None:
             PLACE,
         )
     )
-    assert seen.headings == ["DataLoaders: 1 failed"]  # a tuning is no check
+    assert seen.headings == ["DataLoader checks: 1 failed"]  # a tuning is no check
     assert "16 % of the floor of 600" in seen.drawings
     assert "samples/s  vs baseline" in seen.drawings
     assert "DataLoader(<x>)" in seen.drawings
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     text = markdown.document(many, PLACE)
     assert 900_000 < len(text.encode()) <= markdown.MOST_BYTES < 2**20
     seen = page(text)
-    assert seen.headings == ["DataLoaders: 600 failed, 600 inconclusive, 600 passed"]
+    assert seen.headings == ["DataLoader checks: 600 failed, 600 inconclusive, 600 passed"]
     (rows,) = seen.tables
     shown = len(rows) - 1
     assert rows[1][0] == "❌ failed"
