@@ -214,7 +214,8 @@ class Reports:
         self._locks: set[Path] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
-        spare = _SPARE if bench.options.json or bench.options.trace or bench.options.markdown else 0
+        files = (bench.options.json, bench.options.trace, bench.options.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
+        spare = _SPARE if any(files) else 0
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

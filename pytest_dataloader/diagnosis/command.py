@@ -17,7 +17,7 @@ from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk, interruption
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, github, json, markdown, trace
@@ -169,7 +169,7 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
     colours = watched and not os.environ.get("NO_COLOR")
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
-        print(painted(line, colours=colours))
+        print(encodable(painted(line, colours=colours), sys.stdout.encoding))
     status = _PASSED
     for flag, path in (("--json", given.json), ("--trace", given.trace), ("--markdown", given.markdown)):
         try:
@@ -196,7 +196,7 @@ def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
     if github.is_asked(os.environ):
         place = _place_of(build)
         for command in github.commands([(record, place) for record in report.records], strict=given.strict):
-            print(command)
+            print(encodable(command, sys.stdout.encoding))
     measured = any(record.verdict != "not_measured" for record in report.records)
     if measured and not github.is_summary(given.markdown, os.environ):
         wrong = github.try_summary(os.environ, lambda room: markdown.document(report.records, environment(), room))

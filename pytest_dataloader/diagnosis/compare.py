@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.diagnosis import documents
 from pytest_dataloader.errors import BadReport
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.report import comparison, github
 from pytest_dataloader.report.line import painted
@@ -98,6 +98,4 @@ def _show(found: comparison.Comparison) -> None:
 
 
 def _say(text: str) -> None:
-    """Print what others chose in any encoding that the output may have."""
-    encoding = sys.stdout.encoding or "ascii"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), end="")
+    print(encodable(text, sys.stdout.encoding), end="")

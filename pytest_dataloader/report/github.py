@@ -40,8 +40,8 @@ def place_of(path: Path, line: int, environ: Mapping[str, str]) -> Place:
     """A line, from 1, of a file, which is named from the root of the checkout, as GitHub names files."""
     if not path.is_file():
         return Place()
-    root = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    return Place(path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path), line)
+    root, file = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd()), Path(os.path.normpath(path))
+    return Place(file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file), line)
 
 
 def commands(records: Iterable[tuple[Record, Place]], *, strict: bool) -> Iterator[str]:

@@ -82,6 +82,8 @@ def test_files_are_named_from_the_root_of_the_checkout(tmp_path: Path, monkeypat
     file.touch()
     environ = {"GITHUB_WORKSPACE": str(tmp_path)}
     assert github.place_of(file, 3, environ) == github.Place("packages/vision/pyproject.toml", 3)
+    above = tmp_path / "packages" / ".." / "packages" / "vision" / "pyproject.toml"
+    assert github.place_of(above, 3, environ).file == "packages/vision/pyproject.toml"
     assert github.place_of(file, 3, {"GITHUB_WORKSPACE": "/elsewhere"}).file == str(file)
     monkeypatch.chdir(file.parent)
     assert github.place_of(file, 3, {}).file == "pyproject.toml"
