@@ -290,8 +290,8 @@ class Reports:
     def _write_markdown(self) -> None:
         """The file that was asked for, and the summary of a GitHub job where something was measured."""
         path, records = self._bench.options.markdown, self._records()
-        summarized = self._speaks and "GITHUB_STEP_SUMMARY" in os.environ and any(map(_is_worth_a_summary, records))
-        if path is None and not summarized:
+        worth_it = self._speaks and any(map(_is_worth_a_summary, records))
+        if path is None and not worth_it:
             return
         from pytest_dataloader.environment import environment
         from pytest_dataloader.report import github, markdown
@@ -305,7 +305,7 @@ class Reports:
                 self._written.append(f"dataloader summary: {path}")
             except OSError as error:
                 self._unwritten.append(f"--dataloader-markdown: cannot write {path}: {error.strerror or error}")
-        if summarized and not github.is_summary(path, os.environ):
+        if worth_it and not github.is_summary(path, os.environ):
             self._warnings += filter(None, [github.try_summary(os.environ, build)])
 
     def _write_baselines(self) -> None:
@@ -353,11 +353,13 @@ class Reports:
 
     def _annotations(self) -> Iterator[str]:
         """What GitHub shows on the lines of a target, of its limit, or of a test."""
-        if os.environ.get("GITHUB_ACTIONS") != "true" or not self._bench.ledger:
+        if not self._bench.ledger:
             return
         from pytest_dataloader import targets
         from pytest_dataloader.report import github
 
+        if not github.is_asked(os.environ):
+            return
         found = []
         for nodeid, records in self._bench.ledger.items():
             name, line = self._locations.get(nodeid, (nodeid.partition("::")[0], 0))

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, limits, loaders, progress, targets
@@ -206,8 +207,13 @@ def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
 
 def _place_of(build: Any) -> github.Place:
     """Where a function is written; nowhere for what has no code of its own."""
-    code = getattr(inspect.unwrap(build) if callable(build) else None, "__code__", None)
-    return github.place_of(Path(code.co_filename), code.co_firstlineno, os.environ) if code else github.Place()
+    try:
+        code = inspect.unwrap(build).__code__
+    except Exception:  # whatever a callable of the user's makes of being asked
+        return github.Place()
+    if not isinstance(code, CodeType):
+        return github.Place()
+    return github.place_of(Path(code.co_filename), code.co_firstlineno, os.environ)
 
 
 def _status(report: Report, *, strict: bool) -> int:

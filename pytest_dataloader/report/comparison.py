@@ -148,17 +148,15 @@ class Comparison:
 
     @property
     def rows(self) -> list[Row]:
-        """What changed, the worst first; checks of a loader that all came or went are one row."""
-        rows: dict[tuple[str, ...], list[Change]] = {}
+        """What changed, the worst first; checks of a loader that came or went alike are one row, unless they fail."""
+        rows: dict[tuple[str, str, int | None], list[Change]] = {}
         for number, change in enumerate(self.changes):
-            together = change.kind == "gone" or (change.kind == "new" and change.verdicts != "new, failed")
-            rows.setdefault((change.kind, change.loader, change.verdicts, "" if together else str(number)), []).append(
-                change
-            )
+            alone = change.new is not None and (change.old is not None or change.new.verdict == "failed")
+            if change.kind != "same":
+                rows.setdefault((change.loader, change.verdicts, number if alone else None), []).append(change)
         found = [
-            Row(same[0].kind, same[0].loader, ", ".join(each.check for each in same), same[0].verdicts, _why(same))
-            for same in rows.values()
-            if same[0].kind != "same"
+            Row(alike[0].kind, loader, ", ".join(each.check for each in alike), verdicts, _why(alike))
+            for (loader, verdicts, _), alike in rows.items()
         ]
         return sorted(found, key=lambda row: get_args(Kind).index(row.kind))
 

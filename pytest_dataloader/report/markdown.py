@@ -29,8 +29,9 @@ WORDS: Mapping[Outcome, str] = {
 
 _MOST_CHARACTERS = 2_000
 """Of one text in a cell: nobody reads on, and one loader's message must not push out all others."""
+_MOST_OF_PLACE = 250
 _DRAWING_COLUMNS = 72
-_CLOSING_BYTES = 1_000
+_CLOSING_BYTES = 2_000
 """Kept for the lines after the cut."""
 _OBEYED = re.compile(r"[\\`*~\[\]|]|(?<![^\W_])_|_(?![^\W_])")
 """What GitHub reads as markup inside a line; an underscore within a word is none."""
@@ -54,7 +55,7 @@ def document(records: Sequence[Record], environment: Mapping[str, object], most_
         blocks.setdefault((record.nodeid, record.id), []).append(record)
     folded = [block for block in blocks.values() if not page.add(_loader(block))]
     page.close(_cut(left_out, folded))
-    page.close(f"\n<sub>{cell(_place(environment))}</sub>\n")
+    page.close(f"\n<sub>{cell(_shortened(_place(environment), _MOST_OF_PLACE))}</sub>\n")
     return page.text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -117,8 +117,13 @@ def test_a_run_that_measures_nothing_leaves_the_summary_alone(project: Project, 
 
 @pytest.mark.slow
 def test_every_limit_of_a_loader_that_is_missed_is_named() -> None:
-    limits = {"max_startup_seconds": 1e-9, "max_fd_use": 1e-9, "max_shm": 1, "min_samples_per_second": 1e12}
-    waiting = {"step_ms": 0.1, "max_stall": 0.0}
+    limits: dict[str, Any] = {
+        "max_startup_seconds": 1e-9,
+        "max_fd_use": 1e-9,
+        "max_shm": 1,
+        "min_samples_per_second": 1e12,
+    }
+    waiting: dict[str, Any] = {"step_ms": 0.1, "max_stall": 0.0}
     loader = DataLoader(TensorDataset(torch.zeros(4_096, 8)), batch_size=16, num_workers=2)
     report = diagnose(loader, quick=True, checks=["workers", "fds", "shm", "throughput", "stages"], **limits, **waiting)
     missed = {record.check: record.missed for record in report.records if record.verdict == "failed"}
@@ -127,10 +132,17 @@ def test_every_limit_of_a_loader_that_is_missed_is_named() -> None:
 
 
 COMMAND = """
+import functools
+
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 
+def passed_on(function):
+    return functools.wraps(function)(lambda: function())
+
+
+@passed_on
 def make():
     return DataLoader(TensorDataset(torch.zeros(64, 4)), batch_size=16)
 """
@@ -148,7 +160,7 @@ def test_the_command_annotates_the_function_that_makes_the_loader(
     command = ["in_a_job:make", "--checks=fds", "--quick", "--max-fd-use=0.00001", "--markdown=page.md"]
     assert main(command) == 1
     (found,) = annotations_in(capsys.readouterr().out)
-    assert found.properties == {"file": "in_a_job.py", "line": "6", "title": "dataloader in_a_job:make: fds"}
+    assert found.properties == {"file": "in_a_job.py", "line": "12", "title": "dataloader in_a_job:make: fds"}
     written = tmp_path.joinpath("page.md").read_text()
     assert page(written).rows[0][:3] == ["❌ failed", "in_a_job:make", "fds"]
     assert tmp_path.joinpath("summary.md").read_text() == written
