@@ -43,6 +43,7 @@ class Options:
         "checks",
         "json",
         "list",
+        "markdown",
         "quick",
         "seconds",
         "strict",
@@ -62,6 +63,7 @@ class Options:
         seconds: float,
         json: Path | None,
         trace: Path | None,
+        markdown: Path | None,
         baseline: Path | None,
         update_baseline: bool,
         tolerance: float,
@@ -77,6 +79,7 @@ class Options:
         self.seconds = seconds
         self.json = json
         self.trace = trace
+        self.markdown = markdown
         self.baseline = baseline
         self.update_baseline = update_baseline
         self.tolerance = tolerance
@@ -251,6 +254,14 @@ OPTIONS = (
         metavar="PATH",
     ),
     Option(
+        "markdown",
+        "string",
+        "write a summary for the page of a CI job to this file; GitHub's own is added to without being asked for",
+        _file,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
         "baseline",
         "string",
         "hold the CPU time of a sample to this file of baselines, which you commit",
@@ -359,6 +370,7 @@ def read(config: pytest.Config) -> Options:
         seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else SECONDS),
         json=values["json"],
         trace=values["trace"],
+        markdown=values["markdown"],
         baseline=values["baseline"],
         update_baseline=values["update-baseline"],
         tolerance=values["tolerance"],
