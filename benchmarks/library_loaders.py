@@ -258,7 +258,9 @@ LOADERS: dict[str, Callable[[], Any]] = {
 EXPECTED: dict[str, set[str]] = {
     "lhotse_wrapper": {"order"},  # every worker reads all cuts
     "web_unsplit": {"order"},  # likewise: workersplitter=None
-    "monai_cached": {"portability"},  # one tensor a sample: more than the fork server takes
+    "geometric": {"portability"},  # a tensor for each of 256 graphs: more than a fork server takes
+    "geometric_batches": {"portability"},
+    "monai_cached": {"portability"},  # likewise, of what it keeps
     "monai_smart_cache": {"randomness", "portability"},  # the dataset is seeded and not its transforms; it holds a lock
 }
 """What is wrong with a loader, by the check that must find it. docs/libraries.md says why."""
