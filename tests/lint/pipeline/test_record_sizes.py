@@ -53,3 +53,36 @@ def test_a_sample_costs_what_it_holds(project: Project, one: str, cost: int) -> 
     found = re.search(r"at about ([\d,]+) bytes each", finding["message"])
     assert found is not None
     assert int(found[1].replace(",", "")) == cost
+
+
+SHARDS = """\
+import json
+
+from torch.utils.data import DataLoader, Dataset
+
+
+class Shards(Dataset):
+    def __init__(self, path, where):
+        self.shards = []
+        for line in open(path):
+            self.shards.append(json.loads(line))
+        self.where = where
+
+    def __len__(self):
+        return len(self.where)
+
+    def __getitem__(self, index):
+        number, offset = self.where[index]
+        return self.shards[number]["rows"][offset]
+
+
+def make(path, where):
+    return DataLoader(Shards(path, where), num_workers=2)
+"""
+
+
+def test_objects_that_samples_share_are_not_counted_by_sample(project: Project) -> None:
+    project.write({"data.py": SHARDS})
+    (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
+    assert "`self.shards` holds Python objects, and fetching a sample (" in finding["message"]
+    assert "a million of them make 600 MB a worker" in finding["message"]
