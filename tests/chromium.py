@@ -83,7 +83,7 @@ class Page:
     def until(self, expression: str, seconds: float = _SECONDS) -> None:
         """Wait until an expression is true; raises TimeoutError."""
         deadline = time.monotonic() + seconds
-        while not self.evaluate(expression):
+        while not self.evaluate(f"!!({expression})"):
             if time.monotonic() > deadline:
                 raise TimeoutError(expression)
             time.sleep(0.02)

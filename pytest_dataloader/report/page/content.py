@@ -139,7 +139,7 @@ def _judged(name: str, each: Mapping[str, Any]) -> Judged:
         (rank["rank"], rank["verdict"].replace("_", " "), printable(rank["reason"]).partition("\n")[0])
         for rank in each.get("ranks") or ()
     )
-    return Judged(name, each["verdict"], reason, tuple(details), printable(limits), ranks)
+    return Judged(name, each["verdict"], reason, tuple(line.strip() for line in details), printable(limits), ranks)
 
 
 def _limit(value: Any) -> str:

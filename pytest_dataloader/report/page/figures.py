@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Figure = dict[str, Any]
-"""Title, a sentence, height in pixels, ``data`` and ``layout`` as plotly has them, and the axes' names for its table."""
+"""Title, a sentence, height in pixels, ``data`` and ``layout`` as plotly has them, and for its table the axes."""
 
 MOST_POINTS = 60
 """Of one line: with 8 workers and their main process, 540 in a chart that is 400 to 1,200 pixels wide."""
@@ -26,7 +26,7 @@ COLOURS = {
     "fetch": "#d9822b",
     "collate": "#3f9d6b",
     "send": "#9a6bc4",
-    "receive": "#c2577a",
+    "receive": "#2aa5a0",
     "pin": "#8f8f2f",
     "consumer": "#7d8590",
     "step": "#7d8590",
@@ -76,7 +76,8 @@ def stages(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     ]  # fmt: skip
     return _figure(
         "Stages", "What a sample costs at each stage, in the order in which a batch goes through them.",
-        data, x="ms per sample", y="stage", height=90 + 40 * len(names), yaxis={"autorange": "reversed"},
+        data, x="ms per sample", y="stage", height=90 + 40 * len(names),
+        yaxis={"autorange": "reversed", "ticksuffix": " "},
     )  # fmt: skip
 
 
