@@ -63,22 +63,17 @@ def page(document: Mapping[str, Any], written: str = "") -> str:
         style=markupsafe.Markup(part(_STYLE)),
         script=markupsafe.Markup(part(_SCRIPT)),
         nonce=secrets.token_urlsafe(16),
-        data=lambda value: markupsafe.Markup(embedded(value)),
-        evidence=markupsafe.Markup(packed(json.text(document))),
-        plotly=markupsafe.Markup(packed(get_plotlyjs())),
+        packed_json=lambda value: packed(text_json.dumps(value, separators=(",", ":"), allow_nan=False)),
+        evidence=packed(json.text(document)),
+        plotly=packed(get_plotlyjs()),
     )
     return str(text)
 
 
-def embedded(value: object) -> str:
-    r"""JSON that may stand in a script element: nothing in it ends or opens one.
-
-    >>> embedded(["</script>"])
-    '["\\u003c/script>"]'
-    """
-    return text_json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-
-
 def packed(text: str) -> str:
-    """A text as base64 of gzip, which a browser's DecompressionStream inflates."""
+    """A text as base64 of gzip, which a browser's DecompressionStream inflates: nothing in it ends a script element.
+
+    >>> gzip.decompress(base64.b64decode(packed("</script>")))
+    b'</script>'
+    """
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")

@@ -95,10 +95,10 @@
 
   // Charts: read, and drawn, once they come into view.
   const known = new Map();
-  function figureOf(chart) {
+  async function figureOf(chart) {
     const loader = chart.closest(".charts").dataset.loader;
-    if (!known.has(loader)) known.set(loader, JSON.parse(one(`figures-${loader}`).textContent));
-    return known.get(loader)[Number(chart.dataset.figure)];
+    if (!known.has(loader)) known.set(loader, unpacked(`figures-${loader}`).then(JSON.parse));
+    return (await known.get(loader))[Number(chart.dataset.figure)];
   }
   let plotly = null;
   function library() {
@@ -114,7 +114,7 @@
   const nonce = document.currentScript.nonce;
   const coarse = matchMedia("(pointer: coarse)").matches;
   async function draw(place) {
-    const figure = figureOf(place.closest(".chart"));
+    const figure = await figureOf(place.closest(".chart"));
     const layout = {
       height: figure.height,
       margin: { l: 48, r: 12, t: 8, b: 40 },
@@ -171,9 +171,9 @@
     return table;
   }
   for (const details of all(".data")) {
-    details.addEventListener("toggle", () => {
+    details.addEventListener("toggle", async () => {
       const place = details.querySelector(".wide");
-      if (details.open && !place.firstChild) place.append(tabled(figureOf(details.closest(".chart"))));
+      if (details.open && !place.firstChild) place.replaceChildren(tabled(await figureOf(details.closest(".chart"))));
     });
   }
 
