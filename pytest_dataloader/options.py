@@ -41,6 +41,7 @@ class Options:
         "baseline",
         "bench",
         "checks",
+        "html",
         "json",
         "list",
         "markdown",
@@ -62,6 +63,7 @@ class Options:
         targets: tuple[AdHocTarget, ...],
         seconds: float,
         json: Path | None,
+        html: Path | None,
         trace: Path | None,
         markdown: Path | None,
         baseline: Path | None,
@@ -78,6 +80,7 @@ class Options:
         self.targets = targets
         self.seconds = seconds
         self.json = json
+        self.html = html
         self.trace = trace
         self.markdown = markdown
         self.baseline = baseline
@@ -161,6 +164,16 @@ def _file(value: Any, _origin: str, folder: Path) -> Path:
     return disk.destination(str(value), folder)
 
 
+def page_file(value: Any, _origin: str, folder: Path) -> Path:
+    """Where a page is to be written; raises ValueError as ``disk.destination``, and where what makes it is missing."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("jinja2", "plotly") if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"a page needs {' and '.join(missing)}: pip install 'pytest-dataloader[report]'")
+    return _file(value, _origin, folder)
+
+
 def _targets(values: Any, origin: str, _folder: Path) -> tuple[AdHocTarget, ...]:
     found: dict[str, AdHocTarget] = {}
     for value in values:
@@ -242,6 +255,14 @@ OPTIONS = (
         "string",
         "write evidence and verdicts to this file, also when the run is interrupted",
         _file,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
+        "html",
+        "string",
+        "write the run as one page of HTML with charts, that needs no network, to this file",
+        page_file,
         default=None,
         metavar="PATH",
     ),
@@ -369,6 +390,7 @@ def read(config: pytest.Config) -> Options:
         targets=values["target"],
         seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else SECONDS),
         json=values["json"],
+        html=values["html"],
         trace=values["trace"],
         markdown=values["markdown"],
         baseline=values["baseline"],

@@ -165,7 +165,7 @@ def _measure(
         options.bench,
         options.quick,
         options.whole_epoch,
-        options.trace is not None,
+        options.trace is not None or options.html is not None,
         known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
         build=subject.build,
         ranks=1 if job is None else job.place.world_size,

@@ -92,7 +92,7 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
     interruption.raise_on_signals("the launcher ends this rank: another one failed or died")
     if place.rank:
-        bench.options.json = bench.options.markdown = config.option.xmlpath = None
+        bench.options.json = bench.options.html = bench.options.markdown = config.option.xmlpath = None
         bench.options.update_baseline = False
 
 
@@ -214,8 +214,9 @@ class Reports:
         self._locks: set[Path] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
-        files = (bench.options.json, bench.options.trace, bench.options.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
-        spare = _SPARE if any(files) else 0
+        given = bench.options
+        wanted = (given.json, given.html, given.trace, given.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
+        spare = _SPARE if any(wanted) else 0
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -254,6 +255,7 @@ class Reports:
             os.close(self._spare.pop())
         if not self._config.getoption("collectonly"):
             self._write_json()
+            self._write_page()
             self._write_trace()
             self._write_markdown()
             self._write_baselines()
@@ -270,6 +272,22 @@ class Reports:
             self._written.append(f"dataloader evidence: {path}")
         except OSError as error:
             self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
+
+    def _write_page(self) -> None:
+        path = self._bench.options.html
+        if path is None:
+            return
+        from pytest_dataloader.environment import environment
+        from pytest_dataloader.report import json
+        from pytest_dataloader.report.page import document
+
+        try:
+            document.write(path, json.document(self._records(), environment()), document.now())
+            self._written.append(f"dataloader page: {path}")
+        except OSError as error:
+            self._unwritten.append(f"--dataloader-html: cannot write {path}: {error.strerror or error}")
+        except ImportError as error:  # jinja2 and plotly are here, and do not work
+            self._unwritten.append(f"--dataloader-html: cannot make {path}: {error}")
 
     def _write_trace(self) -> None:
         path, job = self._bench.options.trace, self._bench.job

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host import descriptors
 from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Fds
-from pytest_dataloader.probe.resources.observations import Usage
+from pytest_dataloader.probe.resources.observations import Usage, most_by_round
 from pytest_dataloader.probe.resources.open_files import keepers
 from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
@@ -62,6 +62,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         storages_per_batch=shape.storages,
         batches_ahead=shape.workers * shape.prefetch_factor,
         handed_to_worker=asked.handed,
+        open_after_epochs=most_by_round(seen.main),
+        open_in_workers_after_epochs=most_by_round(seen.workers),
         leaks=found[0].leaks + found[1].leaks,
         kept_by=(seen.kept_by if found[0].leaks or seen.exhausted else ()) or _keepers(loader, found),
         unclear=found[0].unclear + found[1].unclear,

@@ -67,6 +67,8 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         storages_per_batch=asked.shape.storages,
         batch_bytes=asked.shape.batch_bytes,
         handed_over=seen.handed_over,
+        open_after_epochs=tuple(map(leaks.segments_of, seen.main)),
+        open_after_leaving=tuple(map(leaks.segments_of, seen.main_left_early)),
         leaks=stays,
         kept_by=seen.kept_by,
         unclear=main.unclear,

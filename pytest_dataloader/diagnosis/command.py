@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader import checks, limits, loaders, progress, targets
+from pytest_dataloader import checks, limits, loaders, options, progress, targets
 from pytest_dataloader.diagnosis import compare, merge_trace
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
@@ -33,6 +33,7 @@ examples:
   python -m pytest_dataloader train:make_loader --quick
   python -m pytest_dataloader proj.data:loader --min-samples-per-second 2000 --max-worker-growth 32MB
   python -m pytest_dataloader proj.data:make_loader --checks throughput,stages --step-ms 35 --max-stall 0.05
+  python -m pytest_dataloader train:make_loader --html page.html
   python -m pytest_dataloader train:make_loader --checks stages --trace ours.json
   python -m pytest_dataloader merge-trace torch.json ours.json
   python -m pytest_dataloader compare old.json new.json
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 seconds=given.seconds,
                 quick=given.quick,
                 whole_epoch=given.whole_epoch,
-                traced=given.trace is not None,
+                traced=given.trace is not None or given.html is not None,
                 progress=watched.show,
                 done=told.append,
             )
@@ -118,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--strict", action="store_true", help="what is inconclusive, or was not seen, fails too")
     parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
+    parser.add_argument("--html", type=_page, metavar="PATH", help="write the report as one page with charts")
     parser.add_argument(
         "--trace", type=_file, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
     )
@@ -154,6 +156,13 @@ def _file(text: str) -> Path:
         raise argparse.ArgumentTypeError(printable(str(error))) from None
 
 
+def _page(text: str) -> Path:
+    try:
+        return options.page_file(text, "", Path.cwd())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(printable(str(error))) from None
+
+
 def _value(text: str) -> object:
     """A limit as it would stand in pyproject.toml: a number, a list with commas, or text."""
     for kind in (int, float):
@@ -172,12 +181,16 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
         print(encodable(painted(line, colours=colours), sys.stdout.encoding))
     status = _PASSED
-    for flag, path in (("--json", given.json), ("--trace", given.trace), ("--markdown", given.markdown)):
+    written = (("--json", given.json), ("--html", given.html), ("--trace", given.trace), ("--markdown", given.markdown))
+    for flag, path in written:
         try:
             if path is not None:
                 _write(flag, path, report)
         except OSError as error:
             print(printable(f"{flag}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
+            status = _NOT_RUN
+        except ImportError as error:  # jinja2 and plotly are here, and do not work
+            print(f"{flag}: cannot make {path}: {error}", file=sys.stderr)
             status = _NOT_RUN
     return status
 
@@ -186,6 +199,10 @@ def _write(flag: str, path: Path, report: Report) -> None:
     match flag:
         case "--json":
             json.write(path, json.document(report.records, environment()))
+        case "--html":
+            from pytest_dataloader.report.page import document
+
+            document.write(path, json.document(report.records, environment()), document.now())
         case "--trace":
             trace.write(path, trace.document(trace.timelines(report.records), environment()))
         case _:

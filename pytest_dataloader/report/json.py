@@ -43,4 +43,9 @@ def document(records: Iterable[Record], environment: Mapping[str, object]) -> di
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Write a document in one step, as ``files.write`` does, and raises OSError as that."""
-    files.write(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+    files.write(path, text(content))
+
+
+def text(content: Mapping[str, Any]) -> str:
+    """A document as it is written."""
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -18,12 +18,12 @@ _NOTES = {"predicted": "predicted", "at most": "would give at most"}
 
 def table(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
     """The rows in columns, as many as fit into ``width``; the line of the settings as they are is bold."""
-    cells = [_HEAD, *(_cells(row) for row in rows)]
-    columns = [max(len(line[at]) for line in cells) for at in range(len(_HEAD))]
+    lines = cells(rows)
+    columns = [max(len(line[at]) for line in lines) for at in range(len(_HEAD))]
     shown = list(range(len(_HEAD)))
     while width is not None and len(shown) > 2 and sum(columns[at] + 2 for at in shown) - 2 > width:
         shown.remove(3 if 3 in shown else shown[-1])  # what can be told from the other columns goes first
-    for number, line in enumerate(cells):
+    for number, line in enumerate(lines):
         text = "  ".join(line[at].ljust(columns[at]) if at in (0, 4) else line[at].rjust(columns[at]) for at in shown)
         yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
 
@@ -32,14 +32,24 @@ def batch_sizes(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterato
     """What other batch sizes give and take, where there is something to compare; the loader's own is bold."""
     if len(rows) < 2:
         return
-    cells = [_SIZES_HEAD, *(_size_cells(row) for row in rows)]
-    columns = [max(len(line[at]) for line in cells) for at in range(len(_SIZES_HEAD))]
+    lines = size_cells(rows)
+    columns = [max(len(line[at]) for line in lines) for at in range(len(_SIZES_HEAD))]
     shown = len(columns)
     while width is not None and shown > 2 and sum(columns[:shown]) + 2 * (shown - 1) > width:
         shown -= 1
-    for number, line in enumerate(cells):
+    for number, line in enumerate(lines):
         text = "  ".join(cell.rjust(column) for cell, column in zip(line[:shown], columns, strict=False))
         yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+
+
+def cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The table of the rows of a tuning as text, its head first."""
+    return [_HEAD, *(_cells(row) for row in rows)]
+
+
+def size_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The table of batch sizes as text, its head first."""
+    return [_SIZES_HEAD, *(_size_cells(row) for row in rows)]
 
 
 def _size_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:

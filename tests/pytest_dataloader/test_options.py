@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,17 @@ def test_every_option_is_in_the_help_with_its_ini_key(pytester: pytest.Pytester)
     for option in options.OPTIONS:
         assert option.flag in group
         assert f"{option.key} (" in text
+
+
+def test_a_page_needs_what_makes_it(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(pytester, "--dataloader-html=seen.html").html == pytester.path / "seen.html"
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "plotly" else found(name))
+    with pytest.raises(pytest.UsageError) as caught:
+        read(pytester, "--dataloader-html=seen.html")
+    needs = "--dataloader-html: a page needs plotly: pip install 'pytest-dataloader[report]'"
+    assert str(caught.value) == needs
+    assert read(pytester, "--dataloader-json=seen.json").html is None
 
 
 def test_paths_are_absolute(pytester: pytest.Pytester) -> None:

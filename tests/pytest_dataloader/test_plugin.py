@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import itertools
 import json
@@ -249,6 +250,27 @@ def test_the_timelines_of_all_loaders_are_one_trace(project: Project, mode: tupl
     assert held["empty"]["timeline"] is None
 
 
+@pytest.mark.parametrize("mode", variants({"alone": ((),), "xdist": (("-n2",),)}, ["alone"]))
+def test_a_run_writes_its_page_with_a_timeline_of_each_loader(project: Project, mode: tuple[str, ...]) -> None:
+    project.declare(train=f'loader = "proj.data:make_with_workers"\n{STAGES}', val='loader = "proj.data:make"\n' + ONLY)
+    done = project.bench("--dataloader-html=deep/page.html", "-p", "no:cacheprovider", *mode)
+    done.stdout.fnmatch_lines([f"-* dataloader page: {project.path}/deep/page.html -*"])
+    text = project.path.joinpath("deep", "page.html").read_text()
+    assert text.count('<details class="loader"') == 2
+    packed = text.partition('id="evidence">')[2].partition("<")[0]
+    told = gzip.decompress(base64.b64decode(packed)).decode()
+    assert json.loads(told) == json.loads(project.path.joinpath("seen.json").read_text())
+
+
+def test_a_page_needs_no_measuring_and_an_interrupted_run_writes_it(project: Project) -> None:
+    project.path.joinpath("test_it.py").write_text(INTERRUPTED)
+    status, output = project.interrupt(
+        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-html=page.html"
+    )
+    assert (status, "dataloader page: " in output) == (pytest.ExitCode.INTERRUPTED, True)
+    assert "test_it.py::test_second" in project.path.joinpath("page.html").read_text()
+
+
 def test_a_trace_without_a_loader_is_empty_and_says_so(project: Project) -> None:
     project.declare(train=f'loader = "proj.data:make"\n{ONLY}')
     project.path.joinpath("ours.json").write_text("the last one")
@@ -283,11 +305,10 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(py
     pytester.makepyfile("from pathlib import Path\ndef test_it(): Path('taken').touch()")
     done = pytester.runpytest_subprocess(
         "--dataloader-bench",
-        *(f"--dataloader-{name}=taken/{name}" for name in ("json", "trace", "markdown")),
+        *(f"--dataloader-{name}=taken/{name}" for name in ("json", "html", "trace", "markdown")),
     )
-    done.stdout.fnmatch_lines(
-        [f"--dataloader-{name}: cannot write */{name}: *" for name in ("json", "trace", "markdown")]
-    )
+    for name in ("json", "html", "trace", "markdown"):
+        done.stdout.fnmatch_lines([f"--dataloader-{name}: cannot write */{name}: *"])
     done.assert_outcomes(passed=1)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in done.stdout.str() + done.stderr.str()

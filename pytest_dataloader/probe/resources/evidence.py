@@ -51,6 +51,10 @@ class Fds(ResourceUse):
     storages_per_batch: int
     batches_ahead: int
     handed_to_worker: int
+    open_after_epochs: tuple[int, ...] = ()
+    """In the main process, whenever an epoch had ended."""
+    open_in_workers_after_epochs: tuple[int, ...] = ()
+    """In the worker that then had most of its own: what it did not inherit."""
 
     @property
     def use(self) -> float:
@@ -82,3 +86,7 @@ class Shm(ResourceUse):
     storages_per_batch: int
     batch_bytes: int
     handed_over: int
+    open_after_epochs: tuple[int, ...] = ()
+    """Segments that the main process held whenever an epoch had ended, or that had a name in /dev/shm."""
+    open_after_leaving: tuple[int, ...] = ()
+    """The same after each epoch that was left early."""

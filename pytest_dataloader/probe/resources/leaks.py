@@ -90,6 +90,11 @@ def segments_in(targets: Sequence[str]) -> int:
     return sum(kind(target) in (TORCH, SEGMENT) for target in targets)
 
 
+def segments_of(level: Level) -> int:
+    """Segments that are open or have a name, where one may be both."""
+    return max(segments_in(level.targets), len(level.names))
+
+
 def in_workers(seen: Usage, *, persistent: bool) -> Found:
     """What workers leave open from batch to batch; the worst of them where several do."""
     leaks, unclear = [], []

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_dataloader.probe.host.segments import Segment
     from pytest_dataloader.probe.resources.referrers import Referrer
 
@@ -21,6 +23,14 @@ class Level:
     pid: int
     targets: tuple[str, ...]
     names: tuple[str, ...] = ()
+
+
+def most_by_round(levels: Iterable[Level]) -> tuple[int, ...]:
+    """How many were open in each round, in the process that then had most of them."""
+    found: dict[int, int] = {}
+    for level in levels:
+        found[level.round] = max(found.get(level.round, 0), len(level.targets))
+    return tuple(found[number] for number in sorted(found))
 
 
 @dataclass(slots=True)

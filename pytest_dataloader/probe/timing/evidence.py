@@ -34,6 +34,8 @@ class Throughput:
     """95 % interval of samples_per_second."""
     best_samples_per_second: float = 0.0
     """In the best window."""
+    window_samples_per_second: tuple[float, ...] = ()
+    """In each window, in the order in which they were measured."""
     wall_samples_per_second: float = 0.0
     """By the wall clock, neighbours included."""
     batches_per_second: float = 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.timing.evidence import Throughput
-from pytest_dataloader.probe.timing.windows import Window, cpu_ms_per_sample, join, quietness, rate
+from pytest_dataloader.probe.timing.windows import Window, cpu_ms_per_sample, join, quietness, rate, rates
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -40,6 +40,7 @@ def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = F
         samples_per_second=speed.mean,
         interval=(speed.low, speed.high),
         best_samples_per_second=speed.best,
+        window_samples_per_second=tuple(rates(meter.windows, workers=meter.workers, cpus=cpus)),
         wall_samples_per_second=whole.samples / max(1, whole.wall_ns) * 1e9,
         batches_per_second=speed.mean * whole.batches / whole.samples if whole.samples else 0.0,
         cpu_ms_per_sample=cost.mean,

@@ -166,6 +166,11 @@ class Spread:
     best: float
 
 
+def rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float]:
+    """Samples per second of each window, without the neighbours."""
+    return [window.samples / service_ns(window, workers=workers, cpus=cpus) * 1e9 for window in windows]
+
+
 def rate(windows: Sequence[Window], *, workers: int, cpus: float) -> Spread:
     """Samples per second, without the neighbours.
 
@@ -174,10 +179,9 @@ def rate(windows: Sequence[Window], *, workers: int, cpus: float) -> Spread:
     """
     if not windows:
         return Spread(0.0, 0.0, 0.0, 0.0)
-    served = [service_ns(window, workers=workers, cpus=cpus) for window in windows]
-    each = [window.samples / spent * 1e9 for window, spent in zip(windows, served, strict=True)]
+    each = rates(windows, workers=workers, cpus=cpus)
     whole = join(windows)
-    mean = whole.samples / sum(served) * 1e9
+    mean = whole.samples / sum(service_ns(window, workers=workers, cpus=cpus) for window in windows) * 1e9
     unseen = _half_done(whole, workers)
     factor = math.exp(_half_width(each))
     return Spread(mean, mean / factor * max(0.0, 1 - unseen), mean * factor * (1 + unseen), max(each))

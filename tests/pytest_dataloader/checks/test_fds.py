@@ -174,6 +174,8 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     verdict = fds.judge(seen, max_fd_use=1.0)
     assert (verdict.outcome, seen.leaked, seen.leaks, seen.unclear) == ("passed", 0, (), ()), verdict.reason
     assert 0 < seen.peak <= seen.limit
+    assert len(seen.open_after_epochs) == seen.epochs
+    assert len(set(seen.open_after_epochs[1:])) == 1
 
 
 @pytest.mark.parametrize(
@@ -190,6 +192,8 @@ def test_a_leak_is_found_where_it_is(make: Callable[[], DataLoader[Any]], where:
     [leak] = [leak for leak in seen.leaks if leak.example.startswith(example)]
     assert (verdict.outcome, leak.where, leak.per) == ("failed", where, per), verdict.reason
     assert seen.leaked >= leak.count >= 3
+    counts = seen.open_in_workers_after_epochs if where == "a worker" else seen.open_after_epochs
+    assert counts[1] > counts[0]
     if where == "a worker":
         # Queues that torch has closed keep their pipes until the threads that feed them have ended.
         for thread in threading.enumerate():

@@ -152,6 +152,7 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     verdict = shm.judge(seen, max_shm=10**6)
     assert (verdict.outcome, seen.leaked, seen.names) == ("passed", 0, ()), verdict.reason
     assert seen.capacity_bytes > 0
+    assert len(seen.open_after_epochs) == seen.epochs
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

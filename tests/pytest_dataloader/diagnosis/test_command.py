@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -129,6 +130,7 @@ def test_the_status_says_whether_it_passed_failed_or_could_not_run(
         (["a:b", "--json", "/dev/full"], "--json: /dev/full: is a pipe, a socket or a device; name a file"),
         (["a:b", "--json", ""], "--json: expected the path of a file, got nothing"),
         (["a:b", "--json", "/nowhere/seen.json"], "--json: there is no folder /nowhere; only folders below"),
+        (["a:b", "--html", "/nowhere/page.html"], "--html: there is no folder /nowhere; only folders below"),
         (["a:b", "--trace", "~nobody_here/ours.json"], "--trace: ~nobody_here/ours.json: there is no such home"),
     ],
 )
@@ -139,6 +141,23 @@ def test_arguments_that_are_none_are_told_by_argparse(
         main(arguments)
     assert ended.value.code == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_report_is_written_as_a_page(folder: Path) -> None:
+    assert main(["found_here:make", "--checks", "stages", "--quick", "--html", "page.html"]) == 0
+    text = (folder / "page.html").read_text()
+    assert "<figcaption><b>Timeline</b>" in text
+    assert "found_here:make" in text
+
+
+def test_a_page_that_nothing_here_makes_is_refused_before_measuring(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["a:b", "--html", "page.html"])
+    told = "error: argument --html: a page needs jinja2 and plotly: pip install 'pytest-dataloader[report]'"
+    assert (ended.value.code, told in capsys.readouterr().err) == (2, True)
 
 
 def test_the_help_has_examples_and_every_limit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from pytest_dataloader.probe.timing.windows import (
     lost_ns,
     quietness,
     rate,
+    rates,
     service_ns,
     stretch,
 )
@@ -135,6 +136,13 @@ def test_the_interval_holds_the_spread_of_the_windows() -> None:
     assert seen.best == pytest.approx(1100)
     assert 750 < seen.low < 800
     assert 1250 < seen.high < 1300
+
+
+def test_each_window_has_a_rate_without_the_neighbours() -> None:
+    starved = window(consumer_cpu=0.4, consumer_delay=0.8, wall=1.8, others=2)
+    seen = rates([window(samples=500), starved], workers=0, cpus=2)
+    assert seen == [pytest.approx(500), pytest.approx(1000)]
+    assert rates([], workers=0, cpus=2) == []
 
 
 def test_one_window_says_half_to_twice() -> None:
