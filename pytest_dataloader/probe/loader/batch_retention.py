@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.host.allocator import BLOCK, Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.sampling import loaders_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +44,9 @@ def kept_bytes_per_batch(loader: Any) -> float | None:
 
 def _kept(loader: Any) -> float:
     gc.freeze()
-    object.__setattr__(loader, "num_workers", 0)
-    torch_private.forget_iterations(loader)
+    for each in (loader, *loaders_inside(loader)):  # accelerate's hands its epochs on to one
+        object.__setattr__(each, "num_workers", 0)
+        torch_private.forget_iterations(each)
     keeps = torch_private.goes_on_with_kept_iterator(loader)
     for name in torch_private.kept_iterators(loader):  # the parent's, whose workers' batches are not ours to take
         vars(loader)[name] = torch_private.new_iterator(loader) if keeps else None
