@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import guards
 from dl_lint.pipeline.fetching import threads
-from dl_lint.rule import Finding, rule
+from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
                     f"`{name}`, with which `{dataset.name}` fetches samples, starts a thread for each CPU in each "
                     "worker: they take the CPUs from one another",
                     "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
+                    (Related(project.place(dataset.node), "the dataset whose samples need it"),),
                 )
 
 
