@@ -285,7 +285,7 @@ def test_a_run_of_a_healthy_and_a_faulty_loader_writes_its_page(project: Project
     assert told["healthy", "memory"] == "✓ passed"
     assert "DL301" in tab.evaluate("document.querySelector('#loader-1 .changes').textContent")
     titles = tab.evaluate("[...document.querySelectorAll('#loader-1 figcaption b')].map(each => each.textContent)")
-    assert titles == ["Stages", "Rate by window", "Batches", "Timeline", "Memory", "Descriptors and segments"]
+    assert titles == ["Stages", "Rate by window", "Batches", "Memory", "Timeline", "Descriptors and segments"]
     assert draw_everything(tab) == 12
     assert complaints(tab) == []
     assert json.loads(download(tab, project.path / "saved")) == json.loads((project.path / "seen.json").read_text())
