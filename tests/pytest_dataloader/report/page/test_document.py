@@ -238,6 +238,20 @@ def test_a_run_without_loaders_has_a_page(tab: Page, tmp_path: Path) -> None:
     assert complaints(tab) == []
 
 
+@pytest.mark.slow
+def test_fifty_loaders_stay_small_and_open(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
+    named = [each | {"id": f"{each['id']}-{number}"} for number in range(25) for each in evidence["loaders"]]
+    document.write(tmp_path / "page.html", evidence | {"loaders": named}, "")
+    assert tmp_path.joinpath("page.html").stat().st_size < MOST_BYTES
+    tab.look(1280)
+    tab.open(tmp_path / "page.html", "#loader-49")
+    assert len(verdicts(tab)) == 25 * 23
+    assert tab.evaluate("document.getElementById('loader-49').open")
+    tab.until("document.querySelectorAll('#loader-49 .plot[data-drawn]').length > 0")
+    assert not tab.evaluate("document.querySelectorAll('#loader-0 .plot[data-drawn]').length")
+    assert complaints(tab) == []
+
+
 LOADERS = """
 import time
 import torch
