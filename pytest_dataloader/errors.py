@@ -23,6 +23,10 @@ class BadTrace(DataLoaderCheckError):
     """A file that is no trace, or traces that are not of one run."""
 
 
+class BadReport(DataLoaderCheckError):
+    """A file that is no report of ``--dataloader-json``, or two that have no check in common."""
+
+
 class NotMeasured(DataLoaderCheckError):
     """A figure was asked for that this run did not measure."""
 

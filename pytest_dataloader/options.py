@@ -44,6 +44,7 @@ class Options:
         "html",
         "json",
         "list",
+        "markdown",
         "quick",
         "seconds",
         "strict",
@@ -64,6 +65,7 @@ class Options:
         json: Path | None,
         html: Path | None,
         trace: Path | None,
+        markdown: Path | None,
         baseline: Path | None,
         update_baseline: bool,
         tolerance: float,
@@ -80,6 +82,7 @@ class Options:
         self.json = json
         self.html = html
         self.trace = trace
+        self.markdown = markdown
         self.baseline = baseline
         self.update_baseline = update_baseline
         self.tolerance = tolerance
@@ -272,6 +275,14 @@ OPTIONS = (
         metavar="PATH",
     ),
     Option(
+        "markdown",
+        "string",
+        "write a summary for the page of a CI job to this file; GitHub's own is added to without being asked for",
+        _file,
+        default=None,
+        metavar="PATH",
+    ),
+    Option(
         "baseline",
         "string",
         "hold the CPU time of a sample to this file of baselines, which you commit",
@@ -381,6 +392,7 @@ def read(config: pytest.Config) -> Options:
         json=values["json"],
         html=values["html"],
         trace=values["trace"],
+        markdown=values["markdown"],
         baseline=values["baseline"],
         update_baseline=values["update-baseline"],
         tolerance=values["tolerance"],

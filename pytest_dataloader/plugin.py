@@ -14,7 +14,7 @@ from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
 from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from pytest_dataloader.collection import TargetsFile
@@ -92,7 +92,7 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
     interruption.raise_on_signals("the launcher ends this rank: another one failed or died")
     if place.rank:
-        bench.options.json = bench.options.html = config.option.xmlpath = None
+        bench.options.json = bench.options.html = bench.options.markdown = config.option.xmlpath = None
         bench.options.update_baseline = False
 
 
@@ -197,6 +197,10 @@ def _tells_something(record: Record) -> bool:
     )
 
 
+def _is_worth_a_summary(record: Record) -> bool:
+    return record.verdict != "not_measured" or (record.check == "tune" and bool(record.evidence))
+
+
 class Reports:
     """Gathers the records of a run from its test reports, xdist workers' too, and hands them out at the end."""
 
@@ -205,11 +209,14 @@ class Reports:
         self._bench = bench
         self._written: list[str] = []
         self._unwritten: list[str] = []
+        self._warnings: list[str] = []
+        self._locations: dict[str, tuple[str, int]] = {}
         self._locks: set[Path] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
-        wanted = bench.options.json, bench.options.html, bench.options.trace
-        spare = _SPARE if any(wanted) else 0
+        asked = bench.options
+        files = (asked.json, asked.html, asked.trace, asked.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
+        spare = _SPARE if any(files) else 0
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -219,6 +226,8 @@ class Reports:
             found = list(records_in(report.user_properties))
             if found:
                 self._bench.ledger[report.nodeid] = found
+                file, line, _ = report.location
+                self._locations[report.nodeid] = (file, line or 0)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -248,6 +257,7 @@ class Reports:
             self._write_json()
             self._write_page()
             self._write_trace()
+            self._write_markdown()
             self._write_baselines()
 
     def _write_json(self) -> None:
@@ -295,6 +305,27 @@ class Reports:
         except OSError as error:
             self._unwritten.append(f"--dataloader-trace: cannot write {path}: {error.strerror or error}")
 
+    def _write_markdown(self) -> None:
+        """The file that was asked for, and the summary of a GitHub job where something was measured."""
+        path, records = self._bench.options.markdown, self._records()
+        worth_it = self._speaks and any(map(_is_worth_a_summary, records))
+        if path is None and not worth_it:
+            return
+        from pytest_dataloader.environment import environment
+        from pytest_dataloader.report import github, markdown
+
+        def build(room: int) -> str:
+            return markdown.document(records, environment(), room)
+
+        if path is not None:
+            try:
+                github.write(path, os.environ, build)
+                self._written.append(f"dataloader summary: {path}")
+            except OSError as error:
+                self._unwritten.append(f"--dataloader-markdown: cannot write {path}: {error.strerror or error}")
+        if worth_it and not github.is_summary(path, os.environ):
+            self._warnings += filter(None, [github.try_summary(os.environ, build)])
+
     def _write_baselines(self) -> None:
         """Record what was costed. Here and not in the tests, because under pytest-xdist these run in many processes."""
         path = self._bench.options.baseline
@@ -333,6 +364,35 @@ class Reports:
                 terminalreporter.write_sep("-", printable(text))
         for text in self._unwritten:
             terminalreporter.write_line(printable(text), red=True)
+        for text in self._warnings:
+            terminalreporter.write_line(printable(text), yellow=True)
+        for command in self._annotations() if self._speaks else ():
+            terminalreporter.write_line(command)
+
+    def _annotations(self) -> Iterator[str]:
+        """What GitHub shows on the lines of a target, of its limit, or of a test."""
+        if not self._bench.ledger:
+            return
+        from pytest_dataloader import targets
+        from pytest_dataloader.report import github
+
+        if not github.is_asked(os.environ):
+            return
+        found = []
+        for nodeid, records in self._bench.ledger.items():
+            name, line = self._locations.get(nodeid, (nodeid.partition("::")[0], 0))
+            file = self._config.rootpath / name
+            for record in records:
+                is_limit = file.name == "pyproject.toml" and record.missed
+                at = targets.line_of_limit(file, line, record.missed) if is_limit else line
+                found.append((record, github.place_of(file, at + 1, os.environ)))
+        yield from github.commands(found, strict=self._bench.options.strict)
+
+    @property
+    def _speaks(self) -> bool:
+        """Whether this process reports: of the ranks of a job, the first one does."""
+        job = self._bench.job
+        return job is None or job.place.rank == 0
 
     def pytest_unconfigure(self) -> None:
         for path in self._locks:

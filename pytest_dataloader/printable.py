@@ -28,6 +28,16 @@ def printable(text: str) -> str:
     return re.sub(_OBEYED, _written_out, text, flags=re.MULTILINE)
 
 
+def encodable(text: str, encoding: str | None) -> str:
+    """A text that an output of some encoding can print: what it has no character for is written out as in Python.
+
+    >>> encodable("größer", "ascii"), encodable("größer", "utf-8")
+    ('gr\\\\xf6\\\\xdfer', 'größer')
+    """
+    known = encoding or "ascii"
+    return text.encode(known, "backslashreplace").decode(known)
+
+
 def shown(value: object, write: Callable[[object], str] = repr) -> str:
     """A value from a setting, for a message: cut where nobody reads on.
 

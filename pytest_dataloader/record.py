@@ -33,6 +33,12 @@ class Record:
     """In a job of several ranks: rank, verdict, reason and evidence of each."""
     vacuous: bool = False
     """Whether the check applies and saw nothing of the loader."""
+    missed: tuple[str, ...] = ()
+    """Of ``limits``, those that failed the check; none where it failed for something else."""
+
+    def fails(self, *, strict: bool) -> bool:
+        """Whether a run fails for it; ``strict`` where what is inconclusive, or was not seen, fails too."""
+        return self.verdict == "failed" or (strict and (self.verdict == "inconclusive" or self.vacuous))
 
     def as_property(self) -> tuple[str, str]:
         """The record as a user property of a test. JSON text, because JUnit writes ``str(value)``."""
@@ -43,9 +49,13 @@ def records_in(properties: Iterable[tuple[str, object]]) -> Iterator[Record]:
     """The records among the user properties of a report; properties of other plugins are passed over."""
     for name, value in properties:
         if name.startswith(PROPERTY) and isinstance(value, str):
-            fields = json.loads(value)
-            advice = tuple(Advice(**each) for each in fields["advice"])
-            yield Record(**{**fields, "advice": advice, "ranks": tuple(fields["ranks"])})
+            yield record_of(json.loads(value))
+
+
+def record_of(fields: Mapping[str, Any]) -> Record:
+    """A record out of what JSON made of it."""
+    advice = tuple(Advice(**each) for each in fields["advice"])
+    return Record(**{**fields, "advice": advice, "ranks": tuple(fields["ranks"]), "missed": tuple(fields["missed"])})
 
 
 def figures(evidence: object) -> dict[str, Any]:

@@ -229,6 +229,18 @@ def _broken(name: str, fault: str) -> Target:
     return Target(_selectable(name), fault, "", fault, (), checks=DECLARATION, faults=(fault,))
 
 
+def line_of_limit(file: Path, declared_at: int, limits: Iterable[str]) -> int:
+    """The line, from 0, of the first of some limits in a target that is declared at a line; that line where none is."""
+    try:
+        lines = disk.read(file).decode().splitlines()
+    except (OSError, ValueError):
+        return declared_at
+    body = range(declared_at + 1, len(lines))
+    end = next((number for number in body if re.match(r"\s*\[+[^\[\],]+\]+\s*(#|$)", lines[number])), len(lines))
+    key = re.compile(rf"\s*[\"']?(?:{'|'.join(map(re.escape, limits))})[\"']?\s*=")
+    return next((number for number in range(declared_at + 1, end) if key.match(lines[number])), declared_at)
+
+
 def _line_of(name: str, lines: Sequence[str]) -> int:
     """The line that opens a target's table, for editors that follow locations; the first line where none does."""
     opening = re.compile(rf"\s*\[.*[.\"' ]{re.escape(name)}[\"' ]*\]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import time
 from collections import Counter
@@ -17,6 +18,10 @@ MEASURING = Path(__file__).with_name("pytest_dataloader")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it runs in the background so, and tests that press Ctrl-C on a child would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(name, None)  # runs of tests would write annotations and a summary for the job that runs the tests
 
 
 STARTED = time.monotonic()

@@ -87,6 +87,7 @@ FLOORS = {
 SPEAKERS = {
     "dl_lint.cli",
     "pytest_dataloader.diagnosis.command",
+    "pytest_dataloader.diagnosis.compare",
     "pytest_dataloader.diagnosis.merge_trace",
     "pytest_dataloader.diagnosis.report",
     "pytest_dataloader.plugin",

@@ -63,6 +63,9 @@ def _advice(evidence: Portability, failed: Sequence[Start]) -> Iterator[Advice]:
                               "3.14, spawn on macOS and Windows")  # fmt: skip
     if evidence.what == "an open file":
         yield Advice("DL303", "open it in the worker, at the first read: under fork all workers share its position")
+    if any("too many fds" in start.error for start in failed):
+        yield Advice("", "hold the samples in one tensor or array, not in a tensor each: every tensor is handed over "
+                         "as a descriptor, and a fork server takes 256 of them with a worker")  # fmt: skip
     anew = [start for start in failed if start.method != "fork" and not start.attribute]
     if "fork" in evidence.working and any(start.phase not in ("starting", "") for start in anew):
         yield Advice("", "such a worker imports your modules anew: what was set in them at run time is not there; hand "

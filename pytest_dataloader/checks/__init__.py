@@ -48,6 +48,9 @@ BREAKAGE = "workers"
 PAIRED = ("compare",)
 """Checks of two loaders, which only a test can have: ``dataloader_throughput.compare``."""
 
+_WIDE = 10**15
+"""A limit that every loader keeps: a petabyte, a share or a time that none reaches; as a floor, one part of it."""
+
 ASKED = ("baseline", "tune")
 """Checks that an option asks for, beside those of a loader."""
 
@@ -139,6 +142,17 @@ def judge(name: str, evidence: Any, *, limits: Mapping[str, Any]) -> Verdict:
     of_stream = isinstance(evidence, Batches)
     verdict: Verdict = _streams().judge(evidence, limits) if of_stream else check_module(name).judge(evidence, **limits)
     return verdict
+
+
+def missed_limits(name: str, evidence: Any, limits: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of limits that were read, those that fail a check by themselves; none where it fails however wide they are."""
+    bounds = [key for key in limits if key.startswith(("min_", "max_"))]
+    wide = {key: _WIDE if key.startswith("max_") else 1 / _WIDE for key in bounds}
+
+    def fails(**held: Any) -> bool:
+        return judge(name, evidence, limits={**limits, **wide, **held}).outcome == "failed"
+
+    return () if fails() else tuple(key for key in bounds if fails(**{key: limits[key]}))
 
 
 def _stream_type() -> type:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import re
 import shutil
 import sys
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, limits, loaders, options, progress, targets
-from pytest_dataloader.diagnosis import merge_trace
+from pytest_dataloader.diagnosis import compare, merge_trace
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk, interruption
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, json, trace
+from pytest_dataloader.report import bars, github, json, markdown, trace
+from pytest_dataloader.report.line import painted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,28 +36,31 @@ examples:
   python -m pytest_dataloader train:make_loader --html page.html
   python -m pytest_dataloader train:make_loader --checks stages --trace ours.json
   python -m pytest_dataloader merge-trace torch.json ours.json
+  python -m pytest_dataloader compare old.json new.json
 
 exit status: 0 where no check failed, 1 where one did, 2 where nothing could be measured
 """
 _PASSED, _FAILED, _NOT_RUN = 0, 1, 2
-_COLOURS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_SUBCOMMANDS = {compare.NAME: compare.main, merge_trace.NAME: merge_trace.main}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Diagnose what the arguments name and print the report; the status to exit with."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if words[:1] == [merge_trace.NAME]:
-        return merge_trace.main(words[1:])
+    if words and words[0] in _SUBCOMMANDS:
+        return _SUBCOMMANDS[words[0]](words[1:])
     parser = _parser()
     given = parser.parse_args(words)
     asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
     roots = targets.roots_of(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
+    build: Any = None
     put_back = interruption.raise_on_signals("SIGTERM ended the run")
     try:
         with loaders.importable(roots):
             loader = loaders.build(given.loader, roots)
-            subject = Subject(given.loader, given.loader, loader, loaders.function_of(given.loader, roots))
+            build = loaders.function_of(given.loader, roots)
+            subject = Subject(given.loader, given.loader, loader, build)
             report = examine_all(
                 subject,
                 given.checks,
@@ -73,12 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         watched.clear()
         report = Report(tuple(told), {})
         _show(report, given)
+        _tell_github(report, given, build)
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return _NOT_RUN
     finally:
         put_back()
     watched.clear()
     shown = _show(report, given)
+    _tell_github(report, given, build)
     return shown or _status(report, strict=given.strict)
 
 
@@ -114,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--html", type=_page, metavar="PATH", help="write the report as one page with charts")
     parser.add_argument(
         "--trace", type=_file, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
+    )
+    parser.add_argument(
+        "--markdown", type=_file, metavar="PATH", help="write a summary for a CI job to this file, as Markdown"
     )
     group = parser.add_argument_group("limits")
     for name, holders in _limits().items():
@@ -168,17 +179,18 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
     colours = watched and not os.environ.get("NO_COLOR")
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
-        print("".join(_painted(text, markup) if colours else text for text, markup in line))
+        print(encodable(painted(line, colours=colours), sys.stdout.encoding))
     status = _PASSED
-    for flag, path in (("--json", given.json), ("--html", given.html), ("--trace", given.trace)):
+    files = {"--json": given.json, "--html": given.html, "--trace": given.trace, "--markdown": given.markdown}
+    for flag, path in files.items():
         try:
             if path is not None:
                 _write(flag, path, report)
         except OSError as error:
-            print(f"{flag}: cannot write {path}: {error.strerror or error}", file=sys.stderr)
+            print(printable(f"{flag}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
             status = _NOT_RUN
         except ImportError as error:  # jinja2 and plotly are here, and do not work
-            print(f"{flag}: cannot make {path}: {error}", file=sys.stderr)
+            print(printable(f"{flag}: cannot make {path}: {error}"), file=sys.stderr)
             status = _NOT_RUN
     return status
 
@@ -191,18 +203,36 @@ def _write(flag: str, path: Path, report: Report) -> None:
             from pytest_dataloader.report.page import document
 
             document.write(path, json.document(report.records, environment()), document.now())
-        case _:
+        case "--trace":
             trace.write(path, trace.document(trace.timelines(report.records), environment()))
+        case _:
+            github.write(path, os.environ, lambda room: markdown.document(report.records, environment(), room))
 
 
-def _painted(text: str, markup: dict[str, Any]) -> str:
-    codes = ";".join(code for name, code in _COLOURS.items() if markup.get(name))
-    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
+    """Annotations on the function that made the loader, and the summary of the job, where there is one."""
+    if github.is_asked(os.environ):
+        place = _place_of(build)
+        for command in github.commands([(record, place) for record in report.records], strict=given.strict):
+            print(encodable(command, sys.stdout.encoding))
+    measured = any(record.verdict != "not_measured" for record in report.records)
+    if measured and not github.is_summary(given.markdown, os.environ):
+        wrong = github.try_summary(os.environ, lambda room: markdown.document(report.records, environment(), room))
+        if wrong:
+            print(printable(wrong), file=sys.stderr)
+
+
+def _place_of(build: Any) -> github.Place:
+    """Where a function is written; nowhere for what has no code of its own."""
+    try:
+        code = inspect.unwrap(build).__code__
+    except Exception:  # whatever a callable of the user's makes of being asked
+        return github.Place()
+    if not isinstance(code, CodeType):
+        return github.Place()
+    return github.place_of(Path(code.co_filename), code.co_firstlineno, os.environ)
 
 
 def _status(report: Report, *, strict: bool) -> int:
-    missed = any(
-        record.verdict == "failed" or (strict and (record.verdict == "inconclusive" or record.vacuous))
-        for record in report.records
-    )
+    missed = any(record.fails(strict=strict) for record in report.records)
     return _FAILED if missed else _PASSED if report.passed else _NOT_RUN

@@ -30,6 +30,7 @@ class Subject:
 
     def record(self, check: str, limits: Mapping[str, Any], evidence: object, verdict: Verdict) -> Record:
         """What a check said of this loader, as reports take it."""
+        fails = verdict.outcome == "failed" and evidence is not None
         return Record(
             id=self.id,
             nodeid=self.nodeid,
@@ -41,6 +42,7 @@ class Subject:
             limits=plain(limits),
             advice=tuple(Advice(each.code, printable(each.text)) for each in verdict.advice),
             vacuous=verdict.vacuous,
+            missed=checks.missed_limits(check, evidence, limits) if fails else (),
         )
 
 

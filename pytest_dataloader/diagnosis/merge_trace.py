@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import io
 import json
 import sys
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.diagnosis import documents
 from pytest_dataloader.errors import BadTrace
 from pytest_dataloader.printable import printable
-from pytest_dataloader.probe.host import disk
 from pytest_dataloader.report import files, merging
 
 if TYPE_CHECKING:
@@ -69,26 +66,8 @@ def _beside(path: Path) -> Path:
 
 
 def read(path: Path) -> Any:
-    """The JSON document in a file, compressed or not. Raises BadTrace that names the file."""
-    try:
-        content = disk.read(path, _MOST_BYTES)
-        if content.startswith(b"\x1f\x8b"):
-            content = _unpacked(content)
-        document = json.loads(content)
-    except OSError as error:  # gzip's own are some
-        raise BadTrace(f"cannot read {path}: {error.strerror or error}") from None
-    except (EOFError, zlib.error) as error:
-        raise BadTrace(f"cannot read {path}: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadTrace(f"{path} is no JSON: {error}") from None
+    """The trace in a file, compressed or not. Raises BadTrace that names the file."""
+    document = documents.read(path, _MOST_BYTES, BadTrace)
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise BadTrace(f"{path} is no trace: it has no list of traceEvents")
     return document
-
-
-def _unpacked(content: bytes) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-        unpacked = file.read(_MOST_BYTES + 1)
-    if len(unpacked) > _MOST_BYTES:
-        raise disk.TooLargeError(0, f"unpacks to more than {_MOST_BYTES / 1e6:,.0f} MB")
-    return unpacked

@@ -7,14 +7,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.record import Record
-from pytest_dataloader.verdict import Advice, Verdict
+from pytest_dataloader.record import Record, record_of
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.distributed.job import Job
-    from pytest_dataloader.verdict import Outcome
+    from pytest_dataloader.verdict import Advice, Outcome
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive", "not_measured", "passed")
 
@@ -40,9 +40,7 @@ class Told:
 
     @classmethod
     def decode(cls, text: str) -> Told:
-        fields = json.loads(text)
-        advice = tuple(Advice(**each) for each in fields["advice"])
-        return cls(Record(**{**fields, "advice": advice, "ranks": ()}))
+        return cls(dataclasses.replace(record_of(json.loads(text)), ranks=()))
 
     @property
     def outcome(self) -> Outcome:
@@ -61,6 +59,7 @@ def together(job: Job, nodeid: str, told: Told) -> Record:
         advice=verdict.advice,
         ranks=by_rank(everybody),
         vacuous=verdict.vacuous,
+        missed=tuple(dict.fromkeys(limit for each in everybody.values() for limit in each.record.missed)),
     )
 
 

@@ -1,1 +1,1 @@
-"""Evidence and verdicts as text, JSON, HTML and traces; pure."""
+"""Evidence and verdicts as text, JSON, HTML, Markdown and traces; pure, but for writing."""

@@ -10,6 +10,17 @@ from pathlib import Path
 from pytest_dataloader.probe.host import disk
 
 
+def append(path: Path, text: str) -> None:
+    """Add text to the end of a file in one step; what is there stays. Raises OSError, also for what is no regular file.
+
+    What is on the disk may have been written by others, and its last line may have no end.
+    """
+    disk.mode_of(path)
+    with path.open("ab") as file:
+        separation = b"\n\n" if file.tell() else b""
+        file.write(separation + text.encode())
+
+
 def write(path: Path, text: str) -> None:
     """Write text in one step: readers see the old file or the new one, never a part. A name in ``.gz`` is compressed.
 

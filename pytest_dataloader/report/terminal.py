@@ -51,7 +51,7 @@ def lines(
             if record.reason not in unmeasured or record.verdict != "not_measured":
                 yield from _check(record, columns, verbosity, width, ink)
         for reason, names in unmeasured.items():
-            first, *more = _wrapped(f"{', '.join(names)}: {reason}", width, len("  not measured  "))
+            first, *more = wrapped(f"{', '.join(names)}: {reason}", width, len("  not measured  "))
             yield [("  ", {}), ("not measured", MARKUP["not_measured"]), (f"  {first}", {})]
             for text in more:
                 yield [(f"{'':16}{text}", {})]
@@ -72,7 +72,7 @@ def _check(
     check, verdict = f"{record.check:<{columns[0]}}", f"{record.verdict.replace('_', ' '):<{columns[1]}}"
     reason, *details = record.reason.splitlines() or [""]
     indent = " " * (columns[0] + 4)
-    first, *more = _wrapped(reason, width, len(check) + len(verdict) + 6)
+    first, *more = wrapped(reason, width, len(check) + len(verdict) + 6)
     yield [(f"  {check}  ", {}), (verdict, MARKUP[record.verdict]), (f"  {first}", {})]
     for text in more:
         yield [(f"{indent}{text}", {})]
@@ -81,7 +81,7 @@ def _check(
             yield [(indent, {}), *line]
         for advice in record.advice:
             code = f"{advice.code}: " if advice.code else ""
-            first, *more = _wrapped(advice.text, width, len(indent) + len(code))
+            first, *more = wrapped(advice.text, width, len(indent) + len(code))
             yield [(indent, {}), (code, {"bold": True}), (first, {})]
             for text in more:
                 yield [(f"{indent}{' ' * len(code)}{text}", {})]
@@ -109,7 +109,7 @@ def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> I
             yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)
 
 
-def _wrapped(text: str, width: int | None, used: int) -> list[str]:
+def wrapped(text: str, width: int | None, used: int) -> list[str]:
     """A text in lines for what ``used`` columns leave of ``width``."""
     if width is None or width - used < _LEAST_COLUMNS:
         return [text]

@@ -70,7 +70,7 @@ KINDS = ["pipe", "socket", "directory", "ring", "full", "zero", "null"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("option", ["--dataloader-json", "--dataloader-baseline"])
+@pytest.mark.parametrize("option", ["--dataloader-json", "--dataloader-markdown", "--dataloader-baseline"])
 def test_a_path_to_no_regular_file_is_refused_before_anything_runs_and_stays(
     pytester: pytest.Pytester, option: str, kind: str
 ) -> None:

@@ -206,7 +206,12 @@ def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester:
 def test_an_interrupted_run_writes_what_it_has_seen(project: Project, by: signal.Signals) -> None:
     project.path.joinpath("test_it.py").write_text(INTERRUPTED)
     status, output = project.interrupt(
-        "reached", "--dataloader-bench", "--dataloader-seconds=0.1", "--dataloader-json=deep/er/seen.json", by=by
+        "reached",
+        "--dataloader-bench",
+        "--dataloader-seconds=0.1",
+        "--dataloader-json=deep/er/seen.json",
+        "--dataloader-markdown=page.md",
+        by=by,
     )
     assert status == pytest.ExitCode.INTERRUPTED
     assert ("SIGTERM ended the run" in output) == (by == signal.SIGTERM)
@@ -214,6 +219,7 @@ def test_an_interrupted_run_writes_what_it_has_seen(project: Project, by: signal
     seen = json.loads(project.path.joinpath("deep", "er", "seen.json").read_text())
     assert [loader["id"] for loader in seen["loaders"]] == ["test_it.py::test_first", "test_it.py::test_second"]
     assert seen["loaders"][1]["checks"]["throughput"]["verdict"] == "passed"
+    assert "<b>test_it.py::test_second</b>" in project.path.joinpath("page.md").read_text()
     assert seen["environment"]["torch"]
 
 
@@ -299,13 +305,11 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(py
     pytester.makepyfile("from pathlib import Path\ndef test_it(): Path('taken').touch()")
     done = pytester.runpytest_subprocess(
         "--dataloader-bench",
-        "--dataloader-json=taken/seen.json",
-        "--dataloader-html=taken/page.html",
-        "--dataloader-trace=taken/ours.json",
+        *(f"--dataloader-{name}=taken/{name}" for name in ("json", "html", "trace", "markdown")),
     )
-    done.stdout.fnmatch_lines(["--dataloader-html: cannot write */taken/page.html: *"])
-    done.stdout.fnmatch_lines(["--dataloader-json: cannot write */taken/seen.json: *"])
-    done.stdout.fnmatch_lines(["--dataloader-trace: cannot write */taken/ours.json: *"])
+    done.stdout.fnmatch_lines(
+        [f"--dataloader-{name}: cannot write */{name}: *" for name in ("json", "html", "trace", "markdown")]
+    )
     done.assert_outcomes(passed=1)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in done.stdout.str() + done.stderr.str()

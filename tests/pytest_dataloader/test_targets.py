@@ -40,6 +40,25 @@ def test_a_target_runs_every_check_with_the_limits_that_are_the_checks_own(tmp_p
 
 
 @pytest.mark.parametrize(
+    ("limits", "line"),
+    [
+        (("max_shm",), 5),
+        (("max_worker_growth", "max_fd_use"), 4),
+        (("max_total_memory",), 8),
+        (("min_samples_per_second",), 2),  # of another target
+        (("max_fd",), 2),
+    ],
+)
+def test_the_line_of_a_limit_is_in_its_own_target(tmp_path: Path, limits: tuple[str, ...], line: int) -> None:
+    keys = 'max_fd_use = 0.5\n"max_shm" = "1GB"\nchecks = [\n  "fds",]\n  max_total_memory = 1  # max_shm = 3\n'
+    val = f"[tool.pytest-dataloader.targets.val] # [train]\n{LOADER}min_samples_per_second = 1\nmax_shm = 1\n"
+    (train, _) = read(tmp_path, f"\n\n{TRAIN}{LOADER}{keys}\n{val}")
+    assert targets.line_of_limit(tmp_path / "pyproject.toml", train.line, limits) == line
+    for name in ("missing.toml", "."):
+        assert targets.line_of_limit(tmp_path / name, 7, limits) == 7
+
+
+@pytest.mark.parametrize(
     ("keys", "expected"),
     [
         ("checks = ['memory']", ("memory",)),

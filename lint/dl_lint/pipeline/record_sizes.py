@@ -49,6 +49,8 @@ def _bytes(program: Program, value: Value, depth: int) -> int:
             return NUMBER
         case Collection(items=tuple() as items) if items and depth:
             return _record(program, items, depth)
+        case Table(items=()):
+            return PARSED  # a dict of keys that are not known
         case Table() if depth:
             return _record(program, tuple(item for _, item in value.items), depth)
         case Instance() if value.call is not None and depth:

@@ -123,11 +123,17 @@ def _finding(project: Project, one: Container, filled: list[ast.AST], head: Plac
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
     heads = [Related(head, "filled in a base as well, and mended with this")] if head is not None else []
+    direct = any(read.direct for read in one.reads)
+    holds = (
+        f"holds a Python object for each sample, and fetching one ({project.told(at)}) reads it"
+        if direct
+        else f"holds Python objects, and fetching a sample ({project.told(at)}) looks one of them up"
+    )
     return Finding(
         project.place(filled[0]),
-        f"`self.{one.attribute}` holds a Python object for each sample, and fetching one ({project.told(at)}) reads "
-        "it: every worker comes to own a copy of all of them, as each read writes to a reference count; at about "
-        f"{one.bytes:,} bytes each, a million samples make {one.bytes:,} MB a worker",
+        f"`self.{one.attribute}` {holds}: every worker comes to own a copy of all of them, as each read writes to a "
+        f"reference count; at about {one.bytes:,} bytes each, a million {'samples' if direct else 'of them'} make "
+        f"{one.bytes:,} MB a worker",
         _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),

@@ -50,10 +50,10 @@ def handing_thread() -> int:
 
 
 _UNDISTURBED_NS, _MOST_READINGS = 100_000, 3
-"""Reading all clocks takes 6 us, and once more 1 us; where it took longer, others had the CPU in between: their time would
-be in the delay and not in the wall clock, or in neither. Beside six busy loops on two CPUs, sleeps of 2 ms told more than
-1 ms too short: 0.12 % of 5,000 read once, 0.07 % read again (benchmarks/stamps_interrupted.py; once 2.6 %, by up to 12 ms,
-against 1 of 6,594)."""
+"""Reading all clocks takes 6 us, 7 twice; where it took longer, others had the CPU in between, and their time is
+in the delay or in the wall clock only. Beside six busy loops on two CPUs 0.12 % of 5,000 sleeps of 2 ms were told more
+than 1 ms too short, and 0.07 % where it is read again; of 6,594 in one run, 2.6 % and one
+(benchmarks/stamps_interrupted.py)."""
 
 
 def starting() -> Moment:

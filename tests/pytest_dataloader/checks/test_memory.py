@@ -193,6 +193,8 @@ def test_copies_are_found_and_named(path: str, build: Callable[[], DataLoader[An
     assert memory.judge(seen, max_worker_growth=MB).outcome == "failed"
     assert memory.judge(seen, max_worker_growth=500 * MB).outcome == "passed"
     assert memory.judge(seen, max_total_memory=MB).outcome == "failed"
+    limits = {"max_worker_growth": 500 * MB, "max_total_memory": MB}
+    assert checks.missed_limits("memory", seen, limits) == ("max_total_memory",)
 
 
 def centred(points: Any) -> Any:

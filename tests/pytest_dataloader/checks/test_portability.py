@@ -194,6 +194,15 @@ def test_what_keeps_a_loader_from_starting_is_named() -> None:
     assert (seen.working, seen.attribute, seen.what) == (("fork",), "dataset.transform.inner", "a lambda")
 
 
+def test_a_fork_server_takes_256_tensors_with_a_worker() -> None:
+    rows: list[torch.Tensor] = [torch.zeros(2) for _ in range(300)]
+    seen = measure(DataLoader(rows, num_workers=1), setting=QUICK, start_methods=("fork", "forkserver"))  # type: ignore[arg-type]
+    verdict = judge(seen, start_methods=("fork", "forkserver"))
+    assert verdict.outcome == "failed"
+    assert "no batch under forkserver: ValueError: too many fds" in verdict.reason
+    assert [each.text[:34] for each in verdict.advice] == ["hold the samples in one tensor or "]
+
+
 def test_a_loader_that_asks_for_fork_is_held_to_fork() -> None:
     loader = DataLoader(Holder(fn=lambda x: x), num_workers=1, multiprocessing_context="fork")
     seen = measure(loader, setting=QUICK)

@@ -43,6 +43,26 @@ SHORT = replace(
 
 
 @pytest.mark.parametrize(
+    ("seen", "limits", "missed"),
+    [
+        (SEEN, {"min_samples_per_second": 1250}, ("min_samples_per_second",)),
+        (SEEN, {"min_samples_per_second": 900, "max_cpu_ms_per_sample": 1.5}, ("max_cpu_ms_per_sample",)),
+        (
+            SEEN,
+            {"step_ms": 5.0, "min_samples_per_second": 1250, "max_cpu_ms_per_sample": 1.5},
+            ("min_samples_per_second", "max_cpu_ms_per_sample"),
+        ),
+        (replace(SEEN, hung_seconds=60), {"min_samples_per_second": 900}, ()),
+    ],
+)
+def test_the_limits_that_were_missed_are_those_that_fail_it_alone(
+    seen: Throughput, limits: dict[str, float], missed: tuple[str, ...]
+) -> None:
+    assert judge(seen, **limits).outcome == "failed"
+    assert checks.missed_limits("throughput", seen, limits) == missed
+
+
+@pytest.mark.parametrize(
     ("seen", "limits", "outcome", "words"),
     [
         (SEEN, {}, "passed", "1,000 samples/s (980 to 1,020 at 95 %), no limit set"),

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_dataloader import loaders
 from pytest_dataloader.distributed.job import ENDED, LEFT, Job, Place, place_in
+from tests.pytest_dataloader.rendering import annotations_in, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,8 +211,13 @@ def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
 
 
 def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
     done = launched(pytester, monkeypatch, "", ("sharded", "unsharded"), ("randomness", "shards"))
     assert done.returncode != 0
+    titles = [each.properties["title"] for each in annotations_in(done.stdout)]
+    assert titles == ["dataloader unsharded: randomness", "dataloader unsharded: shards"]  # of one rank
+    assert page((pytester.path / "summary.md").read_text()).headings == ["DataLoader checks: 2 failed, 2 passed"]
     sharded, unsharded = (
         {name: (check["verdict"], check["reason"]) for name, check in loader["checks"].items()}
         for loader in json.loads((pytester.path / "out.json").read_text())["loaders"]

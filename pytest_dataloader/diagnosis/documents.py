@@ -1,0 +1,39 @@
+"""JSON documents that a command is given: regular files up to a size, compressed or not, and errors in a line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import disk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dataloader.errors import DataLoaderCheckError
+
+
+def read(path: Path, most_bytes: int, error_of: type[DataLoaderCheckError]) -> Any:
+    """The document in a file of up to ``most_bytes``, also unpacked. Raises ``error_of`` that names the file."""
+    try:
+        content = disk.read(path, most_bytes)
+        if content.startswith(b"\x1f\x8b"):
+            content = _unpacked(content, most_bytes)
+        return json.loads(content)
+    except OSError as error:  # gzip's own are some
+        raise error_of(f"cannot read {path}: {error.strerror or error}") from None
+    except (EOFError, zlib.error) as error:
+        raise error_of(f"cannot read {path}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise error_of(f"{path} is no JSON: {error}") from None
+
+
+def _unpacked(content: bytes, most_bytes: int) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        unpacked = file.read(most_bytes + 1)
+    if len(unpacked) > most_bytes:
+        raise disk.TooLargeError(0, f"unpacks to more than {most_bytes / 1e6:,.0f} MB")
+    return unpacked
