@@ -214,9 +214,9 @@ class Reports:
         self._locks: set[Path] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
-        given = bench.options
-        wanted = (given.json, given.html, given.trace, given.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
-        spare = _SPARE if any(wanted) else 0
+        asked = bench.options
+        files = (asked.json, asked.html, asked.trace, asked.markdown, os.environ.get("GITHUB_STEP_SUMMARY"))
+        spare = _SPARE if any(files) else 0
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -181,8 +181,8 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
         print(encodable(painted(line, colours=colours), sys.stdout.encoding))
     status = _PASSED
-    written = (("--json", given.json), ("--html", given.html), ("--trace", given.trace), ("--markdown", given.markdown))
-    for flag, path in written:
+    files = {"--json": given.json, "--html": given.html, "--trace": given.trace, "--markdown": given.markdown}
+    for flag, path in files.items():
         try:
             if path is not None:
                 _write(flag, path, report)
@@ -190,7 +190,7 @@ def _show(report: Report, given: argparse.Namespace) -> int:
             print(printable(f"{flag}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
             status = _NOT_RUN
         except ImportError as error:  # jinja2 and plotly are here, and do not work
-            print(f"{flag}: cannot make {path}: {error}", file=sys.stderr)
+            print(printable(f"{flag}: cannot make {path}: {error}"), file=sys.stderr)
             status = _NOT_RUN
     return status
 

@@ -229,8 +229,8 @@ _DRAWN: tuple[tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Figure
     ("stages", stages),
     ("throughput", rate),
     ("stages", batches),
-    ("stages", workers),
     ("memory", memory),
+    ("stages", workers),
     ("tune", tuning),
 )
 

@@ -164,7 +164,7 @@ def test_the_help_has_examples_and_every_limit(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["--help"])
     text = capsys.readouterr().out
-    assert text.count("\n  python -m pytest_dataloader ") == 6
+    assert text.count("\n  python -m pytest_dataloader ") == 7
     limits = {limit for check in checks.NAMES for limit in checks.limits_of(check)}
     assert not [limit for limit in limits if f"--{limit.replace('_', '-')} " not in text]
 

@@ -238,6 +238,20 @@ def test_a_run_without_loaders_has_a_page(tab: Page, tmp_path: Path) -> None:
     assert complaints(tab) == []
 
 
+@pytest.mark.slow
+def test_fifty_loaders_stay_small_and_open(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
+    named = [each | {"id": f"{each['id']}-{number}"} for number in range(25) for each in evidence["loaders"]]
+    document.write(tmp_path / "page.html", evidence | {"loaders": named}, "")
+    assert tmp_path.joinpath("page.html").stat().st_size < MOST_BYTES
+    tab.look(1280)
+    tab.open(tmp_path / "page.html", "#loader-49")
+    assert len(verdicts(tab)) == 25 * 23
+    assert tab.evaluate("document.getElementById('loader-49').open")
+    tab.until("document.querySelectorAll('#loader-49 .plot[data-drawn]').length > 0")
+    assert not tab.evaluate("document.querySelectorAll('#loader-0 .plot[data-drawn]').length")
+    assert complaints(tab) == []
+
+
 LOADERS = """
 import time
 import torch
@@ -285,7 +299,7 @@ def test_a_run_of_a_healthy_and_a_faulty_loader_writes_its_page(project: Project
     assert told["healthy", "memory"] == "✓ passed"
     assert "DL301" in tab.evaluate("document.querySelector('#loader-1 .changes').textContent")
     titles = tab.evaluate("[...document.querySelectorAll('#loader-1 figcaption b')].map(each => each.textContent)")
-    assert titles == ["Stages", "Rate by window", "Batches", "Timeline", "Memory", "Descriptors and segments"]
+    assert titles == ["Stages", "Rate by window", "Batches", "Memory", "Timeline", "Descriptors and segments"]
     assert draw_everything(tab) == 12
     assert complaints(tab) == []
     assert json.loads(download(tab, project.path / "saved")) == json.loads((project.path / "seen.json").read_text())

@@ -17,7 +17,7 @@ def drawn(evidence: dict[str, Any]) -> dict[str, figures.Figure]:
 
 def test_what_was_seen_of_a_loader_is_drawn(evidence: dict[str, Any]) -> None:
     faulty, healthy = figures.all_figures(evidence["loaders"])
-    common = ["Stages", "Rate by window", "Batches", "Timeline", "Memory"]
+    common = ["Stages", "Rate by window", "Batches", "Memory", "Timeline"]
     assert [each["title"] for each in faulty] == [*common, "Workers tried"]
     assert [each["title"] for each in healthy] == [*common, "Descriptors and segments"]
 
