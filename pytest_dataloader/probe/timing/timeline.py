@@ -152,18 +152,24 @@ def _handed(one: Passage) -> _Place:
 
 
 def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[Passage]:
-    """Those up to the first batch that was left out, in the order of arrival.
+    """Those of each epoch up to the first batch that was left out, in the order of arrival.
 
     An epoch that was begun after ``sparse_from`` followed one whose last batches have no clocks. Where one iterator is
-    kept for all epochs, numbers go on.
+    kept for all epochs, numbers go on. Of an epoch that is left early, a later batch may have come before one that is
+    never asked for.
     """
     found: list[_Place] = []
+    left = None
     for place in sorted({_place(one) for one in passages}):
-        number = found[-1][1] if found else -1
-        begins = place[1] == 0 and (sparse_from is None or place[0] <= sparse_from)
-        if not (place[1] == number + 1 or begins) or len(found) == MOST_NAMED:
+        epoch, number = place
+        follows = number == (found[-1][1] if found else -1) + 1 and epoch != left
+        begins = number == 0 and (sparse_from is None or epoch <= sparse_from)
+        if len(found) == MOST_NAMED:
             break
-        found.append(place)
+        if follows or begins:
+            found.append(place)
+        else:
+            left = epoch
     places = set(found)
     return [one for one in passages if _place(one) in places]
 

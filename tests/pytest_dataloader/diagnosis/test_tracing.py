@@ -134,6 +134,23 @@ def test_workers_of_an_epoch_that_is_left_end_with_it(tmp_path: Path) -> None:
     assert [wait["args"]["epoch"] for wait in slices(tmp_path / "ours.json")["wait"]] == [1, 2]
 
 
+class SlowFirst(Rows):
+    """Its first batch is made while another worker makes the second and the fourth."""
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.3 if index < 4 else 0)
+        return super().__getitem__(index)
+
+
+def test_an_epoch_that_is_left_with_a_batch_missing_does_not_end_the_trace(tmp_path: Path) -> None:
+    loader = DataLoader(SlowFirst(80), batch_size=4, num_workers=2)
+    with pytest_dataloader.trace(loader, tmp_path / "ours.json"):
+        for _ in range(2):
+            for _batch in loader:
+                break
+    assert [wait["args"]["epoch"] for wait in slices(tmp_path / "ours.json")["wait"]] == [1, 2]
+
+
 def test_a_loop_that_raises_has_its_file_written(tmp_path: Path) -> None:
     loader = load(num_workers=2)
 

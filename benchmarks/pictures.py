@@ -1,0 +1,104 @@
+"""The pictures of README, from real runs of the example with faults: a terminal, the page, a timeline.
+
+    python benchmarks/pictures.py [--into docs/images]
+
+Needs the extra ``report`` and Chromium. On a busy machine the checks say so, in the pictures too: let it rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+from tests.chromium import browser, found
+
+if TYPE_CHECKING:
+    from tests.chromium import Page
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "jpeg_with_faults"
+COLUMNS, PIXELS = 118, 1280
+COMMAND = ["pytest", "--dataloader-bench"]
+
+SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">{matrix}</g>
+</g>
+</svg>
+"""
+"""A terminal as rich draws it, with the fonts of whoever looks: its own format fetches one from the network."""
+
+
+def run(*options: str) -> str:
+    """What a terminal shows of the example's run; raises RuntimeError where nothing was measured."""
+    env = {**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", *COMMAND, "--color=yes", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(command, cwd=EXAMPLE, env=env, capture_output=True, text=True, check=False)
+    if done.returncode != 1:  # the example has a fault
+        raise RuntimeError(done.stdout + done.stderr)
+    return done.stdout
+
+
+def draw_terminal(shown: str, path: Path) -> None:
+    """The command and the summary of the plugin, without pytest's own lines before it."""
+    lines = shown.splitlines()
+    first = next(number for number, line in enumerate(lines) if "dataloader" in line and "====" in line)
+    console = Console(width=COLUMNS, record=True, file=open(os.devnull, "w"), force_terminal=True)  # noqa: PTH123, SIM115
+    console.print(Text(f"$ {' '.join(COMMAND)}"))
+    console.print(Text.from_ansi("\n".join(lines[first:])))
+    path.write_text(console.export_svg(title="", theme=MONOKAI, code_format=SVG, unique_id="terminal"))
+
+
+def picture_of(page: Page, selector: str, path: Path) -> None:
+    """An element of the page."""
+    page.evaluate(f"document.querySelector('{selector}').scrollIntoView()")
+    box = f"document.querySelector('{selector}').getBoundingClientRect().toJSON()"
+    clip = {key: page.evaluate(f"{box}.{key}") for key in ("x", "y", "width", "height")}
+    clip["y"] += page.evaluate("scrollY")
+    told = page.call("Page.captureScreenshot", captureBeyondViewport=True, clip={**clip, "scale": 1})
+    path.write_bytes(base64.b64decode(told["data"]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", type=Path, default=ROOT / "docs" / "images")
+    into = parser.parse_args().into
+    into.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, str(EXAMPLE.parent / "make_images.py")], check=True)
+    with tempfile.TemporaryDirectory() as folder, browser(found()) as page:
+        html = Path(folder, "page.html")
+        draw_terminal(run(f"--dataloader-html={html}"), into / "terminal.svg")
+        page.look(PIXELS, 1000)
+        page.open(html)
+        page.evaluate("document.querySelector('.environment').open = false")
+        page.until("document.querySelector('.chart.broad .plot svg')")
+        page.evaluate("scrollTo(0, 0)")
+        page.picture(into / "page.png", whole=False)
+        picture_of(page, ".chart.broad", into / "timeline.png")
+    for path in sorted(into.iterdir()):
+        print(f"{path.stat().st_size / 1e3:8.1f} kB  {path}")
+
+
+if __name__ == "__main__":
+    main()
