@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "jpeg_with_faults"
 COLUMNS, PIXELS = 118, 1280
 COMMAND = ["pytest", "--dataloader-bench"]
+SHOWN = f"$ {' '.join(COMMAND)} --dataloader-html page.html"
 
 SVG = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -65,7 +66,7 @@ def draw_terminal(shown: str, path: Path) -> None:
     lines = shown.splitlines()
     first = next(number for number, line in enumerate(lines) if "dataloader" in line and "====" in line)
     console = Console(width=COLUMNS, record=True, file=open(os.devnull, "w"), force_terminal=True)  # noqa: PTH123, SIM115
-    console.print(Text(f"$ {' '.join(COMMAND)}"))
+    console.print(Text(SHOWN))
     console.print(Text.from_ansi("\n".join(lines[first:])))
     path.write_text(console.export_svg(title="", theme=MONOKAI, code_format=SVG, unique_id="terminal"))
 
@@ -88,13 +89,16 @@ def main() -> None:
     subprocess.run([sys.executable, str(EXAMPLE.parent / "make_images.py")], check=True)
     with tempfile.TemporaryDirectory() as folder, browser(found()) as page:
         html = Path(folder, "page.html")
-        draw_terminal(run(f"--dataloader-html={html}"), into / "terminal.svg")
+        shown = run(f"--dataloader-html={html}").replace(f" {html} ", f" {html.name} {'-' * len(str(html.parent))}-")
+        draw_terminal(shown, into / "terminal.svg")
         page.look(PIXELS, 1000)
         page.open(html)
         page.evaluate("document.querySelector('.environment').open = false")
-        page.until("document.querySelector('.chart.broad .plot svg')")
-        page.evaluate("scrollTo(0, 0)")
         page.picture(into / "page.png", whole=False)
+        page.evaluate(
+            "document.querySelector('.chart.broad').scrollIntoView()"
+        )  # charts are drawn as they come into view
+        page.until("document.querySelector('.chart.broad .plot svg')")
         picture_of(page, ".chart.broad", into / "timeline.png")
     for path in sorted(into.iterdir()):
         print(f"{path.stat().st_size / 1e3:8.1f} kB  {path}")
