@@ -138,7 +138,8 @@ class InstrumentedLoader(Borrowed):
         self.steps: Steps | None = None
         if step is not None:
             self.steps, self.step_ns = Steps(step), 1
-        self._batch: Any = None
+        self._batch: list[Any] = []
+        """The one that the next step is given; none once the epoch has ended."""
         """What the next step is given, where there is one."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
@@ -264,7 +265,7 @@ class InstrumentedLoader(Borrowed):
             self._due.popleft()
         samples = self._learn_size(taken[0]) if got else 0
         if self.steps is not None and got:
-            self._batch = taken[0]
+            self._batch = [taken[0]]
         freeing = thread_cpu_ns()
         taken.clear()  # what a loop does once it has the next batch: unmapping a large one takes as long as mapping it
         freed = thread_cpu_ns() - freeing
@@ -294,7 +295,7 @@ class InstrumentedLoader(Borrowed):
         for batch in itertools.islice(self._batches, most):
             got += 1
             if self.steps is not None:
-                self._batch = batch
+                self._batch = [batch]
         return got
 
     def _count_indices(self, copy: Any) -> None:
@@ -375,8 +376,9 @@ class InstrumentedLoader(Borrowed):
     def _step(self) -> None:
         began = wall_ns()
         if self.steps is not None:
-            batch, self._batch = self._batch, None
-            self.step_ns = self.steps.take(batch)
+            if not self._batch:
+                return
+            self.step_ns = self.steps.take(self._batch.pop())
         else:
             time.sleep(self.step_ns / 1e9)
             self._late_ns = max(0, int(wall_ns() - began - self.step_ns))
