@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 from dl_lint.engine.cache import tool_version
 from dl_lint.source.disk import digest
 
+from tests.lint import growing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -237,25 +239,6 @@ def injected(out: str) -> str:
     return f"; raw control characters {raw}, injected lines {commands}"
 
 
-def growth(kind: str, times: int) -> str:
-    """A module of so many times the text."""
-    match kind:
-        case "suppressions":
-            return FAULTY + "".join(f"x{i} = {i}  # dl-lint: ignore[DL301]\n" for i in range(1250 * times))
-        case "findings":
-            return FAULTY + "".join(
-                f"    DataLoader(dataset, num_workers=0, prefetch_factor={i})\n" for i in range(1, 125 * times)
-            )
-        case "suppressed findings":
-            return FAULTY + "".join(
-                f"    DataLoader(dataset, num_workers=0, prefetch_factor={i})  # dl-lint: ignore[DL206, DL208]\n"
-                for i in range(1, 125 * times)
-            )
-        case _:
-            rounds = "    if c:\n        a, b = b, a\n    else:\n        b = a\n" * (10 * times)
-            return f"{FAULTY}\n\ndef g(c):\n    a = b = None\n{rounds}    return DataLoader(a, num_workers=b)\n"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="attacks whose title holds this word")
@@ -275,15 +258,15 @@ def main() -> int:
         print(f"| {title} | {status} | {spent:.1f} | {told} |", flush=True)
     if not options.only:
         print("\n| CPU seconds above an empty run | 1x | 4x | 16x |\n|---|---|---|---|")
-        for kind in ("suppressions", "findings", "suppressed findings", "assignments"):
+        for kind in growing.KINDS:
             print(f"| {kind} | {' | '.join(f'{each:.2f}' for each in spent_on(kind))} |", flush=True)
     return failed
 
 
-def spent_on(kind: str) -> list[float]:
+def spent_on(kind: growing.Kind) -> list[float]:
     """CPU seconds above those of the fault alone, over 1, 4 and 16 times the text; the least of three runs each."""
     least = []
-    for text in (FAULTY, *(growth(kind, times) for times in (1, 4, 16))):
+    for text in (FAULTY, *(growing.text(kind, FAULTY, times) for times in (1, 4, 16))):
         with tempfile.TemporaryDirectory() as outer:
             folder = Path(outer, "repository")
             folder.mkdir()

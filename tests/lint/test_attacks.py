@@ -14,6 +14,8 @@ from dl_lint.engine.cache import Cache, tool_version
 from dl_lint.source.disk import digest
 from dl_lint.texts import visible
 
+from tests.lint import growing
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -278,24 +280,10 @@ def seconds(project: Project, text: str) -> float:
     return time.process_time() - began
 
 
-@pytest.mark.parametrize("kind", ["suppressions", "findings", "assignments"])
-def test_time_grows_with_the_text_and_not_with_its_square(project: Project, faulty: str, kind: str) -> None:
-    def text(times: int) -> str:
-        match kind:
-            case "suppressions":
-                return faulty + "".join(f"x{i} = {i}  # dl-lint: ignore[DL301]\n" for i in range(500 * times))
-            case "findings":
-                return faulty + "".join(
-                    f"    DataLoader(dataset, num_workers=0, prefetch_factor={i})\n" for i in range(1, 125 * times)
-                )
-            case _:
-                rounds = "".join(
-                    "    if c:\n        a, b = b, a\n    else:\n        b = a\n" for _ in range(10 * times)
-                )
-                return f"{faulty}\n\ndef g(c):\n    a = b = None\n{rounds}    return DataLoader(a, num_workers=b)\n"
-
+@pytest.mark.parametrize("kind", growing.KINDS)
+def test_time_grows_with_the_text_and_not_with_its_square(project: Project, faulty: str, kind: growing.Kind) -> None:
     seconds(project, faulty)
-    small, large = (seconds(project, text(times)) for times in (2, 16))
+    small, large = (seconds(project, growing.text(kind, faulty, times)) for times in (2, 16))
     assert large < 24 * small  # of 8 times the text; of its square, 64
 
 

@@ -139,8 +139,7 @@ class InstrumentedLoader(Borrowed):
         if step is not None:
             self.steps, self.step_ns = Steps(step), 1
         self._batch: list[Any] = []
-        """The one that the next step is given; none once the epoch has ended."""
-        """What the next step is given, where there is one."""
+        """The one that the next step is given, where there is a step; none once the epoch has ended."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._due: deque[int] = deque()

@@ -164,7 +164,9 @@ def test_workers_that_cost_more_than_they_bring_are_told_so() -> None:
     seen = measure(DataLoader(rows, batch_size=32, shuffle=True, num_workers=2), setting=replace(QUICK, seconds=2.0))
     assert seen.alone_samples_per_second > 1.25 * seen.samples_per_second > 0
     assert "workers cost more than they bring" in seen.why
-    assert judge(seen).advice[0].text.startswith("num_workers=0 is faster: ")
+    first, *others = (advice.text for advice in judge(seen).advice)
+    assert first.startswith("num_workers=0 is faster: ")
+    assert all(text.startswith("each epoch starts its workers anew") for text in others)  # on a busy machine
     bringing = measure(DataLoader(Waiting(), batch_size=8, num_workers=2), setting=QUICK)
     assert bringing.alone_samples_per_second == 0
     assert "cost more" not in bringing.why
