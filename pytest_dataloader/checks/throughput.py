@@ -35,8 +35,6 @@ NEEDS_BENCH = True
 
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
-_VAGUE = 10.0
-"""By definition: where the ends of an interval are so many times apart, not even the order of magnitude is known."""
 """Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
 
 
@@ -148,7 +146,7 @@ def judge(
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
         waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
-        if evidence.interval[1] >= _VAGUE * evidence.interval[0]:
+        if evidence.vague:
             why = "; ".join(evidence.quietness.disturbances) or "its times differ too much"
             return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
         return Verdict("passed", f"{reason}{waits}")

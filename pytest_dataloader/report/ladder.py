@@ -55,7 +55,7 @@ def size_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def _size_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
     return (
         f"{row['batch_size']:,}",
-        figure(row["samples_per_second"]),
+        "unclear" if row["samples_per_second"] is None else figure(row["samples_per_second"]),
         f"{figure(row['seconds_to_first_batch'])} s",
         size(row["total_bytes"]),
         "now" if row["now"] else "",

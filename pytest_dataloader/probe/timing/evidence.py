@@ -24,6 +24,9 @@ STAGES: tuple[Stage, ...] = ("read", "fetch", "collate", "send", "receive", "pin
 WORKER_STAGES: tuple[Stage, ...] = ("read", "fetch", "collate", "send")
 """What workers do side by side; without workers the main process does it, and sends nothing."""
 
+_VAGUE = 10.0
+"""By definition: where the ends of an interval are so many times apart, not even the order of magnitude is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
@@ -67,10 +70,15 @@ class Throughput:
     counted_by: CountedBy = "indices"
     """Which rule counted the samples: probe/loader/counting.py."""
     hung_seconds: float = 0.0
+    """How long a batch was waited for before the loader was given up; 0 where all came."""
     at_work: bool = False
     """Whether something moved yet when no batch had come for so long."""
-    """How long a batch was waited for before the loader was given up; 0 where all came."""
     quietness: Quietness = QUIET
+
+    @property
+    def vague(self) -> bool:
+        """Whether the interval says nothing of the rate."""
+        return self.interval[1] >= _VAGUE * self.interval[0]
 
     @property
     def stall(self) -> float:

@@ -28,8 +28,8 @@ class BatchSize:
     """A loader under the recommended settings, with so many samples in a batch."""
 
     batch_size: int
-    samples_per_second: float
-    """Once warm."""
+    samples_per_second: float | None
+    """Once warm; None where too few batches came to say."""
     seconds_to_first_batch: float
     """The start of workers included."""
     batch_bytes: int
@@ -90,7 +90,7 @@ def _row(trial: Trial, size: int, *, now: bool) -> BatchSize:
     under_way = max(1, settings.num_workers * settings.prefetch_factor)
     return BatchSize(
         batch_size=size,
-        samples_per_second=trial.samples_per_second,
+        samples_per_second=None if trial.vague else trial.samples_per_second,
         seconds_to_first_batch=trial.first_seconds,
         batch_bytes=trial.batch_bytes,
         total_bytes=settings.num_workers * trial.worker_bytes + under_way * trial.batch_bytes,

@@ -173,10 +173,16 @@ class Search(Estimates):
             self.notes.append(f"workers cannot be had: {fault.told(error)}")
 
     def _measure(self, settings: Settings, seconds: float) -> Trial:
-        """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers."""
+        """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers.
+
+        Raises NotMeasured where it is faster than its workers in the longer trial, too.
+        """
         trial = measure_trial(self.loader, settings, seconds, self._came(settings.text))
         if self._is_burst(trial):
-            return measure_trial(self.loader, settings, _LONGER * seconds, self._came(settings.text))
+            trial = measure_trial(self.loader, settings, _LONGER * seconds, self._came(settings.text))
+            if self._is_burst(trial):
+                raise NotMeasured(f"with {settings.text} more came than its workers can make: the machine was too busy")
+            return trial
         if self._is_fluke(trial):
             again = measure_trial(self.loader, settings, seconds, self._came(settings.text))
             return trial if self._is_burst(again) else max(trial, again, key=lambda each: each.samples_per_second)

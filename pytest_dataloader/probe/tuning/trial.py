@@ -44,6 +44,8 @@ class Trial:
     settings: Settings
     samples_per_second: float
     """Once warm; where epochs are too short for that, over whole ones."""
+    vague: bool
+    """Whether too few batches came for a rate."""
     steady: bool
     batch_seconds: float
     first_seconds: float
@@ -110,6 +112,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
     return Trial(
         settings=settings,
         samples_per_second=seen.samples_per_second,
+        vague=seen.vague,
         steady=seen.steady or not settings.num_workers,
         batch_seconds=1 / seen.batches_per_second if seen.batches_per_second else 0.0,
         first_seconds=seen.seconds_to_first_batch,

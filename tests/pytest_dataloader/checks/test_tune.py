@@ -14,9 +14,10 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
 from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning import search, trial
+from pytest_dataloader.probe.tuning import batch_sizes, search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import Row
+from pytest_dataloader.report.ladder import size_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,12 +267,36 @@ def test_batch_sizes_are_measured_beside_the_own_one() -> None:
     assert [row.batch_bytes for row in seen.batch_sizes] == [8_000 * row.batch_size for row in seen.batch_sizes]
     assert seen.settings is not None
     for row in seen.batch_sizes:
+        assert row.samples_per_second is not None
         assert row.samples_per_second > 100
         assert row.seconds_to_first_batch >= 0.001 * row.batch_size
         assert row.total_bytes > seen.settings.num_workers * 2 * row.batch_bytes
     assert [len(each.batch_sizes) for each in known[-4:]] == [1, 2, 3, 4]
     assert loader.batch_size == 8
     assert len(next(iter(loader))) == 8
+
+
+def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def what_was_in_store(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        found = trial.measure_trial(loader, settings, *args)
+        return dataclasses.replace(found, samples_per_second=75_000.0, vague=loader.batch_size > 8)
+
+    monkeypatch.setattr(batch_sizes, "measure_trial", what_was_in_store)
+    seen = measure(DataLoader(Waiting(0.001), batch_size=8), setting=QUICK)
+    assert [row.samples_per_second for row in seen.batch_sizes] == [75_000.0, 75_000.0, None, None]
+    assert [row[1] for row in size_cells([dataclasses.asdict(row) for row in seen.batch_sizes])[3:]] == ["unclear"] * 2
+
+
+def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_a_store(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        found = trial.measure_trial(loader, settings, *args)
+        return dataclasses.replace(found, samples_per_second=75_000.0) if settings.num_workers > 1 else found
+
+    monkeypatch.setattr(search, "measure_trial", with_a_store)
+    seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=SETTING)
+    assert all(row.samples_per_second < 20_000 for row in seen.rows)
+    assert all(each.measured < 20_000 for each in seen.predictions)
+    assert [note for note in seen.notes if "more came than its workers can make" in note], seen.notes
 
 
 def test_batch_sizes_that_leave_few_batches_are_left_out() -> None:
