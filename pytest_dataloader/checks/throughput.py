@@ -141,6 +141,10 @@ def judge(
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
         return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
+    if not claims and not evidence.samples_per_second:
+        why = "; ".join(evidence.quietness.disturbances) or "they came before"
+        spent = f"{figure(evidence.measured_seconds)} s of measuring"
+        return Verdict("inconclusive", f"no batch was made in {spent} ({why})")
     if not claims:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"

@@ -263,24 +263,25 @@ def pace(
     slowest: Costs,
     startup_ns: float,
 ) -> Pace:
-    """What each part allows. ``own_cpu_ns`` is all CPU time of a batch; ``slowest_work_ns`` is what the worker that
-    holds the others up takes, ``startup_ns`` an epoch's start spread over its batches.
+    """What each part allows. ``own_cpu_ns`` is all CPU time of a batch, 0 where no window was whole;
+    ``slowest_work_ns`` is what the worker that holds the others up takes, ``startup_ns`` an epoch's start spread over
+    its batches.
     """
     here: dict[Stage, float] = {"receive": cost.receive_here, "consumer": step_ns}
     if not workers:
         together: dict[Stage, float] = {**_working(cost), **here, "pin": cost.pin}
         return Pace({"process": sum(together.values())}, {"process": together}, startup_ns)
-    parts = {
-        "workers": slowest_work_ns / workers,
-        "cpus": own_cpu_ns / cpus,
-        "main": cost.receive_here + step_ns,
-        "pinning": cost.receive_aside + cost.pin,
-    }
     computing: dict[Stage, float] = {
         "fetch": cost.fetch,
         "collate": cost.collate - cost.collate_waiting,
         "send": cost.send,
         "receive": cost.receive - cost.handover,
+    }
+    parts = {
+        "workers": slowest_work_ns / workers,
+        "cpus": max(own_cpu_ns, computing["fetch"] + computing["collate"]) / cpus,
+        "main": cost.receive_here + step_ns,
+        "pinning": cost.receive_aside + cost.pin,
     }
     aside: dict[Stage, float] = {"receive": cost.receive_aside, "pin": cost.pin}
     return Pace(parts, {"workers": _working(slowest), "cpus": computing, "main": here, "pinning": aside}, startup_ns)

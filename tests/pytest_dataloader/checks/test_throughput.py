@@ -36,6 +36,9 @@ SEEN = Throughput(
 )  # fmt: skip
 WITH_WORKERS = replace(SEEN, workers=2)
 BUSY = replace(SEEN, quietness=replace(QUIET, lost_share=0.4))
+NOTHING: dict[str, Any] = {
+    "samples_per_second": 0.0, "interval": (0.0, 0.0), "best_samples_per_second": 0.0, "batches_per_second": 0.0,
+}  # fmt: skip
 SHORT = replace(
     WITH_WORKERS, steady=False, starting_share=0.8, epochs=60, samples_per_second=1000, interval=(980, 1020),
     seconds_to_restart=0.08,
@@ -68,6 +71,9 @@ def test_the_limits_that_were_missed_are_those_that_fail_it_alone(
         (SEEN, {}, "passed", "1,000 samples/s (980 to 1,020 at 95 %), no limit set"),
         (replace(BUSY, interval=(170, 1600)), {}, "passed", "1,000 samples/s (170 to 1,600 at 95 %), no limit set"),
         (replace(BUSY, interval=(160, 1600)), {}, "inconclusive", "the interval says nothing of the rate (it waited"),
+        (replace(BUSY, **NOTHING), {}, "inconclusive", "no batch was made in 5 s of measuring (it waited"),
+        (replace(SEEN, **NOTHING), {}, "inconclusive", "no batch was made in 5 s of measuring (they came before)"),
+        (replace(SEEN, **NOTHING), {"min_samples_per_second": 10}, "inconclusive", "too close to call"),
         (SEEN, {"min_samples_per_second": 900}, "passed", "at least 900 asked for"),
         (SEEN, {"min_samples_per_second": 1000}, "passed", "1,000 samples/s"),
         (SEEN, {"min_samples_per_second": 1050}, "inconclusive", "it fails once it certainly misses by 10 %"),

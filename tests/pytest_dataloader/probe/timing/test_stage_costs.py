@@ -121,6 +121,7 @@ def test_the_part_that_needs_the_most_sets_the_pace(cost: Costs, changes: Any, p
         (Costs(read=8, fetch=2), 4, 5),
         (Costs(collate=40, collate_waiting=38), 4, 8),
         (Costs(fetch=10), 20, 0),  # the CPUs are full
+        (Costs(fetch=10), 0, 0),  # as they are where no window was whole, so that nobody told the CPU time of all
         (Costs(read=10, receive_here=4.5), 1, 0),  # the main process would hold up next, and soon
         (Costs(read=1, receive_here=5), 1, 0),
     ],
