@@ -31,6 +31,8 @@ def sentence(seen: Memory) -> str:
         text = "no sample could be read"
     else:
         text = "; ".join(_SENTENCES[kind](seen) for kind in seen.kinds)
+        if len(seen.kinds) > 1 and not _COSTLY.isdisjoint(seen.kinds):
+            text += f"; together {_cost(seen)}"
     return "; ".join([text, *_notes(seen)])
 
 
@@ -77,9 +79,13 @@ def _notes(seen: Memory) -> list[str]:
     return notes
 
 
+def _alone(seen: Memory, before: str) -> str:
+    """What the only fault costs, behind ``before``; what several cost is said once, and 0 of no known epoch never."""
+    return f"{before}{_cost(seen)}" if len(seen.kinds) == 1 and seen.growth_bytes_per_worker else ""
+
+
 def _cost(seen: Memory) -> str:
-    beside = " (all faults together)" if len(seen.kinds) > 1 else ""
-    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch{beside}"
+    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch"
     if not seen.workers:
         return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
     return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
@@ -110,7 +116,7 @@ def _copy_on_access(seen: Memory) -> str:
     else:
         where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
         what = f"{where}, {objects}, as reading one writes to its reference count"
-    return f"each worker copies {what}: {_cost(seen)}"
+    return f"each worker copies {what}{_alone(seen, ': ')}"
 
 
 def _proof(seen: Memory) -> Iterator[str]:
@@ -126,7 +132,7 @@ def _cache(seen: Memory) -> str:
     where = f"{seen.accumulating_attribute} keeps" if seen.accumulating_attribute else "something keeps"
     return (
         f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
-        f"before (a cache that every worker fills for itself): {_cost(seen)}"
+        f"before (a cache that every worker fills for itself){_alone(seen, ': ')}"
     )
 
 
@@ -134,7 +140,7 @@ def _leak(seen: Memory) -> str:
     where = f"{seen.accumulating_attribute} grows" if seen.accumulating_attribute else "memory grows"
     return (
         f"{where} by {size(seen.accumulated_bytes_per_sample)} with each sample read, also with samples read before: "
-        f"a leak without bound, {_cost(seen)}"
+        f"a leak without bound{_alone(seen, ', ')}"
     )
 
 
@@ -152,6 +158,7 @@ def _duplicated(seen: Memory) -> str:
     return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 
+_COSTLY = frozenset({"copy_on_access", "cache", "leak"})
 _SENTENCES = {
     "clean": _clean,
     "warm_up": _warm_up,

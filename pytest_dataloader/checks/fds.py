@@ -98,5 +98,5 @@ def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:
     if evidence.leaks:
         return Verdict("failed", f"left open: {'; '.join(map(str, evidence.leaks))}{kept}; {peak}", advice)
     if max_fd_use is not None and evidence.use > max_fd_use:
-        return Verdict("failed", f"{peak} ({evidence.use:.1%}); allowed: {max_fd_use:.1%}", advice)
+        return Verdict("failed", f"{peak} ({100 * evidence.use:.1f} %); allowed: {100 * max_fd_use:.1f} %", advice)
     return without_fault(evidence, peak=peak, nothing="nothing left open", doubts=evidence.unclear, advice=advice)

@@ -15,6 +15,7 @@ from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, Kind
+from pytest_dataloader.quantities import percent
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source
@@ -171,7 +172,7 @@ class _Watcher:
         kept = (segments_mapped() - segments) / (self.batches - begun) if self.batches - begun >= 8 else 0.0
         share = min(1.0, self.batches / total) if total else 0.0
         partly: tuple[str, ...] = (
-            () if not total or self.batches >= total else (f"{share:.0%} of an epoch was watched",)
+            () if not total or self.batches >= total else (f"{percent(share)} of an epoch was watched",)
         )
         partly += (self.error,) if self.error else ()
         workers = tuple(self._growth(number) for number in self.pids if number != PARENT)

@@ -365,6 +365,11 @@ def test_leaks_and_caches_are_told_apart(
     assert memory.judge(seen).outcome == "failed"
     generous = memory.judge(seen, max_worker_growth=10_000 * MB).outcome
     assert generous == ("failed" if "leak" in kinds else "passed")
+    said = memory.judge(seen).reason.splitlines()[0]
+    assert said.count("per worker in an epoch") == 1
+    assert ("; together about" in said) is (len(kinds) > 1)
+    of_no_known_epoch = memory.judge(replace(seen, kinds=kinds[-1:], growth_bytes_per_worker=0)).reason
+    assert "per worker in an epoch" not in of_no_known_epoch.splitlines()[0]
 
 
 def test_a_loader_that_keeps_its_batches_is_found() -> None:
