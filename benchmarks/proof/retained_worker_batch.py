@@ -24,14 +24,18 @@ def descriptors() -> int:
 
 
 def faulty() -> float:
-    before, labels = descriptors(), []
+    before = descriptors()
+    labels = []
     for _images, label in loader():
         labels.append(label)
-    return (descriptors() - before) // len(labels)
+    kept = (descriptors() - before) // BATCHES
+    return kept if len(torch.cat(labels)) else 0.0
 
 
 def mended() -> float:
-    before, labels = descriptors(), []
+    before = descriptors()
+    labels = []
     for _images, label in loader():
         labels.append(label.clone())
-    return (descriptors() - before) // len(labels)
+    kept = (descriptors() - before) // BATCHES
+    return kept if len(torch.cat(labels)) else 0.0
