@@ -1,13 +1,19 @@
-"""200 samples of which 50 were cut off while they were copied."""
+"""200 files of samples, of which 50 were cut off while they were copied."""
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
+
+CHECK = ""
+EFFECT = "trains on {figure} samples of zeros in each epoch of 200, without an error"
+COMPARE = "difference"
+ROUNDS = 2
 
 
 class Faulty(Dataset[torch.Tensor]):
@@ -29,20 +35,24 @@ class Mended(Faulty):
         return torch.from_numpy(np.load(self.paths[index]))
 
 
-def seen(dataset: Dataset[torch.Tensor]) -> str:
-    """What an epoch says, and how much of it is zeros."""
-    try:
-        batches = torch.cat(list(DataLoader(dataset, batch_size=20, num_workers=2)))
-    except Exception as error:
-        return f"{type(error).__name__} in the first epoch"
-    return f"no error, and {int((batches == 0).all(1).sum())} of {len(batches)} samples are zeros"
-
-
-def measure() -> str:
+def zeros(kind: type[Faulty]) -> float:
+    """How many samples of zeros an epoch gives before it ends or raises."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"{index}.npy") for index in range(200)]
         for index, path in enumerate(paths):
             np.save(path, np.full(64, 1.0, dtype=np.float32))
             if index % 4 == 0:
                 path.write_bytes(path.read_bytes()[:100])
-        return f"50 of 200 files cut off: {seen(Faulty(paths))}; not caught: {seen(Mended(paths))}"
+        found = 0
+        with contextlib.suppress(ValueError):
+            for batch in DataLoader(kind(paths), batch_size=20, num_workers=2):
+                found += int((batch == 0).all(1).sum())
+    return found
+
+
+def faulty() -> float:
+    return zeros(Faulty)
+
+
+def mended() -> float:
+    return zeros(Mended)

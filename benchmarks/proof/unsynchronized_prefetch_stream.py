@@ -1,7 +1,8 @@
-"""Batches of ones, copied on a side stream: how many are summed before they have arrived."""
+"""100 batches, each of one number that the one before did not hold, copied on a side stream and looked at."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NEEDS = ("cuda",)
+CHECK = ""
+EFFECT = "reads {figure} of 100 batches before they have arrived"
+COMPARE = "difference"
 BATCHES, SIZE = 100, 8_000_000
 
 
@@ -34,15 +38,16 @@ class Mended(Faulty):
         return moved
 
 
-def wrong(kind: type[Faulty]) -> int:
-    """Batches whose sum is not what it should be; what was in the memory before is zeros."""
-    prefetcher = kind(iter([torch.ones(SIZE).pin_memory()] * BATCHES))
-    sums = []
-    for _ in range(BATCHES):
-        torch.zeros(SIZE, device="cuda")
-        sums.append(next(prefetcher).sum())
-    return int((torch.stack(sums) != SIZE).sum())
+def wrong(kind: type[Faulty]) -> float:
+    """Batches that do not hold their number when a kernel of the consumer's stream reads them."""
+    prefetcher = kind(itertools.cycle([torch.full((SIZE,), float(number)).pin_memory() for number in range(1, 9)]))
+    right = [(next(prefetcher) == at % 8 + 1).all() for at in range(BATCHES)]
+    return BATCHES - int(torch.stack(right).sum())
 
 
-def measure() -> str:
-    return f"{wrong(Faulty)} of {BATCHES} batches were summed before they had arrived, {wrong(Mended)} with a wait"
+def faulty() -> float:
+    return wrong(Faulty)
+
+
+def mended() -> float:
+    return wrong(Mended)
