@@ -32,8 +32,7 @@ def since(start: float) -> float:
 def faulty() -> float:
     model, dataset, start = begun()
     for (images,) in DataLoader(dataset, batch_size=64, num_workers=2, pin_memory=True):
-        images = images.to("cuda", non_blocking=True)
-        model(images).mean().backward()
+        model(images.to("cuda", non_blocking=True)).mean().backward()
         torch.cuda.empty_cache()
     return since(start)
 
@@ -41,6 +40,5 @@ def faulty() -> float:
 def mended() -> float:
     model, dataset, start = begun()
     for (images,) in DataLoader(dataset, batch_size=64, num_workers=2, pin_memory=True):
-        images = images.to("cuda", non_blocking=True)
-        model(images).mean().backward()
+        model(images.to("cuda", non_blocking=True)).mean().backward()
     return since(start)

@@ -33,8 +33,7 @@ def faulty() -> float:
     model, dataset, start = begun()
     weights = torch.linspace(0, 1, 2_048)
     for (images,) in DataLoader(dataset, batch_size=64, num_workers=2, pin_memory=True):
-        images = images.to("cuda", non_blocking=True)
-        (model(images) * weights.to("cuda")).mean().backward()
+        (model(images.to("cuda", non_blocking=True)) * weights.to("cuda")).mean().backward()
     return since(start)
 
 
@@ -42,6 +41,5 @@ def mended() -> float:
     model, dataset, start = begun()
     weights = torch.linspace(0, 1, 2_048).to("cuda")
     for (images,) in DataLoader(dataset, batch_size=64, num_workers=2, pin_memory=True):
-        images = images.to("cuda", non_blocking=True)
-        (model(images) * weights).mean().backward()
+        (model(images.to("cuda", non_blocking=True)) * weights).mean().backward()
     return since(start)

@@ -16,6 +16,7 @@ NEEDS = ("cv2",)
 CHECK = ""
 EFFECT = "has {figure} threads more: {faulty} in four workers, not {mended}"
 COMPARE = "difference"
+ROUNDS = 2
 WORKERS = 4
 
 

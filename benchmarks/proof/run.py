@@ -67,16 +67,17 @@ MARK = "measured by benchmarks/proof: "
 
 FORM = """
 import importlib, json, sys
-pair = importlib.import_module(sys.argv[1])
-gpu = None
-if "cuda" in getattr(pair, "NEEDS", ()):
+name, form, mark, device = sys.argv[1:]
+found = {"gpu": ""}
+if device:
     import torch
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
-found = {name: getattr(pair, name) for name in ("EFFECT", "COMPARE", "CHECK")}
-found |= {"situation": pair.__doc__, "rounds": getattr(pair, "ROUNDS", None), "gpu": gpu}
-if gpu != "":
-    found["figure"] = float(getattr(pair, sys.argv[2])())
-print("\\n" + sys.argv[3] + json.dumps(found), flush=True)
+    found["gpu"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+if found["gpu"] or not device:
+    pair = importlib.import_module(name)
+    found |= {name: getattr(pair, name) for name in ("EFFECT", "COMPARE", "CHECK")}
+    found |= {"situation": pair.__doc__, "rounds": getattr(pair, "ROUNDS", None)}
+    found["figure"] = float(getattr(pair, form)())
+print("\\n" + mark + json.dumps(found), flush=True)
 """
 
 
@@ -111,10 +112,11 @@ def needs(path: Path) -> tuple[str, ...]:
 
 def form(path: Path, name: str) -> dict[str, Any]:
     """Measure one form of a pair in a process of its own. Raises Lacking or Failed."""
-    for need in needs(path):
+    needed = needs(path)
+    for need in needed:
         if need != "cuda" and importlib.util.find_spec(need) is None:
             raise Lacking(f"needs the package {need}")
-    command = [sys.executable, "-c", FORM, path.stem, name, MARK]
+    command = [sys.executable, "-c", FORM, path.stem, name, MARK, "cuda" if "cuda" in needed else ""]
     with subprocess.Popen(
         command, cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -132,6 +134,8 @@ def form(path: Path, name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(lines[-1])
     if "figure" not in found:
         raise Lacking("needs a CUDA device")
+    if not math.isfinite(found["figure"]):
+        raise Failed(f"{name}() gave {found['figure']}")
     return found
 
 
@@ -289,6 +293,7 @@ def arguments(argv: Sequence[str] | None) -> tuple[list[Entry], int | None, bool
 def main(argv: Sequence[str] | None = None) -> int:
     asked, rounds, keep = arguments(argv)
     there = pairs()
+    stored = effects.stored(str(STORED)) if STORED.exists() else {}
     measured: dict[str, Effect] = {}
     lacking: dict[str, str] = {}
     failed = {entry.code: "there is no pair yet" for entry in asked if entry.code not in there}
@@ -305,13 +310,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             except Failed as why:
                 failed[entry.code] = str(why)
                 _say(f" failed: {why}\n")
-    stored = effects.stored(str(STORED)) if STORED.exists() else {}
+        if keep:
+            write(merged(stored, measured, lacking))  # all pairs take half an hour, which somebody may interrupt
     compared = {code: as_stored(one, stored.get(code)) for code, one in measured.items()}
     reasons = {entry.code: NO_PAIR[entry.code] for entry in asked if entry.code in NO_PAIR}
     for line in table(asked, measured, compared, reasons | lacking | failed):
         print(line)
-    if keep:
-        write(merged(stored, measured, lacking))
     return 1 if failed else 0
 
 
