@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all libraries lint types docs check clean
+.PHONY: demo test test-all libraries lint types docs proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -37,10 +37,15 @@ lint: $(VENV)/.installed-lint
 types: $(VENV)/.installed-lint $(VENV)/.installed-test
 	$(BIN)/mypy
 
-# The page of all rules, from their own docstrings.
+# The page of all rules, from their own docstrings and what `make proof` measured.
 docs: $(VENV)/.installed-lint
 	$(BIN)/python -m dl_lint.engine.catalogue > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
+
+# What breaking each rule costs, or with RULE=DL301 one of them (several in quotes): half an hour for all. The result is
+# kept in lint/dl_lint/engine/effects.json, and on the page of all rules.
+proof: $(VENV)/.installed-proof
+	$(BIN)/python benchmarks/proof/run.py --write $(RULE); status=$$?; $(MAKE) docs && exit $$status
 
 check: lint types test
 

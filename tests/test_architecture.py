@@ -48,7 +48,7 @@ FLOORS = {
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.processes", "engine.report"),
+        ("engine.cache", "engine.effects", "engine.processes", "engine.report"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),

@@ -1,31 +1,29 @@
-"""1,000 samples sorted by class, of which a model knows all classes but the last."""
+"""1,000 samples sorted by class, batches of 128, and a model that knows nine of the ten classes."""
 
 from __future__ import annotations
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+CHECK = "order"
+EFFECT = "tells an accuracy that is {figure} points too high: {faulty} %, where all samples give {mended} %"
+COMPARE = "difference"
+ROUNDS = 2
+
 test_set = TensorDataset(torch.arange(1_000) // 100)
 
 
-def faulty() -> DataLoader[tuple[torch.Tensor, ...]]:
-    return DataLoader(test_set, batch_size=128, drop_last=True)
+def accuracy(loader: DataLoader[tuple[torch.Tensor, ...]]) -> float:
+    """Percent of the samples that the loader gives."""
+    right = torch.cat([labels.clamp(max=8) == labels for (labels,) in loader])
+    return 100 * int(right.sum()) / len(right)
 
 
-def mended() -> DataLoader[tuple[torch.Tensor, ...]]:
-    return DataLoader(test_set, batch_size=128)
+def faulty() -> float:
+    test_loader = DataLoader(test_set, batch_size=128, drop_last=True)
+    return accuracy(test_loader)
 
 
-def accuracy(loader: DataLoader[tuple[torch.Tensor, ...]]) -> tuple[float, int]:
-    """Percent, and of how many samples."""
-    right = seen = 0
-    for (labels,) in loader:
-        guesses = labels.clamp(max=8)
-        right += int((guesses == labels).sum())
-        seen += len(labels)
-    return 100 * right / seen, seen
-
-
-def measure() -> str:
-    (said, of), (true, all_of) = accuracy(faulty()), accuracy(mended())
-    return f"a model of nine of ten classes is right for {said:.1f} % of {of} samples, for {true:.1f} % of all {all_of}"
+def mended() -> float:
+    test_loader = DataLoader(test_set, batch_size=128)
+    return accuracy(test_loader)

@@ -1,4 +1,4 @@
-"""Four workers that resize with OpenCV, on a machine that OpenCV is told has 16 CPUs."""
+"""Four workers that blur images with OpenCV, on a machine that OpenCV is told has 16 CPUs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 NEEDS = ("cv2",)
+CHECK = ""
+EFFECT = "has {figure} threads more: {faulty} in four workers, not {mended}"
+COMPARE = "difference"
+ROUNDS = 2
 WORKERS = 4
 
 
-class Faulty(Dataset[int]):
+class Blurred(Dataset[int]):
     def __len__(self) -> int:
         return 64
 
@@ -29,19 +33,14 @@ def one_thread(_worker: int) -> None:
     cv2.setNumThreads(0)
 
 
-def faulty() -> DataLoader[int]:
-    return DataLoader(Faulty(), batch_size=4, num_workers=WORKERS)
-
-
-def mended() -> DataLoader[int]:
-    return DataLoader(Faulty(), batch_size=4, num_workers=WORKERS, worker_init_fn=one_thread)
-
-
-def threads(loader: DataLoader[int]) -> int:
+def threads(loader: DataLoader[int]) -> float:
     """The threads of all workers."""
     return WORKERS * max(int(batch.max()) for batch in loader)  # type: ignore[attr-defined]  # collated to a tensor
 
 
-def measure() -> str:
-    many, few = threads(faulty()), threads(mended())
-    return f"{WORKERS} workers have {many} threads where OpenCV sees 16 CPUs, {few} with cv2.setNumThreads(0)"
+def faulty() -> float:
+    return threads(DataLoader(Blurred(), batch_size=4, num_workers=WORKERS))
+
+
+def mended() -> float:
+    return threads(DataLoader(Blurred(), batch_size=4, num_workers=WORKERS, worker_init_fn=one_thread))

@@ -1,21 +1,18 @@
-"""Batches of ones, copied on a side stream: how many are summed before they have arrived."""
+"""100 batches, each of one number that the one before did not hold, copied on a side stream and looked at."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NEEDS = ("cuda",)
-BATCHES, SIZE = 100, 8_000_000
+CHECK = ""
+EFFECT = "reads {figure} of 100 batches before they have arrived"
+COMPARE = "difference"
 
 
 class Faulty:
-    def __init__(self, batches: Iterator[torch.Tensor]) -> None:
-        self.batches = batches
+    def __init__(self, batches: list[torch.Tensor]) -> None:
+        self.batches = iter(batches)
         self.side = torch.cuda.Stream()
 
     def __next__(self) -> torch.Tensor:
@@ -34,15 +31,16 @@ class Mended(Faulty):
         return moved
 
 
-def wrong(kind: type[Faulty]) -> int:
-    """Batches whose sum is not what it should be; what was in the memory before is zeros."""
-    prefetcher = kind(iter([torch.ones(SIZE).pin_memory()] * BATCHES))
-    sums = []
-    for _ in range(BATCHES):
-        torch.zeros(SIZE, device="cuda")
-        sums.append(next(prefetcher).sum())
-    return int((torch.stack(sums) != SIZE).sum())
+def wrong(kind: type[Faulty]) -> float:
+    """Batches that do not hold their number when a kernel of the consumer's stream reads them."""
+    prefetcher = kind([torch.full((8_000_000,), float(number)).pin_memory() for number in range(10)] * 10)
+    right = [(next(prefetcher) == at % 10).all() for at in range(100)]
+    return 100 - int(torch.stack(right).sum())
 
 
-def measure() -> str:
-    return f"{wrong(Faulty)} of {BATCHES} batches were summed before they had arrived, {wrong(Mended)} with a wait"
+def faulty() -> float:
+    return wrong(Faulty)
+
+
+def mended() -> float:
+    return wrong(Mended)

@@ -72,9 +72,14 @@ def load(chosen: Iterable[Entry]) -> Iterator[Rule]:
 
 
 def page(entry: Entry) -> str:
-    """A rule's documentation, in Markdown: the docstring of its module, and where it says nothing or gives advice."""
+    """A rule's documentation, in Markdown: the docstring of its module, what breaking the rule costs, and where it says
+    nothing or gives advice."""
+    from dl_lint.engine import effects
+
+    cost = effects.line(entry.code)
     quiet = [f"* {one}" for rule in load([entry]) for one in rule.quiet]
-    return "\n".join([_docstring(entry), *(["", "## Quiet", "", *quiet] if quiet else [])])
+    measured = ["", "## Measured", "", cost] if cost else []
+    return "\n".join([_docstring(entry), *measured, *(["", "## Quiet", "", *quiet] if quiet else [])])
 
 
 def _docstring(entry: Entry) -> str:
