@@ -36,7 +36,7 @@ class Mended(Faulty):
 def megabytes(dataset: Dataset[Any]) -> float:
     """What a worker takes for itself in an epoch."""
     loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=2, multiprocessing_context="fork")
-    return float(diagnose(loader, checks=["memory"])["memory"].growth_bytes_per_worker) / 1e6
+    return diagnose(loader, checks=["memory"])["memory"].growth_bytes_per_worker / 1e6
 
 
 def faulty() -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch.utils.data import DataLoader, Dataset
 
 CHECK = "order"
@@ -21,30 +20,22 @@ class Rotating(Dataset[int]):
     def __getitem__(self, index: int) -> int:
         return index + 64 * self.epoch
 
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-
-def alike(epochs: list[torch.Tensor]) -> float:
-    """Later epochs that give the same samples as the first one."""
-    return float(sum(later.equal(epochs[0]) for later in epochs[1:]))
-
 
 def faulty() -> float:
-    dataset, seen = Rotating(), [torch.zeros(0) for _ in range(EPOCHS)]
-    loader = DataLoader(dataset, 8, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
+    dataset, first = Rotating(), []
+    loader = DataLoader(dataset, 64, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
     for epoch in range(EPOCHS):
-        dataset.set_epoch(epoch)
+        dataset.epoch = epoch
         for batch in loader:
-            seen[epoch] = torch.cat([seen[epoch], batch])
-    return alike(seen)
+            first += batch[:1].tolist()
+    return first.count(0) - 1
 
 
 def mended() -> float:
-    dataset, seen = Rotating(), [torch.zeros(0) for _ in range(EPOCHS)]
-    loader = DataLoader(dataset, 8, num_workers=1, multiprocessing_context="fork")
+    dataset, first = Rotating(), []
+    loader = DataLoader(dataset, 64, num_workers=1, multiprocessing_context="fork")
     for epoch in range(EPOCHS):
-        dataset.set_epoch(epoch)
+        dataset.epoch = epoch
         for batch in loader:
-            seen[epoch] = torch.cat([seen[epoch], batch])
-    return alike(seen)
+            first += batch[:1].tolist()
+    return first.count(0) - 1

@@ -33,6 +33,7 @@ ENTRIES = catalogue.entries()
 STORED = effects.stored()
 
 UNFOUND = {
+    "DL307": "each form is a text, which a process of its own runs as a script",
     "DL313": "`cv2.setNumThreads` anywhere in a project silences it, and the mended form has that",
 }
 """Rules that do not find the faulty form of their pair, and why."""

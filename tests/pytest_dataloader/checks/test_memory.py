@@ -368,7 +368,7 @@ def test_leaks_and_caches_are_told_apart(
     said = memory.judge(seen).reason.splitlines()[0]
     assert said.count("per worker in an epoch") == 1
     assert ("; together about" in said) is (len(kinds) > 1)
-    of_no_known_epoch = memory.judge(replace(seen, kinds=kinds[-1:], growth_bytes_per_worker=0)).reason
+    of_no_known_epoch = memory.judge(replace(seen, kinds=seen.kinds[-1:], growth_bytes_per_worker=0)).reason
     assert "per worker in an epoch" not in of_no_known_epoch.splitlines()[0]
 
 
