@@ -11,9 +11,8 @@ CHECK = "order"
 EFFECT = "gives {figure} % of the samples the data of other ones, without an error"
 COMPARE = "difference"
 
-written = tempfile.NamedTemporaryFile()  # noqa: SIM115  # there until the process ends
+written = tempfile.NamedTemporaryFile(buffering=0)  # noqa: SIM115  # there until the process ends
 written.write(b"".join(number.to_bytes(64, "big") for number in range(1_000)))
-written.flush()
 
 
 class Faulty(Dataset[int]):
