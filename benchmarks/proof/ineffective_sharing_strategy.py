@@ -20,8 +20,7 @@ torch.multiprocessing.set_sharing_strategy("file_system")
 def megabytes(workers: set[int | None]) -> float:
     """Of the segments of shared memory that carry the numbers of these processes."""
     time.sleep(0.5)
-    segments = [path for pid in workers for path in Path("/dev/shm").glob(f"torch_{pid}_*")]
-    return sum(path.stat().st_size for path in segments) / 1e6
+    return sum(path.stat().st_size for pid in workers for path in Path("/dev/shm").glob(f"torch_{pid}_*")) / 1e6
 
 
 def faulty() -> float:
