@@ -87,7 +87,7 @@ def conclude(
     short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
     lost = [claim.sentence for claim in missed_even(claims, hopeless)]
     if disturbances and lost:
-        even = f"the machine was busy ({', '.join(disturbances)}), but {hopeless:g} times better would still miss"
+        even = f"the machine was busy ({', '.join(disturbances)}), but {figure(hopeless)} times better would still miss"
         return Verdict("failed", f"{'; '.join(lost)}; {even}", tuple(advice))
     if disturbances:
         return Verdict(

@@ -17,9 +17,9 @@ from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
     CLEAR_WINDOWS,
     FAIL_SHARE,
-    HOPELESS,
     MARGIN,
     MARGIN_WITH_WORKERS,
+    hopeless,
     measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
@@ -113,7 +113,9 @@ def _clear(seen: Stages, spent: float, limits: dict[str, Any]) -> bool:
 def _fails_narrowly(seen: Stages, limits: dict[str, Any]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
     claims = _claims(seen, limits["max_stall"])
-    return bool(claims) and not missed_even(claims, HOPELESS) and judge(seen, **limits).outcome == "failed"
+    return (
+        bool(claims) and not missed_even(claims, hopeless(seen.quietness)) and judge(seen, **limits).outcome == "failed"
+    )
 
 
 def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
@@ -157,7 +159,7 @@ def judge(
     verdict = conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
-        hopeless=HOPELESS,
+        hopeless=hopeless(evidence.quietness),
         disturbances=evidence.quietness.disturbances,
         quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         advice=advice,

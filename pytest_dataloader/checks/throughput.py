@@ -12,9 +12,9 @@ from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
     CLEAR_WINDOWS,
     FAIL_SHARE,
-    HOPELESS,
     MARGIN,
     MARGIN_WITH_WORKERS,
+    hopeless,
     measure_until_decided,
 )
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
@@ -94,7 +94,7 @@ def measure_drawn(
 
 def _fails_narrowly(seen: Throughput, limits: Mapping[str, float | None]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
-    lost = missed_even(_claims(seen, *limits.values()), HOPELESS)
+    lost = missed_even(_claims(seen, *limits.values()), hopeless(seen.quietness))
     return judge(seen, **limits).outcome == "failed" and seen.batches > 0 and not lost
 
 
@@ -157,7 +157,7 @@ def judge(
     return conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
-        hopeless=HOPELESS,
+        hopeless=hopeless(evidence.quietness),
         disturbances=evidence.quietness.disturbances,
         quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         close="" if evidence.steady or not evidence.workers else sentences.too_short(evidence),

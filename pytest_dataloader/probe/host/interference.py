@@ -24,6 +24,8 @@ _TAKEN = 0.15
 """The same: at most 0.05 (0.51 once, when another job ran); 0.47 to 0.99."""
 _IDLE = 0.25
 """Where this share of the CPUs idled, others' work took nothing from the loader."""
+_LEFT = 0.01
+"""Of the CPUs' time, what others leave at least, as far as shares of it can be read."""
 _STEAL = 0.02
 _THROTTLED = 0.01
 _SATURATED = 0.9
@@ -70,6 +72,11 @@ class Quietness:
         if self.cpu_slowdown > _SLOWDOWN:
             found.append(f"a fixed computation took {self.cpu_slowdown:.1f} times its fastest time")
         return tuple(found)
+
+    @property
+    def most_gain(self) -> float:
+        """Times as fast as measured, at most, that a loader may be which has what others took for itself."""
+        return 1 / max(_LEFT, 1 - self.others_share - self.steal_share)
 
 
 QUIET = Quietness(True, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)

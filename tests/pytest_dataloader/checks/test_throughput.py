@@ -36,6 +36,7 @@ SEEN = Throughput(
 )  # fmt: skip
 WITH_WORKERS = replace(SEEN, workers=2)
 BUSY = replace(SEEN, quietness=replace(QUIET, lost_share=0.4))
+CROWDED = replace(SEEN, quietness=replace(QUIET, lost_share=0.4, others_share=0.97))
 NOTHING: dict[str, Any] = {
     "samples_per_second": 0.0, "interval": (0.0, 0.0), "best_samples_per_second": 0.0, "batches_per_second": 0.0,
 }  # fmt: skip
@@ -88,6 +89,9 @@ def test_the_limits_that_were_missed_are_those_that_fail_it_alone(
         (SEEN, {"max_cpu_ms_per_sample": 1.85}, "inconclusive", "too close to call"),
         (SEEN, {"max_cpu_ms_per_sample": 1.5}, "failed", "at most 1.5 asked for"),
         (BUSY, {"max_cpu_ms_per_sample": 1.5}, "inconclusive", "too busy"),
+        (BUSY, {"min_samples_per_second": 20_000}, "failed", "10 times better would still miss"),
+        (CROWDED, {"min_samples_per_second": 20_000}, "inconclusive", "took 97 % of the CPU time"),
+        (CROWDED, {"min_samples_per_second": 40_000}, "failed", "33.3 times better would still miss"),
         (SEEN, {"min_samples_per_second": 900, "max_cpu_ms_per_sample": 1.5}, "failed", "ms of CPU"),
         (SHORT, {"min_samples_per_second": 900}, "passed", "1,000 samples/s"),
         (SHORT, {"min_samples_per_second": 4000}, "inconclusive", "epochs of 10 batches end before"),
