@@ -11,7 +11,7 @@ import psutil
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-CHECK = "tune"
+CHECK = "stages"
 EFFECT = "costs {figure} MB of memory, in workers that no CPU is there for"
 COMPARE = "difference"
 

@@ -1,4 +1,4 @@
-"""Ten epochs of a loader with two forked workers, which start for each epoch or once."""
+"""Ten epochs of 20 batches, from a loader with two forked workers, which start for each epoch or once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 CHECK = "workers"
-EFFECT = "costs {figure} ms of CPU time an epoch"
-COMPARE = "difference"
+EFFECT = "takes {figure} times the CPU time of a short epoch, {faulty} ms in place of {mended}"
+COMPARE = "ratio"
 EPOCHS = 10
 
 dataset = TensorDataset(torch.randn(640, 64))
