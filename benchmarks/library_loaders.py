@@ -189,8 +189,9 @@ def transformers_trainer() -> Any:
     transformers = shapes.library("transformers")
     rows = [{"input_ids": [number] * (4 + number % 9), "labels": number % 2} for number in range(SIZE)]
     arguments = transformers.TrainingArguments(
-        output_dir=str(_folder()), per_device_train_batch_size=8, dataloader_num_workers=2, use_cpu=True, report_to=[]
-    )
+        output_dir=str(_folder()), per_device_train_batch_size=8, dataloader_num_workers=2, use_cpu=True, report_to=[],
+        remove_unused_columns=False,  # the model is a stand-in, whose signature names none
+    )  # fmt: skip
     trainer = transformers.Trainer(torch.nn.Linear(1, 1), arguments, train_dataset=rows, data_collator=_padded)
     return trainer.get_train_dataloader()
 
