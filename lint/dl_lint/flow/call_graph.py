@@ -496,7 +496,7 @@ def passes(program: Program, node: ast.AST, seen: frozenset[Scope] = frozenset()
             case "body", ast.ListComp(generators=generators) | ast.SetComp(generators=generators) | ast.DictComp(
                 generators=generators
             ) | ast.GeneratorExp(generators=generators):
-                for generator in reversed(generators):
+                for generator in enclosing.clauses_around(program, node, generators):
                     guards += ((test, True) for test in generator.ifs)
                     yield Pass(generator, tuple(guards))
             case _:

@@ -47,6 +47,20 @@ def blocks(program: Program, node: ast.AST) -> Iterator[Block]:
         site = site.scope.site if site.scope.kind == "comprehension" else None
 
 
+def clauses_around(program: Program, node: ast.AST, clauses: list[ast.comprehension]) -> list[ast.comprehension]:
+    """The clauses of a comprehension that a node of it runs in, innermost first.
+
+    What a clause iterates runs in those before it, as the clause itself does; its tests run in the clause too.
+    """
+    path = [node, *ancestors(program, node)]
+    for number, clause in enumerate(clauses):
+        if clause in path:
+            at = path.index(clause)
+            tested = at > 0 and path[at - 1] is not clause.iter
+            return clauses[: number + tested][::-1]
+    return clauses[::-1]
+
+
 def loops_around(program: Program, node: ast.AST) -> Iterator[LoopNode]:
     """The loops that a node runs in, innermost first, within its function; comprehensions count by their clauses."""
     site: Site | None = program.sites[node]
@@ -58,8 +72,8 @@ def loops_around(program: Program, node: ast.AST) -> Iterator[LoopNode]:
             block = block.parent
         if not isinstance(site.scope.node, Comprehension):
             return
-        yield from reversed(site.scope.node.generators)
-        site = site.scope.site
+        yield from clauses_around(program, node, site.scope.node.generators)
+        node, site = site.scope.node, site.scope.site
 
 
 def tests_around(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
