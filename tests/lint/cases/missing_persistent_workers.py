@@ -28,6 +28,11 @@ def same_function(model, dataset, epochs):
             model(batch, step, epoch)
 
 
+def epochs_of_a_comprehension(dataset):
+    loader = DataLoader(dataset, batch_size=4, num_workers=4)  # expect
+    return [float(batch.sum()) for _epoch in range(5) for batch in loader]
+
+
 def build(dataset, workers):
     return DataLoader(dataset, batch_size=4, num_workers=workers)  # expect
 
@@ -397,6 +402,11 @@ class Assigned(pytorch_lightning.LightningDataModule):
 
 
 # --- silent ----------------------------------------------------------------------------
+
+
+def flattened(dataset):
+    loader = DataLoader(dataset, batch_size=4, num_workers=4)
+    return [sample for batch in loader for sample in batch]
 
 
 def persistent(model, dataset, workers):

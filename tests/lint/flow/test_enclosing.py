@@ -37,6 +37,13 @@ LOOPS = {
     "through a test and a with": ("for a in x:\n    if a:\n        with b:\n            here()", ["For"]),
     "a comprehension": ("[here() for a in x]", ["comprehension"]),
     "its first iterable": ("[a for a in here()]", []),
+    "its second iterable": ("[b for a in x for b in here()]", ["comprehension"]),
+    "its second iterable, of three": ("[c for a in x for b in here() for c in b]", ["comprehension"]),
+    "the test of its first clause": ("[b for a in x if here() for b in a]", ["comprehension"]),
+    "the second iterable of an inner one": (
+        "for y in z:\n    [[b for a in x for b in here()] for c in y]",
+        ["comprehension", "comprehension", "For"],
+    ),
     "not through a function": ("for a in x:\n    def f():\n        here()", []),
     "not through a lambda": ("for a in x:\n    f = lambda: here()", []),
 }
