@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 CHECK = "fds"
-EFFECT = "keeps {figure} file descriptors open for each batch"
+EFFECT = "keeps {figure} file descriptor open for each batch"
 COMPARE = "difference"
 ROUNDS = 2
 BATCHES = 50
