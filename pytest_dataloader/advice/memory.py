@@ -115,6 +115,7 @@ def _copy_on_access(seen: Memory) -> str:
         what = f"{size(seen.exposed_bytes)} of {seen.attribute}, {objects}, as making samples writes to them"
     else:
         where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
+        where += f" (filled at {seen.attribute_filled_at})" if seen.attribute_filled_at else ""
         what = f"{where}, {objects}, as reading one writes to its reference count"
     return f"each worker copies {what}{_alone(seen, ': ')}"
 
@@ -128,8 +129,13 @@ def _proof(seen: Memory) -> Iterator[str]:
         yield f"  reading {samples} copied {what}, an idle worker copied none"
 
 
+def _accumulating(seen: Memory) -> str:
+    filled = f" (filled at {seen.accumulating_filled_at})" if seen.accumulating_filled_at else ""
+    return f"{seen.accumulating_attribute}{filled}"
+
+
 def _cache(seen: Memory) -> str:
-    where = f"{seen.accumulating_attribute} keeps" if seen.accumulating_attribute else "something keeps"
+    where = f"{_accumulating(seen)} keeps" if seen.accumulating_attribute else "something keeps"
     return (
         f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
         f"before (a cache that every worker fills for itself){_alone(seen, ': ')}"
@@ -137,7 +143,7 @@ def _cache(seen: Memory) -> str:
 
 
 def _leak(seen: Memory) -> str:
-    where = f"{seen.accumulating_attribute} grows" if seen.accumulating_attribute else "memory grows"
+    where = f"{_accumulating(seen)} grows" if seen.accumulating_attribute else "memory grows"
     return (
         f"{where} by {size(seen.accumulated_bytes_per_sample)} with each sample read, also with samples read before: "
         f"a leak without bound{_alone(seen, ', ')}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import gc
-import inspect
 import sys
 import types
 from bisect import bisect_right
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY
+from pytest_dataloader.probe.internals.source_places import Place, additions, place_of, places_of
 from pytest_dataloader.probe.loader.referents import attribute_names, is_foreign
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ _STEPS = 8
 process what it refers to: 20 to 100 ms."""
 _FOLLOWED = 64
 _ELEMENTS = 100_000
-_KEEPING = frozenset({"append", "extend", "add", "insert", "appendleft", "extendleft", "setdefault", "update", "put"})
 _OURS = str(Path(__file__).parents[2])
 _RUNNERS = ("_pytest", "pluggy")
 """What runs a test holds the loader under test, as nothing of the user's does."""
@@ -42,20 +40,12 @@ class Referrer:
         return f"{self.name} ({self.line})" if self.line else self.name
 
 
-class _Place(NamedTuple):
-    """Lines of a file."""
-
-    file: str
-    first: int = 0
-    last: int = sys.maxsize
-
-
 class _Name(NamedTuple):
     """A name that needs no other, the attribute or variable in it that is added to, and where code may do so."""
 
     text: str
     variable: str = ""
-    places: tuple[_Place, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 class _Kept:
@@ -207,7 +197,7 @@ def _name(kept: _Kept, roots: Mapping[int, _Name], frames: Iterable[types.FrameT
     if isinstance(thing, dict) and isinstance(name := thing.get("__name__"), str):
         module = sys.modules.get(name)
         if module is not None and vars(module) is thing:
-            return _Name(name + _joined("__dict__", path), variable, (_Place(getattr(module, "__file__", None) or ""),))
+            return _Name(name + _joined("__dict__", path), variable, (Place(getattr(module, "__file__", None) or ""),))
     if isinstance(thing, type):
         return _Name(f"{thing.__module__}.{thing.__qualname__}{path}", variable, _places_of(thing))
     if isinstance(thing, types.FunctionType):
@@ -216,19 +206,14 @@ def _name(kept: _Kept, roots: Mapping[int, _Name], frames: Iterable[types.FrameT
             number, _, rest = path.removeprefix(".closure[").partition("]")
             variable = code.co_freevars[int(number)]
             path = f".closure[{variable!r}]{rest}"
-        return _Name(f"{thing.__qualname__}{path}", variable, (_place_of(code),))
+        return _Name(f"{thing.__qualname__}{path}", variable, (place_of(code),))
     for frame in frames:
         code = frame.f_code
         for name, value in frame.f_locals.items() if code.co_name != "<module>" else ():
             if value is thing:
                 variable = variable if path.startswith(".") else name
-                return _Name(f"{name}{path} in {code.co_qualname}", variable, (_place_of(code),))
+                return _Name(f"{name}{path} in {code.co_qualname}", variable, (place_of(code),))
     return None
-
-
-def _place_of(code: types.CodeType) -> _Place:
-    last = max((line for *_, line in code.co_lines() if line), default=sys.maxsize)
-    return _Place(code.co_filename, code.co_firstlineno, last)
 
 
 def _running() -> Iterator[types.FrameType]:
@@ -244,44 +229,12 @@ def _running() -> Iterator[types.FrameType]:
     del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold
 
 
-def _places_of(kind: type) -> tuple[_Place, ...]:
-    """Where the classes behind an object are written."""
-    found = []
-    for base in kind.__mro__:
-        if not is_foreign(base.__module__):
-            try:
-                lines, first = inspect.getsourcelines(base)
-                found.append(_Place(inspect.getsourcefile(base) or "", first, first + len(lines)))
-            except (OSError, TypeError):
-                continue
-    return tuple(found)
+def _places_of(kind: type) -> tuple[Place, ...]:
+    """Where the user's classes behind an object are written."""
+    return places_of(base for base in kind.__mro__ if not is_foreign(base.__module__))
 
 
 def _line(name: _Name) -> str:
     """The one line that puts something into what is named, ``train.py:12``; empty where none or several do."""
-    found = {f"{Path(place.file).name}:{line}" for place in name.places for line in _additions(place, name.variable)}
+    found = {f"{Path(place.file).name}:{line}" for place in name.places for line in additions(place, name.variable)}
     return found.pop() if len(found) == 1 else ""
-
-
-def _additions(place: _Place, variable: str) -> Iterator[int]:
-    try:
-        tree = ast.parse(Path(place.file).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
-        return
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt))
-    yield from (node.lineno for node in nodes if place.first <= node.lineno <= place.last and _adds_to(node, variable))
-
-
-def _adds_to(node: ast.expr | ast.stmt, variable: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=target, attr=attribute)) if attribute in _KEEPING:
-            return _is_called(target, variable)
-        case ast.AugAssign(target=target):
-            return _is_called(target, variable)
-        case ast.Assign(targets=targets):
-            return any(isinstance(each, ast.Subscript) and _is_called(each.value, variable) for each in targets)
-    return False
-
-
-def _is_called(node: ast.expr, variable: str) -> bool:
-    return variable in (getattr(node, "id", None), getattr(node, "attr", None))

@@ -368,6 +368,9 @@ def test_leaks_and_caches_are_told_apart(
     said = memory.judge(seen).reason.splitlines()[0]
     assert said.count("per worker in an epoch") == 1
     assert ("; together about" in said) is (len(kinds) > 1)
+    filled = memory.judge(replace(seen, attribute_filled_at="a.py:31", accumulating_filled_at="a.py:40")).reason
+    assert ("dataset.rows (filled at a.py:31)" in filled) is ("copy_on_access" in kinds)
+    assert f"{seen.accumulating_attribute} (filled at a.py:40)" in filled
     of_no_known_epoch = memory.judge(replace(seen, kinds=seen.kinds[-1:], growth_bytes_per_worker=0)).reason
     assert "per worker in an epoch" not in of_no_known_epoch.splitlines()[0]
 
