@@ -55,8 +55,8 @@ class Memory:
     curve: tuple[Point, ...]
     seconds: float
     batches_watched: int = 0
+    """Between the first look at the workers and the last."""
     attribute_filled_at: str = ""
     """The line that gives ``attribute`` what it holds, ``data.py:31``; empty where no single line does."""
     accumulating_filled_at: str = ""
     """The same of ``accumulating_attribute``."""
-    """Between the first look at the workers and the last."""
