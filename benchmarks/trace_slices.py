@@ -41,14 +41,12 @@ def diagnosed(name: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def slices(timeline: dict[str, Any]) -> list[float]:
-    """Milliseconds of reading and collating a sample, for each settled batch in the order of a worker."""
+    """Milliseconds of reading and collating, for each settled batch in the order of a worker."""
     took: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    size = 1
     for event in sorted(timeline["traceEvents"], key=lambda one: float(one.get("ts", 0))):
         if event["ph"] == "X" and event["name"] in ("read", "collate"):
             took[event["pid"]][event["args"]["batch"]] += event["dur"] / 1000
-            size = len(event["args"]["samples"])
-    return [ms / size for batches in took.values() for ms in list(batches.values())[SETTLED:]]
+    return [ms for batches in took.values() for ms in list(batches.values())[SETTLED:]]
 
 
 def main() -> None:
@@ -63,7 +61,7 @@ def main() -> None:
             evidence, timeline = diagnosed(name, options.seconds)
             told = sum(evidence["ms_per_sample"][stage] for stage in ("read", "fetch", "collate"))
             told += evidence["delay_ms_per_sample"]
-            seen = slices(timeline)
+            seen = [ms / evidence["samples_per_batch"] for ms in slices(timeline)]
             if len(seen) < SETTLED:
                 print(f"{name:20} {told:9.3f}   only {len(seen)} settled batches: more seconds", flush=True)
                 continue
