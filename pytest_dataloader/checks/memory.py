@@ -83,7 +83,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         curve=watched.curve,
         seconds=round(seconds, 3),
         attribute_filled_at=filled_at(loader, culprit.finest) if culprit else "",
-        accumulating_filled_at=filled_at(loader, found.accumulation.attribute),
+        accumulating_filled_at=filled_at(loader, found.accumulation.attribute, growing=True),
     )
 
 

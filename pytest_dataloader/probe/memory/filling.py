@@ -12,16 +12,17 @@ from pytest_dataloader.probe.loader.referents import is_foreign
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]")
 
 
-def filled_at(loader: Any, path: str) -> str:
+def filled_at(loader: Any, path: str, *, growing: bool = False) -> str:
     """The line, ``data.py:31``, that fills the attribute which a path such as ``dataset.inner.samples[*]`` begins with.
 
-    Empty where no single line does: it may be filled by another class, by a library, or in several places.
+    Empty where no single line does: it may be filled by another class, by a library, or in several places. Of what is
+    ``growing`` while samples are read, only a line that adds to it is meant.
     """
     holder, variable = _held(loader, path)
     if not variable or is_foreign(type(holder).__module__):
         return ""
     places = places_of(base for base in type(holder).__mro__ if not is_foreign(base.__module__))
-    for look in (assignments, additions):
+    for look in (additions,) if growing else (assignments, additions):
         found = {f"{Path(place.file).name}:{line}" for place in places for line in look(place, variable)}
         if found:
             return found.pop() if len(found) == 1 else ""

@@ -77,6 +77,11 @@ def test_the_line_that_fills_an_attribute_is_named(rows: Any, path: str, line: i
     assert filled_at(DataLoader(rows), path) == (f"filled_rows.py:{line}" if line else "")
 
 
+def test_what_grows_is_filled_by_what_adds_to_it(rows: Any) -> None:
+    assert filled_at(DataLoader(rows), "dataset.cache", growing=True) == "filled_rows.py:27"
+    assert filled_at(DataLoader(rows), "dataset.names", growing=True) == ""
+
+
 def test_wrappers_of_torch_lead_to_the_dataset_of_the_user(rows: Any) -> None:
     both: ConcatDataset[Any] = ConcatDataset([TensorDataset(torch.zeros(3)), rows])
     loader = DataLoader(Subset(both, [0]))
