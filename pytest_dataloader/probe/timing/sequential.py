@@ -24,7 +24,7 @@ idle machine: without workers 0.91 (JPEG) to 1.07 (Python), by the wall clock 0.
 _HOPELESS = 10.0
 """A loader that would miss this many times better fails on a busy machine too. Two busy loops brought the worst kind
 (tiny samples, 2 workers) down to 0.45 of its idle figure; this leaves room for worse neighbours. Once, where others
-took 97 % of the CPUs, one measured 0.04 of its figure: there it is what all CPUs would give."""
+took 97 % of the CPUs, one measured 0.02 of its figure: there it is what all CPUs would give."""
 WAIT_SECONDS = 60.0
 """A loader that gives nothing for so long hangs; or for 12 times the budget, where that is more."""
 CLEAR_WINDOWS = 3
