@@ -556,21 +556,21 @@ def test_the_loader_its_dataset_random_states_and_batches_are_as_without_the_che
     torch.manual_seed(1)
     loader = build()
     before = states(), dict(vars(loader)), dict(vars(loader.dataset)), loader.generator.get_state().tolist()
-    threads_before = len(threads())
+    threads_before = threads()  # those of earlier loaders among them, which end in their own time
     for setting in (QUICK, Setting(seconds=1.0, bench=True)):
         memory.measure(loader, setting=setting)
     after = states(), dict(vars(loader)), dict(vars(loader.dataset)), loader.generator.get_state().tolist()
     assert after == before
     deadline = time.monotonic() + 10  # the feeder threads of a closed queue end in their own time
-    while len(threads()) > threads_before and time.monotonic() < deadline:
+    while threads() - threads_before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert len(threads()) == threads_before
+    assert not threads() - threads_before
     assert [batch.tolist() for _ in range(2) for batch in loader] == plain
     assert states() == end
 
 
-def threads() -> list[str]:
-    return [entry.name for entry in Path("/proc/self/task").iterdir()]
+def threads() -> set[str]:
+    return {entry.name for entry in Path("/proc/self/task").iterdir()}
 
 
 def test_reading_is_as_in_a_worker() -> None:
