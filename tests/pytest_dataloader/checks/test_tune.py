@@ -259,7 +259,11 @@ class Wide(Waiting):
         return torch.zeros(1_000, dtype=torch.float64)
 
 
-def test_batch_sizes_are_measured_beside_the_own_one() -> None:
+def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_on_a_quiet_machine(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+        return dataclasses.replace(trial.measure_trial(loader, settings, *args), vague=False)
+
+    monkeypatch.setattr(batch_sizes, "measure_trial", as_on_a_quiet_machine)
     loader = DataLoader(Wide(0.001), batch_size=8, num_workers=2)
     known: list[Tuning] = []
     seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
