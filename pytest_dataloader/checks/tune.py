@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.advice import tune as sentences
 from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hindrance
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
+from pytest_dataloader.probe.tuning.pinning import compare_pinning
 from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.tuning.trial import EmptyLoader
 from pytest_dataloader.probe.workers import fault
@@ -24,8 +25,8 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
     """Profile a loader, predict other settings and measure the best few, in about ``setting.seconds``.
 
     With ``step_ms``, no more workers are recommended than a training step of so long needs. Then other batch sizes are
-    measured under the settings found, for a third of that time. What is known is handed to ``setting.known`` whenever
-    there is more of it. Raises what the loader raises.
+    measured under the settings found, for a third of that time, and as long pinning where there is a CUDA device. What
+    is known is handed to ``setting.known`` whenever there is more of it. Raises what the loader raises.
     """
     search = Search(loader, seconds=setting.seconds, told=setting.progress)
     search.step_seconds = None if step_ms is None else step_ms / 1e3
@@ -34,7 +35,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
         search.run()
     except EmptyLoader:
         return Tuning(empty=True)
-    return _with_batch_sizes(search, setting)
+    return _with_pinning(_with_batch_sizes(search, setting), search, setting)
 
 
 def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
@@ -62,6 +63,19 @@ def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
         why = f"not all batch sizes can be had: {fault.told(error)}"
         found = replace(found, batch_size_unclear=why, notes=(*found.notes, why))
     return found
+
+
+def _with_pinning(found: Tuning, search: Search, setting: Setting) -> Tuning:
+    """The tuning, and what pinning gives; last, since it initialises CUDA."""
+    if found.settings is None:
+        return found
+    try:
+        rows = compare_pinning(
+            search.loader, found.settings, seconds=setting.seconds, came=lambda what: setting.progress(what, 1.0)
+        )
+    except Exception as error:  # without pinning it works: whatever this is, pinning brings it
+        return replace(found, notes=(*found.notes, f"pinning could not be measured: {fault.told(error)}"))
+    return replace(found, pinning=rows, measured_seconds=search.spent_seconds)
 
 
 def judge(evidence: Tuning, *, step_ms: Milliseconds | None = None) -> Verdict:

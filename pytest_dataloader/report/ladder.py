@@ -1,4 +1,4 @@
-"""The tables of a tuning: one change a line, against no workers and against the line above; then batch sizes."""
+"""The tables of a tuning: one change a line, against no workers and the line above; then batch sizes and pinning."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
 _SIZES_HEAD = ("batch_size", "samples/s", "first batch", "memory", "")
+_PINNING_HEAD = ("pin_memory", "samples/s on the device", "a copy keeps the loop", "")
 _NOTES = {"predicted": "predicted", "at most": "would give at most"}
 
 
@@ -30,10 +31,18 @@ def table(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line
 
 def batch_sizes(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
     """What other batch sizes give and take, where there is something to compare; the loader's own is bold."""
+    yield from _compared(rows, size_cells(rows), width)
+
+
+def pinning(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
+    """What pinned batches and others give, where there is a device; the loader's own is bold."""
+    yield from _compared(rows, pinning_cells(rows), width)
+
+
+def _compared(rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, ...]], width: int | None) -> Iterator[Line]:
     if len(rows) < 2:
         return
-    lines = size_cells(rows)
-    columns = [max(len(line[at]) for line in lines) for at in range(len(_SIZES_HEAD))]
+    columns = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = len(columns)
     while width is not None and shown > 2 and sum(columns[:shown]) + 2 * (shown - 1) > width:
         shown -= 1
@@ -50,6 +59,20 @@ def cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def size_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """The table of batch sizes as text, its head first."""
     return [_SIZES_HEAD, *(_size_cells(row) for row in rows)]
+
+
+def pinning_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The table of pinning as text, its head first."""
+    return [_PINNING_HEAD, *(_pinning_cells(row) for row in rows)]
+
+
+def _pinning_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    return (
+        str(row["pin_memory"]),
+        figure(row["samples_per_second"]),
+        f"{figure(row['copy_ms'])} ms",
+        "now" if row["now"] else "",
+    )
 
 
 def _size_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:

@@ -107,6 +107,7 @@ def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> I
         case "tune":
             yield from ladder.table(record.evidence["rows"], width)
             yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)
+            yield from ladder.pinning(record.evidence["pinning"], width)
 
 
 def wrapped(text: str, width: int | None, used: int) -> list[str]:

@@ -16,7 +16,7 @@ _PARTS = 256
 
 def storage_addresses(batch: Any) -> Iterator[int]:
     """Where the storage of each tensor of a batch begins."""
-    for tensor in _tensors(batch):
+    for tensor in tensors(batch):
         with contextlib.suppress(NotImplementedError, RuntimeError):  # kinds of tensors that have no storage
             yield tensor.untyped_storage().data_ptr()
 
@@ -27,7 +27,8 @@ def awaiting_their_turn() -> set[int]:
     return {address for batch in early for address in storage_addresses(batch)}
 
 
-def _tensors(batch: Any) -> Iterator[Any]:
+def tensors(batch: Any) -> Iterator[Any]:
+    """The tensors of a batch, those inside containers and objects too; of many, the first."""
     layer = [batch]
     for _ in range(_DEPTH):
         following: list[Any] = []

@@ -12,6 +12,7 @@ from pytest_dataloader.probe.tuning.prediction import rate
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.settings import Settings
     from pytest_dataloader.probe.tuning.batch_sizes import BatchSize
+    from pytest_dataloader.probe.tuning.pinning import Pinning
     from pytest_dataloader.probe.tuning.search import Search
 
 
@@ -44,6 +45,8 @@ class Tuning:
     """Under the recommended settings, by size; fewer than two where the loader cannot have others."""
     batch_size_unclear: str = ""
     """Why no other batch size was measured."""
+    pinning: tuple[Pinning, ...] = ()
+    """Without ``pin_memory`` and with it; empty where there is no CUDA device."""
     notes: tuple[str, ...] = ()
     waiting_share: float = 0.0
     """Of a sample's time without workers."""

@@ -175,14 +175,17 @@ class Search(Estimates):
     def _measure(self, settings: Settings, seconds: float) -> Trial:
         """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers.
 
-        Raises NotMeasured where the longer trial is faster than its workers too, and neighbours disturbed it: where
-        none did, it was the look without workers that was too slow.
+        Raises NotMeasured where the longer trial is faster than its workers too, neighbours disturbed it, and another
+        look without workers is no faster: where none did, it was that look that was too slow.
         """
         trial = measure_trial(self.loader, settings, seconds, self._came(settings.text))
         if self._is_burst(trial):
             trial = measure_trial(self.loader, settings, _LONGER * seconds, self._came(settings.text))
             if self._is_burst(trial) and trial.disturbances:
-                raise NotMeasured(f"with {settings.text} more came than its workers can make: the machine was too busy")
+                self._look_alone(seconds)
+                if self._is_burst(trial):
+                    more = f"with {settings.text} more came than its workers can make"
+                    raise NotMeasured(f"{more}: the machine was too busy")
             return trial
         if self._is_fluke(trial):
             again = measure_trial(self.loader, settings, seconds, self._came(settings.text))

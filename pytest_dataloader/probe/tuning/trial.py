@@ -61,12 +61,18 @@ class Trial:
 
 
 @contextlib.contextmanager
-def borrow_with(loader: Any, settings: Settings) -> Iterator[Borrowed]:
+def borrow_with(loader: Any, settings: Settings, *, pin_memory: bool | None = None) -> Iterator[Borrowed]:
     """A copy of ``loader`` under other settings; raises NotMeasured where it does not take them."""
+
+    def prepare(copy: Any) -> None:
+        settings.apply(copy)
+        if pin_memory is not None:
+            vars(copy)["pin_memory"] = pin_memory
+
     with warnings.catch_warnings():
         # Trying more workers than CPUs is what this is about.
         warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)
-        with borrow(loader, prepare=settings.apply) as borrowed:
+        with borrow(loader, prepare=prepare) as borrowed:
             yield borrowed
 
 
@@ -107,7 +113,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
                 "its settings from elsewhere, so no others can be tried"
             )
         seen, whole, own = throughput(meter), join(meter.windows), _unique_bytes(borrowed)
-        batch_bytes = _next_batch_bytes(borrowed)
+        batch_bytes = size_bytes(next_batch(borrowed))
     batches = max(1.0, whole.batches)
     return Trial(
         settings=settings,
@@ -135,12 +141,12 @@ def _unique_bytes(borrowed: Borrowed) -> int:
     return max(found)
 
 
-def _next_batch_bytes(borrowed: Borrowed) -> int:
-    """The size of the batch that comes next, be it of the next epoch."""
+def next_batch(borrowed: Borrowed) -> Any:
+    """The batch that comes next, be it of the next epoch; None where that has none."""
     for batch in borrowed.each():
-        return size_bytes(batch)
+        return batch
     borrowed.begin_epoch()
-    return size_bytes(next(borrowed.each(), None))
+    return next(borrowed.each(), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,8 +202,10 @@ def _tuning(evidence: Mapping[str, Any]) -> Iterable[Table]:
     for title, lines in (
         ("Tuning", ladder.cells(evidence.get("rows") or ())),
         ("Batch sizes", ladder.size_cells(evidence.get("batch_sizes") or ())),
+        ("Pinning", ladder.pinning_cells(evidence.get("pinning") or ())),
     ):
         if len(lines) > 1:
             names, *rows = lines
-            head = tuple(name or other for name, other in zip(names, ("settings", "", "", "", "note"), strict=True))
-            yield Table(title, head, tuple(tuple(printable(cell) for cell in row) for row in rows), (1, 2, 3))
+            head = (names[0] or "settings", *names[1:-1], names[-1] or "note")
+            numeric = tuple(range(1, len(names) - 1))
+            yield Table(title, head, tuple(tuple(printable(cell) for cell in row) for row in rows), numeric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_dataloader.report.ladder import batch_sizes, table
+from pytest_dataloader.report.ladder import batch_sizes, pinning, table
 
 
 def row(change: str, rate: float, factor: float, source: str = "measured", *, now: bool = False) -> dict[str, Any]:
@@ -77,3 +77,16 @@ def test_a_narrow_terminal_gets_the_rates_of_batch_sizes_first() -> None:
         "        16      3,695",
         "        32      3,726",
     ]
+
+
+def test_pinning_is_compared_where_there_is_a_device() -> None:
+    rows = [
+        {"pin_memory": False, "samples_per_second": 1234.5, "copy_ms": 3.21, "now": True},
+        {"pin_memory": True, "samples_per_second": 4567.8, "copy_ms": 0.0212, "now": False},
+    ]
+    assert ["".join(piece for piece, _ in line) for line in pinning(rows, None)] == [
+        "pin_memory  samples/s on the device  a copy keeps the loop",
+        "     False                    1,234                3.21 ms  now",
+        "      True                    4,568              0.0212 ms",
+    ]
+    assert list(pinning((), None)) == []

@@ -89,7 +89,7 @@ def test_bars_and_a_tuning_are_drawn() -> None:
         "source": "",
         "now": True,
     }
-    tuning = {"rows": [row], "batch_sizes": []}
+    tuning = {"rows": [row], "batch_sizes": [], "pinning": []}
     seen = page(
         markdown.document(
             [

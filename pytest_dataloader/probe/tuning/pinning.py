@@ -1,0 +1,90 @@
+"""A loader that pins its batches and one that does not: what reaches the accelerator, and what copying takes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.loader.batch_storages import tensors
+from pytest_dataloader.probe.loader.counting import count
+from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, borrow_with, next_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dataloader.probe.loader.borrowing import Borrowed
+    from pytest_dataloader.probe.loader.settings import Settings
+
+_SHARE = 0.08
+"""Of the budget, for each look."""
+_TURNS = (False, True, True, False)
+"""Two looks at each, of which the faster counts: neighbours and slow spells of the host only make a loader slower."""
+_WARM_UP = 3
+"""Batches before the clock starts: the first ones wait for workers, and pin memory that later ones use again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pinning:
+    """A loader under the recommended settings, its batches copied to the accelerator with ``non_blocking=True``."""
+
+    pin_memory: bool
+    samples_per_second: float
+    """That reached the accelerator."""
+    copy_ms: float
+    """What the copies of a batch keep the training loop."""
+    now: bool
+    """Whether the loader is like this."""
+
+
+def compare_pinning(
+    loader: Any, settings: Settings, *, seconds: float, came: Callable[[str], None]
+) -> tuple[Pinning, ...]:
+    """Measure a loader without ``pin_memory`` and with it under ``settings``, for a third of ``seconds``.
+
+    None where there is no CUDA device, or no tensor to copy. This initialises CUDA in the process. Raises what the
+    loader raises.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return ()
+    best: dict[bool, Pinning] = {}
+    for pinned in _TURNS:
+        came(f"pin_memory={pinned}")
+        row = _look(loader, settings, max(LEAST_SECONDS, _SHARE * seconds), pinned=pinned)
+        if row is None:
+            return ()
+        if pinned not in best or row.samples_per_second > best[pinned].samples_per_second:
+            best[pinned] = row
+    return tuple(best[pinned] for pinned in sorted(best))
+
+
+def _look(loader: Any, settings: Settings, seconds: float, *, pinned: bool) -> Pinning | None:
+    """One look; None for an epoch without a batch, or batches without a tensor."""
+    import torch
+
+    with borrow_with(loader, settings, pin_memory=pinned) as borrowed:
+        borrowed.begin_epoch()
+        for _ in range(_WARM_UP):
+            if not _copy(borrowed)[1]:
+                return None
+        torch.cuda.synchronize()
+        batches = samples = 0
+        copying, began = 0.0, time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            more, _, spent = _copy(borrowed)
+            batches, samples, copying = batches + 1, samples + more, copying + spent
+        torch.cuda.synchronize()
+        lasted = time.perf_counter() - began
+    return Pinning(pinned, samples / lasted, 1e3 * copying / batches, now=pinned == bool(loader.pin_memory))
+
+
+def _copy(borrowed: Borrowed) -> tuple[int, int, float]:
+    """Copy the next batch, be it of the next epoch: its samples, its tensors, and the seconds that copying kept us."""
+    batch = next_batch(borrowed)
+    held = list(tensors(batch))
+    began = time.perf_counter()
+    for tensor in held:
+        tensor.to("cuda", non_blocking=True)
+    return count(batch, borrowed.batch_size), len(held), time.perf_counter() - began
