@@ -1,4 +1,4 @@
-"""A model of 30 layers, trained on batches of 0.5 MB that are copied with `non_blocking=True`."""
+"""A network of 7 convolutions, trained on batches of 7.1 MB that are copied with `non_blocking=True`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMPARE = "ratio"
 
 def faulty() -> float:
     model, dataset, start = begun()
-    for (images,) in DataLoader(dataset, batch_size=64, num_workers=2):
+    for (images,) in DataLoader(dataset, batch_size=64, num_workers=4):
         images = images.to("cuda", non_blocking=True)
         model(images).mean().backward()
     return since(start)
@@ -21,7 +21,7 @@ def faulty() -> float:
 
 def mended() -> float:
     model, dataset, start = begun()
-    for (images,) in DataLoader(dataset, batch_size=64, num_workers=2, pin_memory=True):
+    for (images,) in DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True):
         images = images.to("cuda", non_blocking=True)
         model(images).mean().backward()
     return since(start)

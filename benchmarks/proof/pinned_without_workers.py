@@ -11,7 +11,7 @@ NEEDS = ("cuda",)
 CHECK = ""
 EFFECT = "takes {figure} times as long to bring a batch to the device: {faulty} ms, not {mended} ms"
 COMPARE = "ratio"
-dataset = TensorDataset(torch.randn(1_024, 3, 224, 224))
+dataset = TensorDataset(torch.randn(256, 3, 224, 224))
 
 
 def milliseconds(loader: DataLoader[tuple[torch.Tensor, ...]]) -> float:

@@ -8,6 +8,7 @@ NEEDS = ("cuda",)
 CHECK = ""
 EFFECT = "reads {figure} of 100 scores before they have arrived"
 COMPARE = "difference"
+ROUNDS = 3
 BATCHES, SIZE = 100, 4_096
 
 

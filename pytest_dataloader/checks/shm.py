@@ -84,17 +84,22 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
 
 
 def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
-    """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``."""
+    """Fail for segments left behind, for batches that cannot fit /dev/shm, and for a peak above ``max_shm``.
+
+    A thread that pins takes batches out of shared memory at once: where none was seen there, what may be is told.
+    """
     advice = sentences.advice(evidence)
-    peak = f"peak {size(evidence.peak_bytes)} of {size(evidence.capacity_bytes)}"
+    unseen = not evidence.peak_bytes and evidence.predicted_peak_bytes > 0
+    most = evidence.predicted_peak_bytes if unseen else evidence.peak_bytes
+    peak = f"{'at most' if unseen else 'peak'} {size(most)} of {size(evidence.capacity_bytes)}"
     if evidence.shortage:
         return Verdict("failed", f"{evidence.shortage}: not run", advice)
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
         return Verdict("failed", f"/dev/shm ran out ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
         return Verdict("failed", f"{sentences.left_behind(evidence)}; {peak}", advice)
-    if max_shm is not None and evidence.peak_bytes > max_shm:
-        return Verdict("failed", f"{peak}; allowed: {size(max_shm)}", advice)
+    if max_shm is not None and most > max_shm:
+        return Verdict("inconclusive" if unseen else "failed", f"{peak}; allowed: {size(max_shm)}", advice)
     told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"
     doubts = (told,) if evidence.handed_over else evidence.unclear
     return without_fault(evidence, peak=peak, nothing="nothing left behind", doubts=doubts, advice=advice)

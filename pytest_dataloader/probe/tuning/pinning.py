@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,10 @@ _SHARE = 0.08
 _TURNS = (False, True, True, False)
 """Two looks at each, of which the faster counts: neighbours and slow spells of the host only make a loader slower."""
 _WARM_UP = 3
-"""Batches before the clock starts: the first ones wait for workers, and pin memory that later ones use again."""
+"""Batches before the clock starts, and as many as the loader keeps ahead: they wait for workers, and pin memory that
+later ones use again, which the driver does while copies wait."""
+_PATIENCE = 2
+"""Times a look's own seconds that a slow loader may warm up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Pinning:
     samples_per_second: float
     """That reached the accelerator."""
     copy_ms: float
-    """What the copies of a batch keep the training loop."""
+    """What the copies of a batch keep the training loop, the median."""
     now: bool
     """Whether the loader is like this."""
 
@@ -66,18 +70,22 @@ def _look(loader: Any, settings: Settings, seconds: float, *, pinned: bool) -> P
 
     with borrow_with(loader, settings, pin_memory=pinned) as borrowed:
         borrowed.begin_epoch()
-        for _ in range(_WARM_UP):
+        deadline = time.perf_counter() + _PATIENCE * seconds
+        for _ in range(_WARM_UP + borrowed.depth):
             if not _copy(borrowed)[1]:
                 return None
+            if time.perf_counter() > deadline:
+                break
         torch.cuda.synchronize()
-        batches = samples = 0
-        copying, began = 0.0, time.perf_counter()
-        while time.perf_counter() - began < seconds:
+        copying: list[float] = []
+        samples, began = 0, time.perf_counter()
+        while not copying or time.perf_counter() - began < seconds:
             more, _, spent = _copy(borrowed)
-            batches, samples, copying = batches + 1, samples + more, copying + spent
+            samples += more
+            copying.append(spent)
         torch.cuda.synchronize()
         lasted = time.perf_counter() - began
-    return Pinning(pinned, samples / lasted, 1e3 * copying / batches, now=pinned == bool(loader.pin_memory))
+    return Pinning(pinned, samples / lasted, 1e3 * statistics.median(copying), now=pinned == bool(loader.pin_memory))
 
 
 def _copy(borrowed: Borrowed) -> tuple[int, int, float]:

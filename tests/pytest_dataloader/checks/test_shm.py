@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -226,6 +227,14 @@ def test_a_peak_above_the_limit_fails() -> None:
     assert verdict.outcome == "failed"
     assert "peak 409.6 kB of" in verdict.reason
     assert verdict.reason.endswith("allowed: 327.7 kB")
+
+
+def test_where_a_thread_that_pins_leaves_nothing_to_see_what_may_be_there_is_told() -> None:
+    seen = dataclasses.replace(measured(load(Rows(size=5000))), peak_bytes=0, peak_segments=0)  # as beside a real GPU
+    assert shm.judge(seen).outcome == "passed"
+    assert shm.judge(seen).reason.startswith("at most 409.6 kB of ")
+    assert shm.judge(seen, max_shm=409_600).outcome == "passed"
+    assert shm.judge(seen, max_shm=81_920).outcome == "inconclusive"
 
 
 SMALL = textwrap.dedent(
