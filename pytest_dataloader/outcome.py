@@ -31,6 +31,7 @@ NOT_ASKED = "run with --dataloader-bench"
 _PROGRESS = pytest.StashKey[ProgressLine | None]()
 _BREAKAGES = pytest.StashKey[Breakages]()
 _KNOWN = pytest.StashKey[Any]()
+_SHARED = pytest.StashKey[list[tuple[ref[Any], dict[str, Any]]]]()
 """On the config: the evidence so far of the check that is measuring."""
 
 
@@ -170,6 +171,7 @@ def _measure(
         build=subject.build,
         ranks=1 if job is None else job.place.world_size,
         tell=tell,
+        shared=_shared(config, subject.loader),
     )
     if progress is not None:
         setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
@@ -179,6 +181,17 @@ def _measure(
         finally:
             if progress is not None:
                 progress.clear()
+
+
+def _shared(config: pytest.Config, loader: Any) -> dict[str, Any]:
+    """What the checks of a loader hand to each other in this session."""
+    known = config.stash.setdefault(_SHARED, [])
+    known[:] = [(each, shared) for each, shared in known if each() is not None]
+    for each, shared in known:
+        if each() is loader:
+            return shared
+    known.append((ref(loader), {}))
+    return known[-1][1]
 
 
 def note(

@@ -13,7 +13,7 @@ from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Fds
 from pytest_dataloader.probe.resources.observations import Usage, most_by_round
 from pytest_dataloader.probe.resources.open_files import keepers
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, SHORT_EPOCHS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ def why_not() -> str:
 
 
 def measure(loader: Any, *, setting: Setting) -> Fds:
-    """Predict, and unless that cannot work run a copy of the loader through short epochs and look."""
+    """Predict, and unless that cannot work run a copy of the loader through short epochs and look.
+
+    A quick run looks at shared memory in the same epochs.
+    """
     reason = why_not()
     if reason:
         raise NotMeasured(reason)
@@ -42,7 +45,10 @@ def measure(loader: Any, *, setting: Setting) -> Fds:
     if not asked.shortage_of_descriptors:
         setting.progress("counting descriptors through short epochs", 0.3)
         seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
-        seen = run_short_epochs(loader, seconds=seconds)
+        both = setting.quick and not asked.shortage_of_memory
+        seen = run_short_epochs(loader, seconds=seconds, leave_early=both)
+        if both:
+            setting.shared[SHORT_EPOCHS] = asked, seen
     return _evidence(loader, asked, seen)
 
 

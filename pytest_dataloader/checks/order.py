@@ -49,7 +49,7 @@ def measure(loader: Any, *, setting: Setting) -> Order:
     seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
     most = sys.maxsize if setting.whole_epoch else _MOST
     iterable = torch_private.reads_by_iteration(loader)
-    with traced(loader) as run, sampling.epochs_told(loader) as tell:
+    with traced(loader, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
         for number in range(_EPOCHS):
             setting.progress("tracing an epoch", number / _EPOCHS)
             tell(number)

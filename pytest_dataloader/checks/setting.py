@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class Setting:
     ranks: int = 1
     """Ranks of a real job, all of which measure; each hears what the others pass to ``tell``, text, once all have."""
     tell: Callable[[str], None] = lambda _told: None
+
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What one check of a loader hands to another that comes later in the same run."""
 
     def budget(self, own: float, share: float = 1.0) -> float:
         """Seconds for a check that needs ``own`` in any run: with ``bench`` at least that share of ``seconds``."""

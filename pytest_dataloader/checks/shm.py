@@ -13,7 +13,7 @@ from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Shm
 from pytest_dataloader.probe.resources.observations import Usage
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, run_short_epochs
+from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, SHORT_EPOCHS, run_short_epochs
 from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Verdict
 
@@ -34,6 +34,8 @@ def measure(loader: Any, *, setting: Setting) -> Shm:
     reason = why_not()
     if reason:
         raise NotMeasured(reason)
+    if SHORT_EPOCHS in setting.shared:
+        return _evidence(loader, *setting.shared.pop(SHORT_EPOCHS))
     setting.progress("weighing batches", 0.1)
     asked = demand_of(loader)
     seen = Usage()

@@ -32,7 +32,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     seconds = setting.seconds if setting.bench else min(_QUICK_SECONDS, setting.seconds)
     if setting.whole_epoch:
         seconds = math.inf
-    seen = observe_lifecycle(loader, method=method, seconds=seconds, epochs=1 if setting.whole_epoch else 2)
+    epochs = 1 if setting.whole_epoch else 2
+    seen = observe_lifecycle(loader, method=method, seconds=seconds, epochs=epochs, shallow=setting.quick)
     first, second = (*seen.epochs, None, None)[:2]
     found = seen.fault
     return Workers(

@@ -141,7 +141,7 @@ def examine_all(
         raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
     if quick and only is None:
         chosen = tuple(name for name in chosen if read[name] or checks.applies(name, subject.loader, subject.build))
-    breakages, records, evidence = Breakages(), list[Record](), dict[str, Any]()
+    breakages, records, evidence, shared = Breakages(), list[Record](), dict[str, Any](), dict[str, Any]()
     for name in chosen:
         setting = checks.Setting(
             seconds or (QUICK_SECONDS if quick else SECONDS),
@@ -150,6 +150,7 @@ def examine_all(
             whole_epoch=whole_epoch,
             traced=traced,
             build=subject.build,
+            shared=shared,
             progress=lambda what, share, name=name: progress(f"{name}: {what}", share),  # type: ignore[misc]
         )
 

@@ -52,6 +52,12 @@ class Settings:
             held["dataset"] = unbatched(copy.dataset)
 
 
+def make_shallow(copy: Any) -> None:
+    """Have each worker of a copied loader make one batch ahead: what is under way as an epoch ends is waited for."""
+    if copy.num_workers:
+        vars(copy)["prefetch_factor"] = 1
+
+
 def start_method_of(loader: Any) -> str:
     """How the loader's workers start, without settling multiprocessing's default by asking."""
     context = getattr(loader, "multiprocessing_context", None)

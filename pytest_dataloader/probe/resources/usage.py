@@ -42,6 +42,8 @@ _PATIENT = 3
 _MOST_STRETCHED = 8.0
 QUICK_SECONDS = 3.0
 """Rounds of a loader of two forked workers take 0.1 s each; those that are begun after this are left out."""
+SHORT_EPOCHS = "short epochs"
+"""What ``fds`` hands to ``shm`` in a quick run: what the loader asks for, and what was seen."""
 _FILL_SECONDS = 0.5
 _TIMEOUT_SECONDS = 60.0
 _SHARE_FOR_READING = 0.25
@@ -100,6 +102,7 @@ class _Run:
         self.at_first = segments.named(None, registry.names)
         self.replay: Replay | None = None
         self.reading_seconds = 0.0
+        self.seconds_per_batch = 0.0
         self.began = time.monotonic()
         self.batches_of_workers: dict[int, int] = {}
         self.here: Counter[str] = Counter()
@@ -143,14 +146,21 @@ class _Run:
         for number, times in enumerate(ROUNDS):
             if number >= TELLING_ROUNDS and time.monotonic() > self.deadline:
                 break
+            if self._hopeless(number, times):
+                break
             if not self._round(borrowed, number, times, tick):
                 break
             self.seen.main.append(self._level(number))
         self.seen.rounds = len(self.seen.main)
         self._look_at_idleness()
         self._name_holders(borrowed)
-        if self.leave_early:
+        if self.leave_early and self.seen.rounds >= TELLING_ROUNDS:  # with fewer, nothing could be told of it
             self._leave_early(borrowed, tick)
+
+    def _hopeless(self, number: int, times: int) -> bool:
+        """Whether a round that must be read to its end could not be, at twice the pace of those before."""
+        expected = self.seconds_per_batch * self.length * times / 2
+        return 0 < number < TELLING_ROUNDS and time.monotonic() + expected > self._deadline_of(number)
 
     def _leave_early(self, borrowed: Borrowed, tick: Callable[[], None]) -> None:
         """Break out of epochs while the queue is full; then take in what workers that persist had under way."""
@@ -184,7 +194,7 @@ class _Run:
     def _round(self, borrowed: Borrowed, number: int, times: int, tick: Callable[[], None]) -> bool:
         """Whether the round was read to its end."""
         self._begin(borrowed, times)
-        got, wanted = 0, self.length * times
+        got, wanted, began = 0, self.length * times, time.monotonic()
         batches = borrowed.each()
         for got, batch in enumerate(itertools.islice(batches, wanted), 1):
             tick()
@@ -197,6 +207,7 @@ class _Run:
             if got >= self.loader.num_workers and time.monotonic() > self._deadline_of(number):
                 break
         self.seen.batches += got
+        self.seconds_per_batch = (time.monotonic() - began) / max(1, got)
         late = got < wanted and time.monotonic() > self._deadline_of(number)
         if not late:
             self._read_workers(borrowed, number, got)

@@ -12,6 +12,7 @@ from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.loader.positions import indices_in, length_of
+from pytest_dataloader.probe.loader.settings import make_shallow
 from pytest_dataloader.probe.loader.state_restoration import random_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.samples.generators import find
@@ -105,13 +106,15 @@ class Run:
         self._deadline = math.inf
         self._most: float = math.inf
 
-    def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None) -> None:
+    def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None, *, shallow: bool = False) -> None:
         fields = vars(copy)
         fields["dataset"] = TracedDataset(fields["dataset"], self.tracer)
         fields["collate_fn"] = TracedCollate(fields["collate_fn"], self.tracer)
         fields["worker_init_fn"] = TracedStart(fields["worker_init_fn"], self.tracer)
         if workers is not None:
             fields["num_workers"] = workers
+        if shallow:
+            make_shallow(copy)
         name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
         self._samplers.append(fields[name])
         many = name == "batch_sampler"
@@ -217,8 +220,9 @@ def traced(
     displaced_from: dict[str, int] | None = None,
     plan: Callable[[Any], list[Any]] | None = None,
     workers: int | None = None,
+    shallow: bool = False,
 ) -> Iterator[Run]:
-    """A traced copy of a loader; the user's is left as it was.
+    """A traced copy of a loader; the user's is left as it was. ``shallow``: its workers make one batch ahead each.
 
     ``plan`` makes what the sampler gives instead of its own, from the loader and with random states put back later.
     """
@@ -228,7 +232,7 @@ def traced(
         run = Run(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
 
         def prepare(copy: Any) -> None:
-            run.prepare(copy, None if plan is None else plan(copy), workers)
+            run.prepare(copy, None if plan is None else plan(copy), workers, shallow=shallow)
 
         with borrow(loader, prepare=prepare) as borrowed:
             run.borrowed = borrowed

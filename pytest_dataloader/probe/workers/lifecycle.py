@@ -20,7 +20,7 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
-from pytest_dataloader.probe.loader.settings import worker_processes_of
+from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
@@ -81,24 +81,37 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def observe_lifecycle(loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False) -> Lifecycle:
+def observe_lifecycle(
+    loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False, shallow: bool = False
+) -> Lifecycle:
     """Watch a copy of the loader for up to ``epochs`` epochs and ``seconds``; afterwards nothing of it is left.
 
-    ``one_worker`` gives it one worker, started by ``method``, however many it has and however it starts them.
+    ``one_worker`` gives it one worker, started by ``method``, however many it has and however it starts them;
+    ``shallow`` has each make one batch ahead.
     """
     with _folder() as folder:
         slots = status_slots.StatusSlots(folder, 1 if one_worker else loader.num_workers)
         try:
-            return _Observation(loader, slots, folder, method, one_worker=one_worker).run(seconds, epochs)
+            return _Observation(loader, slots, folder, method, one_worker=one_worker, shallow=shallow).run(
+                seconds, epochs
+            )
         finally:
             slots.close()
 
 
 class _Observation:
     def __init__(
-        self, loader: Any, slots: status_slots.StatusSlots, folder: Path, method: str, *, one_worker: bool
+        self,
+        loader: Any,
+        slots: status_slots.StatusSlots,
+        folder: Path,
+        method: str,
+        *,
+        one_worker: bool,
+        shallow: bool,
     ) -> None:
         self.method = method
+        self.shallow = shallow
         self.one_worker = one_worker
         self.loader = loader
         self.slots = slots
@@ -160,6 +173,8 @@ class _Observation:
         if self.one_worker:
             vars(copy).update(num_workers=1, prefetch_factor=copy.prefetch_factor or 2)
             copy.multiprocessing_context = self.method
+        if self.shallow:
+            make_shallow(copy)
         self.task_log = log_tasks(copy)
         if worker_processes_of(copy):
             vars(copy)["worker_init_fn"] = status_slots.WorkerInit(
