@@ -24,6 +24,7 @@ from pytest_dataloader.probe.loader.settings import make_shallow, worker_process
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, Fault
+from pytest_dataloader.probe.workers.handover import given_up_with_its_process
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
 from pytest_dataloader.probe.workers.watchdog import GivenUp, Watchdog
 
@@ -134,6 +135,8 @@ class _Observation:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.watchdog.interrupting())
             stack.enter_context(self._hearing_threads())
+            if not self.forks:
+                stack.enter_context(given_up_with_its_process())
             if self.in_process:
                 stack.enter_context(status_slots.main_process_slot(self.slots))
             try:

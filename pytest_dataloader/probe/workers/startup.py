@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.workers.handover import given_up_with_its_process
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.probe.workers.pickling import PARTS, Culprit, find_culprit, find_generator
 
@@ -105,7 +106,8 @@ def _last_words(loader: Any) -> str:
     with tempfile.TemporaryFile() as said:
         try:
             os.dup2(said.fileno(), 2)
-            process.start()
+            with given_up_with_its_process():
+                process.start()
             process.join(_IMPORT_SECONDS)
         finally:
             os.dup2(own, 2)
