@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dl_lint.engine import catalogue
-from mutants import datasets, loaders, sampling, streams, transfers
+from mutants import containers, datasets, loaders, sampling, streams, transfers
 from mutants.code import Code
 from mutants.edits import Unfit
 from mutants.flow import Flow
@@ -41,7 +41,7 @@ from mutants.mutant import OPERATORS, TEST, Mutant, Operator
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOMS = (transfers, loaders, datasets, sampling, streams)
+ROOMS = (transfers, loaders, containers, datasets, sampling, streams)
 """Where operators are."""
 
 MOST_LINES = 6_000_000

@@ -104,6 +104,11 @@ class _Unshard(ast.NodeTransformer):
         self.generic_visit(node)
         return None if ast.unparse(node.targets[0]) == ast.unparse(node.value) else node
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        same = ast.unparse(node.body) == ast.unparse(node.orelse)
+        return node.body if same and self.is_told(node.test) else node
+
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         told = self.is_told(node.test)
         inner = {type(it) for it in node.body}

@@ -199,6 +199,9 @@ IDIOMS: dict[str, dict[str, str]] = {
         "init": "self.labels = np.loadtxt(path)",
         "read": "return torch.from_numpy(cv2.imread(self.path)), self.labels[index]",
     },
+    "write-out-for-all": {
+        "read": "image = cv2.imread(f'{self.path}/{self.names[index]}')\nreturn torch.from_numpy(image), index"
+    },
     "memoise": {},
     "memoise-the-reader": {
         "read": "return torch.from_numpy(self.load(index)), index",
@@ -254,6 +257,7 @@ IDIOMS: dict[str, dict[str, str]] = {
             ", num_workers=4",
         )
     },
+    "stream-a-dataset": {},
     "several-workers": {"head": STREAM.format("pass", "pass", "")},
     "shuffle-on-every-rank": {
         "before": "sampler = DistributedSampler(dataset)", "loader": BY_RANK, "epoch": "sampler.set_epoch(epoch)",
