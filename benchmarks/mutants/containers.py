@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mutants.code import Code, called, dotted, every, loaded, method, stored
+from mutants.code import Code, behind_docstring, called, dotted, every, loaded, method, stored
 from mutants.datasets import READERS, assigned, index_of, indexed, is_only_indexed, read_by_workers, waken
-from mutants.edits import after, cut, replace
+from mutants.edits import after, before, cut, name_of, replace
 from mutants.mutant import Fault, operator
 
 if TYPE_CHECKING:
@@ -113,6 +113,49 @@ def _gives_array(code: Code, call: ast.Call) -> bool:
 
 
 # --- one more list ------------------------------------------------------------------------
+
+
+@operator("DL301")
+def keep_an_order(code: Code, flow: Flow) -> Making:
+    """Keeps a list of shuffled indices and reads the sample that it names. Needs a dataset that builds no container of
+    its own: it reads files by their number, an archive, or what it was given."""
+
+    def make(made: ast.FunctionDef, read: ast.FunctionDef, index: str, cls: ast.ClassDef) -> Fault:
+        torch = name_of(code.file(cls), "torch")
+        kept = after(code, made.body[-1], f"self.order = {torch}.randperm(len(self)).tolist()")
+        first = behind_docstring(read)
+        edits = [kept, before(code, first, f"{index} = self.order[{index}]"), *waken(code, flow, cls)]
+        return Fault(edits, [made.body[-1], first])
+
+    for cls in read_by_workers(flow):
+        made, read, index = method(cls, "__init__"), method(cls, "__getitem__"), index_of(cls)
+        known = index and method(cls, "__len__") and not code.derived(cls) and "order" not in code.text(cls)
+        if not (made and read and known) or isinstance(made.body[-1], ast.Return):
+            continue
+        if _counts(code, read, index) and not _builds_containers(cls):
+            yield partial(make, made, read, index, cls)
+
+
+def _counts(code: Code, read: ast.FunctionDef, index: str) -> bool:
+    """Whether the index of a ``__getitem__`` is a number, and neither unpacked nor a key."""
+    for use in every(read, ast.Name):
+        outer = code.up[use]
+        taken = isinstance(outer, ast.Subscript | ast.Attribute | ast.Starred) and outer.value is use
+        unpacked = isinstance(outer, ast.Assign) and outer.value is use and isinstance(outer.targets[0], ast.Tuple)
+        if use.id == index and (taken or unpacked or called(outer) in {"isinstance", "len"}):
+            return False
+    return True
+
+
+def _builds_containers(cls: ast.ClassDef) -> bool:
+    """Whether a class fills a field that ``__getitem__`` reads at the index, other than with what it was given."""
+    for function in cls.body:
+        given = {it.arg for it in every(function, ast.arg)}
+        for node, name in assigned(function) if isinstance(function, ast.FunctionDef) else ():
+            of_class = called(node.value)[:1].isupper()
+            if indexed(cls, name) and dotted(node.value) not in given and not of_class:
+                return True
+    return False
 
 
 @operator("DL301")
