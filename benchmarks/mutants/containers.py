@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mutants.code import Code, behind_docstring, called, dotted, every, loaded, method, stored
 from mutants.datasets import READERS, assigned, index_of, indexed, is_only_indexed, read_by_workers, waken
 from mutants.edits import after, before, cut, name_of, replace
+from mutants.loaders import has
 from mutants.mutant import Fault, operator
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ LOADED = {"numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.concatenate"
           "numpy.arange", "numpy.random.permutation", "torch.arange", "torch.randperm"}  # fmt: skip
 CONVERTED = {"to_numpy", "astype", "long", "float", "int"}
 EMPTY = {"numpy.empty", "numpy.zeros", "numpy.fromfile", "numpy.frombuffer"}
+SHUFFLES = ("shuffle", "sampler", "batch_sampler")
 LAZY = {"range", "datasets.load_dataset", "datasets.load_from_disk"}
 LISTS = {"append", "extend"}
 WRITES = {"os.path.join", "os.path.basename", "os.path.dirname", "os.path.abspath", "pathlib.Path", "str"}
@@ -117,8 +119,11 @@ def _gives_array(code: Code, call: ast.Call) -> bool:
 
 @operator("DL301")
 def keep_an_order(code: Code, flow: Flow) -> Making:
-    """Keeps a list of shuffled indices and reads the sample that it names. Needs a dataset that builds no container of
-    its own: it reads files by their number, an archive, or what it was given."""
+    """Keeps a list of shuffled indices and reads the sample that it names, as no loader of the dataset shuffles.
+
+    Needs a dataset that builds no container of its own: it reads files by their number, an archive, or what it was
+    given.
+    """
 
     def make(made: ast.FunctionDef, read: ast.FunctionDef, index: str, cls: ast.ClassDef) -> Fault:
         torch = name_of(code.file(cls), "torch")
@@ -132,7 +137,9 @@ def keep_an_order(code: Code, flow: Flow) -> Making:
         known = index and method(cls, "__len__") and not code.derived(cls) and "order" not in code.text(cls)
         if not (made and read and known) or isinstance(made.body[-1], ast.Return):
             continue
-        if _counts(code, read, index) and not _builds_containers(cls):
+        loaders = flow.loaders_of(cls)
+        plain = loaders and not any(has(flow, it, name) for it in loaders for name in SHUFFLES)
+        if plain and _counts(code, read, index) and not _builds_containers(cls):
             yield partial(make, made, read, index, cls)
 
 
@@ -142,9 +149,10 @@ def _counts(code: Code, read: ast.FunctionDef, index: str) -> bool:
         outer = code.up[use]
         taken = isinstance(outer, ast.Subscript | ast.Attribute | ast.Starred) and outer.value is use
         unpacked = isinstance(outer, ast.Assign) and outer.value is use and isinstance(outer.targets[0], ast.Tuple)
-        if use.id == index and (taken or unpacked or called(outer) in {"isinstance", "len"}):
+        over = isinstance(outer, ast.For | ast.comprehension) and outer.iter is use
+        if use.id == index and (taken or unpacked or over or called(outer) in {"isinstance", "len"}):
             return False
-    return True
+    return not read.decorator_list and index != "_"
 
 
 def _builds_containers(cls: ast.ClassDef) -> bool:

@@ -202,6 +202,7 @@ IDIOMS: dict[str, dict[str, str]] = {
     "keep-an-order": {
         "init": "self.size = len(self.names)",
         "read": "return torch.from_numpy(cv2.imread(f'{index:08d}.png')), index",
+        "loader": "DataLoader(dataset, batch_size=8, num_workers=4)",
     },
     "write-out-for-all": {
         "read": "image = cv2.imread(f'{self.path}/{self.names[index]}')\nreturn torch.from_numpy(image), index"
