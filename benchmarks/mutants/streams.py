@@ -9,14 +9,14 @@ import textwrap
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from mutants.code import Code, Function, behind_docstring, called, every, loaded, method, stored
+from mutants.code import Code, Function, behind_docstring, called, dotted, every, loaded, method, stored
 from mutants.edits import REMOVED, Edit, Pending, Unfit, change, indentation, replace
 from mutants.flow import ITERABLE, MAP_STYLE, Flow
 from mutants.loaders import WORKERS, has, is_plain
 from mutants.mutant import TEST, Fault, operator
 
 Making = Iterator[Fault | Callable[[], Fault]]
-DRAWS = re.compile(r"rand|shuffle|rng|generator")
+DRAWS = re.compile(r"rand|shuffle|rng|sampl(e|ing)\(")
 """What makes workers differ without a share of their own."""
 
 
@@ -32,8 +32,8 @@ def asks(code: Code, node: ast.AST, depth: int = 3) -> bool:
 
 
 def _waken(flow: Flow, loaders: list[ast.Call], words: dict[str, str | None] | None = None) -> list[Pending]:
-    """Workers for the loaders that are not known to have any, and other changes of all of them."""
-    given = {it: {} if flow.workers(it) else {"num_workers": WORKERS} for it in loaders}
+    """Workers for the loaders that are not known to have several, and other changes of all of them."""
+    given = {it: {} if (flow.workers(it) or 0) > 1 else {"num_workers": WORKERS} for it in loaders}
     changed = {it: {**(words or {}), **given[it]} for it in loaders}
     return [change(flow.code, it, words) for it, words in changed.items() if words]
 
@@ -168,7 +168,9 @@ def several_workers(code: Code, flow: Flow) -> Making:
     """Gives workers to the loader of an ``IterableDataset`` that knows none and draws nothing at random."""
     for cls in flow.iterable_datasets():
         known = all(base in ITERABLE or base.rpartition(".")[2] in code.classes for base in code.ancestors(cls))
-        if not known or DRAWS.search(code.text(cls)) or asks(code, cls):
+        own = [it for it in every(cls, ast.Call) if dotted(it.func).startswith("self.")]
+        given = any(not code.definitions(it.func) for it in own)  # a callable or an object, which may draw
+        if not known or given or DRAWS.search(code.text(cls)) or asks(code, cls):
             continue
         for loader in _streamed(flow, cls):
             if flow.workers(loader) == 0:
