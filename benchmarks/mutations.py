@@ -32,23 +32,20 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dl_lint.engine import catalogue
-from mutants import datasets, loaders, sampling, transfers
+from mutants import containers, datasets, loaders, sampling, streams, transfers
 from mutants.code import Code
 from mutants.edits import Unfit
 from mutants.flow import Flow
-from mutants.mutant import OPERATORS, Mutant, Operator
+from mutants.mutant import OPERATORS, TEST, Mutant, Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOMS = (transfers, loaders, datasets, sampling)
+ROOMS = (transfers, loaders, containers, datasets, sampling, streams)
 """Where operators are."""
 
 MOST_LINES = 6_000_000
 """Of Python that are linted for the mutants of one checkout: 15 us a line, so that a large one takes 90 s."""
-
-TEST = re.compile(r"(^|/)tests?/|(^|/)test_\w*\.py$")
-"""Files in which a batch or two are taken, where most faults cost nothing."""
 
 Due = list[tuple[str, int, int]]
 Said = dict[str, Any]

@@ -271,7 +271,7 @@ class Code:
 
     def bases(self, cls: ast.ClassDef, depth: int = 4) -> Iterator[ast.ClassDef]:
         for base in cls.bases if depth else ():
-            for found in self.definitions(base):
+            for found in self.definitions(base) if not dotted(base).startswith("self.") else ():
                 if isinstance(found, ast.ClassDef) and found is not cls:
                     yield found
                     yield from self.bases(found, depth - 1)

@@ -15,10 +15,6 @@ from mutants.loaders import WORKERS, is_plain, is_repeated
 from mutants.mutant import Fault, operator
 
 Making = Iterator[Fault | Callable[[], Fault]]
-ARRAYS = {"numpy.array", "numpy.asarray", "torch.tensor", "torch.LongTensor", "torch.FloatTensor", "torch.as_tensor",
-          "torch.Tensor"}  # fmt: skip
-LOADED = {"numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.concatenate", "numpy.vstack", "numpy.hstack",
-          "numpy.stack", "torch.cat", "torch.stack", "torch.from_numpy"}  # fmt: skip
 HANDLES = {"h5py.File", "lmdb.open", "zipfile.ZipFile", "tarfile.open", "sqlite3.connect"}
 READERS = re.compile(r"\b(open|imread|load|read|read_image|loadmat|decode)\(")
 
@@ -26,7 +22,12 @@ READERS = re.compile(r"\b(open|imread|load|read|read_image|loadmat|decode)\(")
 def fields(cls: ast.ClassDef) -> Iterator[tuple[ast.Assign, str]]:
     """What ``__init__`` assigns to fields."""
     made = method(cls, "__init__")
-    for node in every(made, ast.Assign) if made else ():
+    return assigned(made) if made else iter(())
+
+
+def assigned(function: ast.FunctionDef) -> Iterator[tuple[ast.Assign, str]]:
+    """What a method assigns to fields."""
+    for node in every(function, ast.Assign):
         name = dotted(node.targets[0])
         if len(node.targets) == 1 and name.startswith("self.") and name.count(".") == 1:
             yield node, name
@@ -48,17 +49,30 @@ def indexed(cls: ast.ClassDef, name: str) -> list[ast.Subscript]:
     return [it for it in reads if _is_one(it.slice) and loaded(it.slice) & made]
 
 
-def _is_only_indexed(code: Code, cls: ast.ClassDef, name: str) -> bool:
-    """Whether all uses of a field in its class do with a list as well: subscripts by one index, ``len``, iteration."""
+def is_only_indexed(code: Code, cls: ast.ClassDef, name: str) -> bool:
+    """Whether all uses of a field in its class do with a list as well: subscripts by one index or a plain slice,
+    iteration, and calls of functions that take any sequence."""
     for use in every(cls, ast.Attribute):
         outer = code.up[use]
         if dotted(use) != name or not isinstance(use.ctx, ast.Load):
             continue
-        at = isinstance(outer, ast.Subscript) and outer.value is use and _is_one(outer.slice)
+        at = (
+            isinstance(outer, ast.Subscript)
+            and outer.value is use
+            and (_is_one(outer.slice) or isinstance(outer.slice, ast.Slice))
+        )
         over = isinstance(outer, ast.For | ast.comprehension) and outer.iter is use
-        if not at and not over and called(outer) not in {"len", "enumerate", "zip", "set", "Counter", "max", "min"}:
+        if not at and not over and not _takes_sequences(code, outer):
             return False
     return True
+
+
+def _takes_sequences(code: Code, call: ast.AST) -> bool:
+    if not isinstance(call, ast.Call):
+        return False
+    return called(call) in {"len", "enumerate", "zip", "set", "Counter", "max", "min"} or (
+        code.resolved(call.func).startswith(("numpy.", "random."))
+    )
 
 
 def _is_one(index: ast.expr) -> bool:
@@ -66,7 +80,7 @@ def _is_one(index: ast.expr) -> bool:
 
 
 def read_by_workers(flow: Flow) -> Iterator[ast.ClassDef]:
-    """Map-style datasets that workers read, or are made to read by ``_waken``: one of their loaders can be given some,
+    """Map-style datasets that workers read, or are made to read by ``waken``: one of their loaders can be given some,
     or nobody knows their loaders and some loader has workers."""
     some = any(flow.workers(it) != 0 for it in flow.loaders)
     for cls in flow.datasets():
@@ -75,48 +89,12 @@ def read_by_workers(flow: Flow) -> Iterator[ast.ClassDef]:
             yield cls
 
 
-def _waken(code: Code, flow: Flow, cls: ast.ClassDef) -> list[Pending]:
+def waken(code: Code, flow: Flow, cls: ast.ClassDef) -> list[Pending]:
     """Workers for the loaders of a class, where none of them is known to have any."""
     loaders = flow.loaders_of(cls)
     if any(flow.workers(it) for it in loaders):
         return []
     return [change(code, it, {"num_workers": WORKERS}) for it in loaders if len(it.args) < 6 and not is_open(it)]
-
-
-@operator("DL301")
-def keep_the_list(code: Code, flow: Flow) -> Making:
-    """Drops ``np.array(…)`` or ``torch.tensor(…)`` around a list that ``__init__`` grows or comprehends."""
-    for cls in read_by_workers(flow):
-        made = method(cls, "__init__")
-        for node, name in fields(cls):
-            call = node.value
-            if not (isinstance(call, ast.Call) and code.is_called(call, *ARRAYS) and call.args and indexed(cls, name)):
-                continue
-            source = call.args[0]
-            grown = (
-                isinstance(source, ast.Name)
-                and made is not None
-                and any(
-                    called(it) == "append" and dotted(it.func) == f"{source.id}.append" for it in every(made, ast.Call)
-                )
-            )
-            if (grown or isinstance(source, ast.ListComp)) and _is_only_indexed(code, cls, name):
-                yield Fault([replace(code, call, code.text(source)), *_waken(code, flow, cls)], [node])
-
-
-@operator("DL301")
-def make_a_list_of_an_array(code: Code, flow: Flow) -> Making:
-    """Adds ``.tolist()`` to an array that a field holds and ``__getitem__`` indexes."""
-    for cls in read_by_workers(flow):
-        for node, name in fields(cls):
-            call = node.value
-            column = isinstance(call, ast.Attribute) and call.attr == "values" and b"pandas" in code.file(call).source
-            made = call.value if isinstance(call, ast.Subscript) else call  # of an archive, np.load(path)["rows"]
-            array = isinstance(made, ast.Call) and (
-                code.is_called(made, *ARRAYS, *LOADED) or called(made) in {"to_numpy", "astype"}
-            )
-            if (column or array) and indexed(cls, name) and _is_only_indexed(code, cls, name):
-                yield Fault([replace(code, call, f"{code.text(call)}.tolist()"), *_waken(code, flow, cls)], [node])
 
 
 @operator("DL302")
@@ -127,7 +105,7 @@ def memoise(code: Code, flow: Flow) -> Making:
         index = index_of(cls)
         known = before(code, behind_docstring(read), f"if {index} in self.cache:\n    return self.cache[{index}]")
         kept = before(code, final, f"self.cache[{index}] = {code.text(final.value)}")
-        return Fault([after(code, made.body[-1], "self.cache = {}"), known, kept, *_waken(code, flow, cls)], [final])
+        return Fault([after(code, made.body[-1], "self.cache = {}"), known, kept, *waken(code, flow, cls)], [final])
 
     for cls in read_by_workers(flow):
         made, read = method(cls, "__init__"), method(cls, "__getitem__")
@@ -155,7 +133,7 @@ def memoise_the_reader(code: Code, flow: Flow) -> Making:
     def make(cls: ast.ClassDef, helper: ast.FunctionDef, call: ast.Call) -> Fault:
         edits = importing(code, code.file(cls), "functools")
         decorated = before(code, helper, "@functools.lru_cache(maxsize=None)")
-        return Fault([*edits, decorated, *_waken(code, flow, cls)], [helper, call])
+        return Fault([*edits, decorated, *waken(code, flow, cls)], [helper, call])
 
     for cls in read_by_workers(flow):
         read, index = method(cls, "__getitem__"), index_of(cls)
@@ -191,13 +169,13 @@ def open_early(code: Code, flow: Flow) -> Making:
         final = made.body[-1]
         if isinstance(node, ast.Assign):
             name = dotted(node.targets[0])
-            return Fault([after(code, final, f"{name} = {code.text(call)}"), *_waken(code, flow, cls)], [final, node])
+            return Fault([after(code, final, f"{name} = {code.text(call)}"), *waken(code, flow, cls)], [final, node])
         bound = node.items[0].optional_vars
         file = code.file(node)
         opened = after(code, final, f"self.handle = {code.text(call)}")
         header = Edit(file, file.span(node)[0], file.span(bound)[1] if bound else 0,
                       f"{code.text(bound)} = self.handle\n{indentation(code, node)}if True")  # fmt: skip
-        return Fault([opened, header, *_waken(code, flow, cls)], [final, node])
+        return Fault([opened, header, *waken(code, flow, cls)], [final, node])
 
     for cls in read_by_workers(flow):
         made = method(cls, "__init__")
@@ -216,7 +194,7 @@ def open_the_archive_once(code: Code, flow: Flow) -> Making:
 
     def make(cls: ast.ClassDef, made: ast.FunctionDef, node: ast.Assign, call: ast.Call) -> Fault:
         opened = after(code, made.body[-1], f"self.handle = {code.text(call)}")
-        return Fault([opened, replace(code, call, "self.handle"), *_waken(code, flow, cls)], [made.body[-1], node])
+        return Fault([opened, replace(code, call, "self.handle"), *waken(code, flow, cls)], [made.body[-1], node])
 
     for cls in read_by_workers(flow):
         made = method(cls, "__init__")
@@ -244,13 +222,13 @@ def cuda_in_a_sample(code: Code, flow: Flow) -> Making:
     for cls in flow.datasets():
         read = method(cls, "__getitem__")
         if read is not None and flow.loaders_of(cls):
-            readers.append((read, partial(_waken, code, flow, cls)))
+            readers.append((read, partial(waken, code, flow, cls)))
     for loader in flow.loaders:
         collate = flow.argument(loader, "collate_fn")
         for found in code.definitions(collate) if collate is not None and not is_open(loader) else ():
             if not isinstance(found, ast.ClassDef) and flow.workers(loader):
                 readers.append((found, []))  # noqa: PERF401 - two kinds of reader, told apart once more below
-    for function, waken in readers:
+    for function, woken in readers:
         for call in every(function, ast.Call):
             if code.is_called(call, *makers) and isinstance(
                 code.up[call], ast.Return | ast.Tuple | ast.Assign | ast.Dict
@@ -258,7 +236,7 @@ def cuda_in_a_sample(code: Code, flow: Flow) -> Making:
                 yield Fault(
                     [
                         replace(code, call, f"{code.text(call)}.cuda()"),
-                        *(waken if isinstance(waken, list) else waken()),
+                        *(woken if isinstance(woken, list) else woken()),
                     ],
                     [call],
                 )
@@ -292,7 +270,7 @@ def keep_a_lambda(code: Code, flow: Flow) -> Making:
         wrapped = after(code, node, f"{name}_of = lambda sample: {name}(sample)")
         used = [it for it in every(method(cls, "__getitem__") or cls, ast.Call) if dotted(it.func) == name]
         return Fault(
-            [wrapped, *(replace(code, it.func, f"{name}_of") for it in used), *_waken(code, flow, cls)],
+            [wrapped, *(replace(code, it.func, f"{name}_of") for it in used), *waken(code, flow, cls)],
             [node, *flow.loaders_of(cls)],
         )
 

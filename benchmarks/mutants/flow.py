@@ -182,9 +182,13 @@ class Flow:
     def loaders_of(self, cls: ast.ClassDef) -> list[ast.Call]:
         """The loaders over objects of a class."""
         if cls not in self._fed:
-            reached = {it for call in self._callers[cls] for it in self._reach(call, SETS).expressions}
+            reached = {it for reach in self.objects_of(cls) for it in reach.expressions}
             self._fed[cls] = [loader for loader in self.loaders if _argument(loader, "dataset") in reached]
         return self._fed[cls]
+
+    def objects_of(self, cls: ast.ClassDef) -> list[Reach]:
+        """How far each object of a class goes."""
+        return [self._reach(call, SETS) for call in self._callers[cls]]
 
     def classes_of(self, loader: ast.Call) -> list[ast.ClassDef]:
         return [cls for cls in [*self.datasets(), *self.iterable_datasets()] if loader in self.loaders_of(cls)]
@@ -257,7 +261,7 @@ class _Walk:
                 self.kept(outer, None, depth)
             case ast.Call() if node in outer.args:
                 self.given(outer, node, None, depth)
-            case ast.keyword():
+            case ast.keyword() if outer.arg is not None:
                 call = self.code.up[outer]
                 if isinstance(call, ast.Call):
                     self.given(call, node, outer.arg, depth)

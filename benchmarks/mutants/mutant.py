@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mutants.edits import Pending
 
 EVALUATION = re.compile(r"val|test|eval|infer|predict|demo|dev(?!ice)", re.I)
+TEST = re.compile(r"(^|/)tests?/|(^|/)test_\w*\.py$")
+"""Files in which a batch or two are taken, where most faults cost nothing."""
 TOLERANCE = 5
 """Lines between a place where a finding is due and the finding."""
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mutants.code import Code, Function, behind_docstring, called, dotted, every, is_constant, method
 from mutants.edits import REMOVED, Unfit, after, before, change, cut, name_of, replace
-from mutants.flow import Flow, is_open
 from mutants.loaders import WORKERS, has, is_plain, is_repeated
 from mutants.mutant import EVALUATION, Fault, operator
+
+if TYPE_CHECKING:
+    from mutants.flow import Flow
 
 Making = Iterator[Fault | Callable[[], Fault]]
 NUMPY_DRAWS = {"rand", "randn", "randint", "uniform", "normal", "choice", "permutation", "shuffle", "random"}
@@ -204,36 +206,6 @@ def state_of_numpy(code: Code, flow: Flow) -> Making:
         if _unseeded(flow, loader) and is_repeated(flow, loader) and not code.is_for_old_torch:
             body = "{numpy}.random.seed({numpy}.random.get_state()[1][0] + worker_id)"
             yield partial(_with_seeder, code, flow, loader, body, ("numpy",))
-
-
-@operator("DL405")
-def forget_the_worker(code: Code, flow: Flow) -> Making:
-    """Puts None in place of the only ``get_worker_info()`` of an ``IterableDataset`` that draws nothing at random."""
-    for cls in flow.iterable_datasets():
-        asks = [it for it in every(cls, ast.Call) if called(it) == "get_worker_info"]
-        loaders = [it for it in flow.loaders_of(cls) if flow.workers(it) != 0]
-        if (
-            len(asks) == 1
-            and not re.search(r"rand|shuffle|rng", code.text(cls))
-            and loaders
-            and not any(has(flow, it, "worker_init_fn") for it in loaders)
-        ):
-            edits = [
-                change(code, it, {"num_workers": WORKERS}) for it in loaders if not flow.workers(it) and not is_open(it)
-            ]
-            yield Fault([replace(code, asks[0], "None"), *edits], [cls, *loaders])
-
-
-@operator("DL405")
-def several_workers(code: Code, flow: Flow) -> Making:
-    """Gives workers to the loader of an ``IterableDataset`` that knows none and draws nothing at random."""
-    for cls in flow.iterable_datasets():
-        text = code.text(cls)
-        if re.search(r"rand|shuffle|rng|worker|rank|shard", text) or len(list(code.ancestors(cls))) != 1:
-            continue
-        for loader in flow.loaders_of(cls):
-            if flow.workers(loader) == 0 and is_plain(loader) and not has(flow, loader, "worker_init_fn"):
-                yield Fault([change(code, loader, {"num_workers": WORKERS})], [cls, loader])
 
 
 @operator("DL406")

@@ -199,6 +199,14 @@ IDIOMS: dict[str, dict[str, str]] = {
         "init": "self.labels = np.loadtxt(path)",
         "read": "return torch.from_numpy(cv2.imread(self.path)), self.labels[index]",
     },
+    "keep-an-order": {
+        "init": "self.size = len(self.names)",
+        "read": "return torch.from_numpy(cv2.imread(f'{index:08d}.png')), index",
+        "loader": "DataLoader(dataset, batch_size=8, num_workers=4)",
+    },
+    "write-out-for-all": {
+        "read": "image = cv2.imread(f'{self.path}/{self.names[index]}')\nreturn torch.from_numpy(image), index"
+    },
     "memoise": {},
     "memoise-the-reader": {
         "read": "return torch.from_numpy(self.load(index)), index",
@@ -254,6 +262,7 @@ IDIOMS: dict[str, dict[str, str]] = {
             ", num_workers=4",
         )
     },
+    "stream-a-dataset": {},
     "several-workers": {"head": STREAM.format("pass", "pass", "")},
     "shuffle-on-every-rank": {
         "before": "sampler = DistributedSampler(dataset)", "loader": BY_RANK, "epoch": "sampler.set_epoch(epoch)",
@@ -267,6 +276,8 @@ IDIOMS: dict[str, dict[str, str]] = {
 
 QUICK = ("give-workers", "keep-the-list", "retain", "open-early", "freeze-the-generator", "unpin", "wrap-in-a-lambda")
 ONLY_ADVICE = {"take-workers", "pad-the-evaluation", "print-every-step"}
+NOT_SEEN_YET = {"keep-an-order"}
+"""That ``torch.randperm(len(self)).tolist()`` has as many items as there are samples."""
 
 
 @pytest.fixture(scope="module")
@@ -304,9 +315,9 @@ def test_every_operator_has_an_idiom(mutations: dict[str, Any]) -> None:
 @pytest.mark.parametrize("operator", named(IDIOMS, QUICK))
 def test_an_idiom_becomes_a_fault_that_is_found(mutations: dict[str, Any], tmp_path: Path, operator: str) -> None:
     found = mutants(mutations, tmp_path, operator, IDIOMS[operator])
-    wanted = {"silenced" if operator in ONLY_ADVICE else "found", "unknown"}
+    wanted = "silenced" if operator in ONLY_ADVICE else "missed" if operator in NOT_SEEN_YET else "found"
     assert found, "no mutant"
-    assert {it.result for it in found} <= wanted, found
+    assert {it.result for it in found} <= {wanted, "unknown"}, found
 
 
 def test_a_fault_that_the_rule_is_blind_to_is_missed(mutations: dict[str, Any], tmp_path: Path) -> None:
