@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LIFETIME = 60
 """Seconds after which a child ends by its own alarm, should nobody have killed it."""
+AT_START: list[Callable[[], None]] = []
+"""What else each child does before anything: leave alone what it has inherited and the parent goes on with."""
 _PR_SET_PDEATHSIG = 1
 _LENGTH = struct.Struct("<Q")
 
@@ -156,6 +158,8 @@ def _settle(libc: ctypes.CDLL | None, parent: int) -> None:
     sys.setprofile(None)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
+    for prepare in AT_START:
+        prepare()
     _reopen_files()
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):

@@ -9,8 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -217,6 +221,39 @@ def live_iterators() -> list[Any]:
     # By type: isinstance asks for __class__, which objects of torch's answer with warnings.
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), _BaseDataLoaderIter)]
     return [iterator for iterator in found if any(worker.is_alive() for worker in worker_processes(iterator))]
+
+
+def leave_inherited_iterators() -> None:
+    """In a forked child: let iterators raise whose workers the parent started, and never end those.
+
+    A dataset may hold one, as torchio's queue does: what the child took of its batches, the parent would wait for.
+    """
+    if "torch.utils.data.dataloader" not in sys.modules:
+        return
+    from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+    here, kind = os.getpid(), _MultiProcessingDataLoaderIter
+    take, shut_down = getattr(kind, "_next_data", None), getattr(kind, "_shutdown_workers", None)
+    if take is None or shut_down is None:
+        return
+
+    def inherited(iterator: Any) -> bool:
+        return any(vars(worker).get("_parent_pid") != here for worker in worker_processes(iterator))
+
+    def next_data(self: Any) -> Any:
+        if inherited(self):
+            raise RuntimeError("an iterator whose workers another process has started")
+        return take(self)
+
+    def shutdown_workers(self: Any) -> None:
+        if not inherited(self):
+            shut_down(self)
+
+    kind._next_data = next_data  # type: ignore[method-assign]
+    kind._shutdown_workers = shutdown_workers  # type: ignore[method-assign]
+
+
+child_process.AT_START.append(leave_inherited_iterators)
 
 
 def new_iterator(copy: Any) -> Any:
