@@ -10,10 +10,12 @@ import os
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process, clocks, descriptors, process_tree, segments, waits
 from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.loader.batch_storages import storage_addresses
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.replay import Replay, replay
@@ -178,7 +180,7 @@ class _Run:
             borrowed.abandon(receiving=False)
             gc.collect()
             self.seen.left.append(len(self._ours_now() - self.at_first))
-            self.seen.main_left_early.append(self._level_once_ended())
+            self.seen.main_left_early.append(self._level_once_ended(borrowed.iterator))
             if time.monotonic() > self.deadline and not self._grew():  # else it takes a second look
                 break
         if borrowed.iterator is not None:  # those that do not persist are gone
@@ -270,11 +272,18 @@ class _Run:
         names = tuple(sorted(segment.name for segment in self._ours_now() - self.at_first))
         return Level(number, self.seen.batches, os.getpid(), targets, names)
 
-    def _level_once_ended(self) -> Level:
-        """What is open after an epoch that was left early, once threads have had the time to notice."""
+    def _level_once_ended(self, iterator: Any) -> Level:
+        """What is open after an epoch that was left early, once threads have had the time to notice.
+
+        Not what workers that persist had handed over before its turn: ``iterator`` drops that as the next epoch begins.
+        """
         deadline = time.monotonic() + GRACE_SECONDS
         while True:
+            early = [list(storage_addresses(batch)) for batch in torch_private.early_batches(iterator)]
             level = self._level(self.seen.rounds)
+            held = [each for each in level.targets if descriptors.kind(each) == descriptors.TORCH]
+            kept = Counter(level.targets) - Counter(held[: sum(map(len, early))])
+            level = replace(level, targets=tuple(kept.elements()))
             if not self._grew(level) or time.monotonic() > deadline:
                 return level
             time.sleep(10 * _SETTLE_SECONDS)

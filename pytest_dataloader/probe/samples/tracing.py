@@ -34,21 +34,26 @@ class Tracer:
     whole_batches: bool = False
     """Whether the dataset is iterated for whole batches: the samples in them are told, each by its own digest."""
     worker: int = -1
+    _found: dict[str, Any] = field(default_factory=dict)
+    """The generators that the last walk came to: nobody's code runs between a call and the next."""
     _epoch: int = -1
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def begin(self, worker: int) -> None:
         """Be in a worker from now on."""
         self.worker = worker
+        self._found.clear()
         self._epoch = -1
 
     def call(self, kind: Kind, indices: tuple[Any, ...], function: Callable[..., Any], *given: Any, many: bool) -> Any:
         """Call user code and write an entry of it; ``many``: what it returns is a list of samples."""
         number = self._count(kind)
+        if not self._found:
+            self._walk()
         if number >= self.displaced_from.get(kind, number + 1):
-            for name, generator in generators.find(self.roots).items():
+            for name, generator in self._found.items():
                 generators.displace(generator, f"{name} {kind} {self._epoch} {self.worker} {number}")
-        before = self._look()
+        before = self._standings()
         try:
             made = function(*given)
         except StopIteration:
@@ -78,9 +83,14 @@ class Tracer:
         self.journal.write(Entry("start", self._epoch, worker, 0, before=before, after=self._look()))
 
     def _look(self) -> dict[str, generators.Standing]:
-        if not self.roots:
-            return {}
-        return {name: generators.standing(each) for name, each in generators.find(self.roots).items()}
+        self._walk()
+        return self._standings()
+
+    def _walk(self) -> None:
+        self._found = generators.find(self.roots) if self.roots else {}
+
+    def _standings(self) -> dict[str, generators.Standing]:
+        return {name: generators.standing(each) for name, each in self._found.items()}
 
     def _count(self, kind: Kind) -> int:
         epoch = self.journal.epoch
