@@ -18,6 +18,8 @@ Figure = dict[str, Any]
 MOST_POINTS = 60
 """Of one line: with 8 workers and their main process, 540 in a chart that is 400 to 1,200 pixels wide."""
 _MOST_TIMED = 120
+_FEW = 5
+"""Points of a line that are marked."""
 _NEGLIGIBLE = 0.001
 """Stages below this share of the slowest one are not drawn."""
 
@@ -172,7 +174,8 @@ def memory(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     for number, (name, at, sizes) in enumerate(lines):
         main = name == "main"
         colour = _MAIN if main else _WORKERS[(number - (lines[0][0] == "main")) % len(_WORKERS)]
-        data.append({"type": "scatter", "mode": "lines", "name": name, "x": at, "y": sizes,
+        mode = "lines" if len(set(at)) > _FEW else "lines+markers"  # a line of one point is none
+        data.append({"type": "scatter", "mode": mode, "name": name, "x": at, "y": sizes,
                      "line": {"color": colour, "width": 2, "dash": "dot" if main else "solid"}})  # fmt: skip
     grows = evidence.get("growth_bytes_per_worker")
     told = f" About {size(grows)} more for each worker in an epoch." if grows else ""
@@ -218,7 +221,8 @@ def _resources(checks: Mapping[str, Mapping[str, Any]]) -> Figure | None:
     if not data:
         return None
     early = len(seen["shm"].get("open_after_leaving") or ())
-    told = f" The last {early} epochs of segments were left early." if early else ""
+    last = "epoch" if early == 1 else f"{early} epochs"
+    told = f" The last {last} of segments {'was' if early == 1 else 'were'} left early." if early else ""
     return _figure(
         "Descriptors and segments", f"What is open whenever an epoch has ended; what grows is a leak.{told}",
         data, x="epoch", y="open", yaxis={"rangemode": "tozero"}, xaxis={"tickformat": "d", "dtick": 1},

@@ -67,7 +67,14 @@ def test_a_long_watch_is_thinned_and_keeps_both_ends() -> None:
     (found,) = figures.of_loader({"memory": {"evidence": {"curve": curve}, "limits": {}}})
     assert len(found["data"]) == 9
     assert {(len(trace["x"]), trace["x"][0], trace["x"][-1]) for trace in found["data"]} == {(60, 0, 399)}
+    assert {trace["mode"] for trace in found["data"]} == {"lines"}
     assert len(json.dumps(found)) < 20_000
+
+
+def test_a_watch_of_one_batch_is_a_mark() -> None:
+    curve = [{"batch": 2, "worker": 0, "private_bytes": 10**6, "seconds": at} for at in (0.0, 1.0)]
+    (found,) = figures.of_loader({"memory": {"evidence": {"curve": curve}, "limits": {}}})
+    assert [trace["mode"] for trace in found["data"]] == ["lines+markers"]
 
 
 def test_memory_of_what_is_no_data_loader_is_drawn_too() -> None:
