@@ -67,7 +67,7 @@ def leftovers(left: Leftovers) -> list[str]:
 def extent(seen: ResourceUse) -> str:
     """How much of the loader was seen, in words."""
     if not seen.epochs:
-        return "the time was up before a short epoch had ended: --dataloader-bench and --dataloader-seconds give more"
+        return "the time was up before a short epoch had ended: it takes more seconds"
     total, read = seen.batches_in_epoch, seen.batches_in_round
     told = f"seen in {counted(seen.epochs, 'epoch')}"
     if not total:

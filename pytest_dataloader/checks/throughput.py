@@ -141,6 +141,8 @@ def judge(
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
         return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
+    if not claims and not evidence.measured_seconds:
+        return Verdict("inconclusive", "the time was up before the loader was warm: it takes more seconds")
     if not claims and not evidence.samples_per_second:
         why = "; ".join(evidence.quietness.disturbances) or "they came before"
         spent = f"{figure(evidence.measured_seconds)} s of measuring"

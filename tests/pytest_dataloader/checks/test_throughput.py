@@ -74,6 +74,7 @@ def test_the_limits_that_were_missed_are_those_that_fail_it_alone(
         (replace(BUSY, interval=(160, 1600)), {}, "inconclusive", "the interval says nothing of the rate (it waited"),
         (replace(BUSY, **NOTHING), {}, "inconclusive", "no batch was made in 5 s of measuring (it waited"),
         (replace(SEEN, **NOTHING), {}, "inconclusive", "no batch was made in 5 s of measuring (they came before)"),
+        (replace(SEEN, **NOTHING, measured_seconds=0.0), {}, "inconclusive", "the time was up before the loader was"),
         (replace(SEEN, **NOTHING), {"min_samples_per_second": 10}, "inconclusive", "too close to call"),
         (SEEN, {"min_samples_per_second": 900}, "passed", "at least 900 asked for"),
         (SEEN, {"min_samples_per_second": 1000}, "passed", "1,000 samples/s"),
