@@ -35,7 +35,7 @@ class Tracer:
     """Whether the dataset is iterated for whole batches: the samples in them are told, each by its own digest."""
     worker: int = -1
     _found: dict[str, Any] = field(default_factory=dict)
-    """The generators that the last walk came to: nobody's code runs between a call and the next."""
+    """The generators that the last walk came to: nobody's code runs between two calls of an epoch."""
     _epoch: int = -1
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -97,6 +97,7 @@ class Tracer:
         if epoch != self._epoch:
             self._epoch = epoch
             self._numbers.clear()
+            self._found.clear()  # in between, the main process may have put others in their places
         number = self._numbers.get(kind, 0)
         self._numbers[kind] = number + 1
         return number

@@ -46,7 +46,7 @@ def compare_pinning(
 ) -> tuple[Pinning, ...]:
     """Measure a loader without ``pin_memory`` and with it under ``settings``, for a third of ``seconds``.
 
-    None where there is no CUDA device, or no tensor to copy. This initialises CUDA in the process. Raises what the
+    Nothing where there is no CUDA device, or no tensor to copy. This initialises CUDA in the process. Raises what the
     loader raises.
     """
     import torch
