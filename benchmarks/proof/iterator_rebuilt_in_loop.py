@@ -9,8 +9,8 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 CHECK = ""
-EFFECT = "takes {figure} ms of CPU time more for a batch that takes {mended} ms"
-COMPARE = "difference"
+EFFECT = "takes {figure} times the CPU time of a batch: {faulty} ms, not {mended} ms"
+COMPARE = "ratio"
 
 dataset = TensorDataset(torch.randn(20_000, 64))
 
