@@ -106,15 +106,13 @@ class Run:
         self._deadline = math.inf
         self._most: float = math.inf
 
-    def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None, *, shallow: bool = False) -> None:
+    def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None) -> None:
         fields = vars(copy)
         fields["dataset"] = TracedDataset(fields["dataset"], self.tracer)
         fields["collate_fn"] = TracedCollate(fields["collate_fn"], self.tracer)
         fields["worker_init_fn"] = TracedStart(fields["worker_init_fn"], self.tracer)
         if workers is not None:
             fields["num_workers"] = workers
-        if shallow:
-            make_shallow(copy)
         name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
         self._samplers.append(fields[name])
         many = name == "batch_sampler"
@@ -232,7 +230,9 @@ def traced(
         run = Run(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
 
         def prepare(copy: Any) -> None:
-            run.prepare(copy, None if plan is None else plan(copy), workers, shallow=shallow)
+            run.prepare(copy, None if plan is None else plan(copy), workers)
+            if shallow:
+                make_shallow(copy)
 
         with borrow(loader, prepare=prepare) as borrowed:
             run.borrowed = borrowed
