@@ -6,14 +6,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.interpreter import classes, functions
 from dl_lint.flow.interpreter.expressions import FEW_ITEMS
 from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
 from dl_lint.flow.values import (
+    UNKNOWN,
     Collection,
     Const,
     Derived,
     External,
+    Function,
     Generated,
+    Instance,
     Made,
     Number,
     Table,
@@ -23,7 +27,7 @@ from dl_lint.flow.values import (
     alternatives,
     known,
 )
-from dl_lint.pipeline import loaders
+from dl_lint.pipeline import datasets, loaders
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -48,6 +52,9 @@ _PASSING = frozenset(
 )  # fmt: skip
 """Functions whose result is as large as what they are given."""
 
+_NUMBERING = frozenset({"builtins.range", "torch.arange", "torch.randperm", "numpy.arange", "numpy.random.permutation"})
+"""Functions that give as many numbers as they are told."""
+
 _PICKLES = frozenset({"pickle.load", "pickle.loads", "joblib.load", "cloudpickle.load", "dill.load"})
 
 IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
@@ -67,7 +74,10 @@ def _is_large(program: Program, value: Value, depth: int) -> bool:
         case Table():
             return any(is_large(program, one, depth - 1) for _, one in value.items)
         case Made():
-            return _is_large_result(program, value, depth)
+            return _is_large_result(program, value.name, value.call, depth)
+        case Tensor(node=ast.Call() as call):
+            made = alternatives(program.value(call.func))
+            return any(isinstance(one, External) and _is_large_result(program, one.name, call, depth) for one in made)
         case Derived():
             return _is_large_part(program, value, depth)
         case Wrapped() | Generated():
@@ -88,20 +98,22 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
             | ast.DictComp(generators=clauses)
             | ast.GeneratorExp(generators=clauses)
         ):
-            return any(is_large(program, program.value(clause.iter), depth - 1) for clause in clauses)
+            over = [program.value(clause.iter) for clause in clauses]
+            return any(_is_unpickled(one) or is_large(program, one, depth - 1) for one in over)
+        case ast.Call(func=ast.Attribute(value=listed, attr="tolist")):
+            return is_large(program, program.value(listed), depth - 1)
         case ast.Call(args=args):
             return any(is_large(program, program.value(arg), depth - 1) for arg in args[:1])
         case _:
             return is_large(program, value.element, depth - 1)
 
 
-def _is_large_result(program: Program, value: Made, depth: int) -> bool:
-    if _reads_many(value.name):
+def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) -> bool:
+    if _reads_many(name):
         return True
-    args = value.call.args
-    if value.name == "builtins.range":
-        return length(program, value.call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in args)
-    return value.name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in args)
+    if name in _NUMBERING:
+        return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)
+    return name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in call.args)
 
 
 def length(program: Program, expr: ast.expr) -> int:
@@ -122,8 +134,17 @@ def _counts(program: Program, expr: ast.expr, depth: int) -> bool:
     """Whether a number is the length of something large, or what a database says of its own."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "len" and expr.args:
         counted = program.value(expr.args[0])
-        return _is_of_database(counted) or is_large(program, counted, depth - 1)
+        return _is_of_database(counted) or is_large(program, counted, depth - 1) or _is_own(program, counted)
     return _is_of_database(program.value(expr))
+
+
+def _is_own(program: Program, counted: Value) -> bool:
+    """Whether something is a dataset of the project, unless its ``__len__`` says that it has a few samples."""
+    if not isinstance(counted, Instance) or datasets.kind_of(program, counted.cls) != "map":
+        return False
+    told = classes.of_class(program, counted.cls, "__len__")
+    count = functions.returned(program, told.scope) if isinstance(told, Function) else UNKNOWN
+    return not (isinstance(count, Const) and isinstance(count.value, int) and count.value <= FEW_ITEMS)
 
 
 def _is_of_database(value: Value) -> bool:
@@ -248,7 +269,7 @@ def _is_handle(value: Derived) -> bool:
     while isinstance(base, Derived):
         steps.append(base.key)
         base = base.base
-    plain = {"split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
+    plain = {"tolist", "split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
     is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
     return not is_parsed and not any(step in plain for step in steps)
 

@@ -33,13 +33,13 @@ DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in; each takes so many ``bytes``."""
+    """``self.attribute``, which ``filled`` fill and ``reads`` look samples up in, each of the ``size``."""
 
     attribute: str
     filled: list[ast.AST]
     reads: list[Indexed]
     samples: list[Value]
-    bytes: int
+    size: record_sizes.Size
 
 
 def owners(program: Program) -> list[Class]:
@@ -74,7 +74,7 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
         if filled:
             depth = min(one.depth for one in indexed)
             samples = list(record_sizes.filling(program, cls, attribute, filled))
-            each = record_sizes.bytes_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
+            each = record_sizes.size_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
             found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
     return _originals(found)
 

@@ -37,7 +37,6 @@ def is_rare(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | N
     workers would idle, with what they hold."""
     if loop is None or loop is again or not isinstance(again, ForStatement | ast.While | ast.comprehension):
         return False
-    program = program
     ways = [
         one.guards
         for one in passes(program, loop)

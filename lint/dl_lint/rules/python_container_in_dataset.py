@@ -8,11 +8,11 @@ objects and the text columns of pandas tables. The message says what a million s
 
 ## Why is this bad?
 
-Reading a Python object writes to its reference count. In a forked worker that write copies the page of memory that
-the object is on, so each worker comes to own a copy of the whole container (pytorch/pytorch#13246): 112 bytes for a
-path, 600 for a parsed record with a few texts, 2,000 for a nested one (docs/memory.md). With spawn and forkserver it is
-pickled to every worker instead. Numbers in an array or a tensor, and strings in a numpy array or a pyarrow table, have
-no reference counts.
+Reading a Python object writes to its reference count. In a forked worker that write copies the page of memory that the
+object is on, so each worker comes to own a copy of the whole container (pytorch/pytorch#13246): 112 bytes for a text,
+350 for a `Path`, 600 for a parsed record with a few texts, 2,000 for a nested one (docs/memory.md). With spawn and
+forkserver it is pickled to every worker instead. Numbers in an array or a tensor, and strings in a numpy array or a
+pyarrow table, have no reference counts.
 
 ## Example
 
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 
 NUMBERS = "keep them in one array or tensor of numbers"
 TEXTS = (
-    "keep the texts in one array of fixed-width bytes (`np.char.encode(…)`, and `.decode()` the one that is read), or "
+    "keep texts in one array of fixed-width bytes (`np.char.encode(…)`, and `.decode()` the one that is read), or "
     "in a pyarrow array where their lengths differ much"
 )
 COLUMNS = (
@@ -132,8 +132,8 @@ def _finding(project: Project, one: Container, filled: list[ast.AST], head: Plac
     return Finding(
         project.place(filled[0]),
         f"`self.{one.attribute}` {holds}: every worker comes to own a copy of all of them, as each read writes to a "
-        f"reference count; at about {one.bytes:,} bytes each, a million {'samples' if direct else 'of them'} make "
-        f"{one.bytes:,} MB a worker",
+        f"reference count; at about {one.size.bytes:,} bytes for {one.size.of}, a million "
+        f"{'samples' if direct else 'of them'} make {one.size.bytes:,} MB a worker",
         _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
@@ -142,8 +142,8 @@ def _finding(project: Project, one: Container, filled: list[ast.AST], head: Plac
 
 def _flat_form(one: Container) -> str:
     """What holds the same without an object for each, by what one sample takes."""
-    if one.bytes <= record_sizes.NUMBER:
+    if one.size <= record_sizes.NUMBER:
         return NUMBERS
-    if one.bytes <= record_sizes.TEXT:
+    if one.size <= record_sizes.TEXT or one.size == record_sizes.PATH:
         return TEXTS
-    return COLUMNS if one.bytes < record_sizes.PARSED else RECORDS
+    return COLUMNS if one.size < record_sizes.PARSED else RECORDS

@@ -135,6 +135,15 @@ class Unpickled(Dataset):
         return self.scenes[index]
 
 
+class OfWhatWasUnpickled(Dataset):
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.labels = [int(row["label"]) for row in pickle.load(file)]  # expect
+
+    def __getitem__(self, index):
+        return self.labels[index]
+
+
 class UnpickledArray(Dataset):
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -279,6 +288,34 @@ class TableWithNames(Dataset):
     def __getitem__(self, index):
         name = self.frame.iloc[index, 0]
         return {"name": name, "image": Image.open(self.frame.iloc[index, 1])}
+
+
+class InAnOrder(Dataset):
+    """As many numbers as the dataset has samples, unless it says that these are few."""
+
+    def __init__(self, volumes):
+        self.volumes = volumes
+        self.order = torch.randperm(len(self)).tolist()  # expect
+        self.back = np.random.permutation(len(self)).tolist()  # expect
+        self.kept = torch.randperm(len(self))
+
+    def __len__(self):
+        return self.volumes.count
+
+    def __getitem__(self, index):
+        return self.volumes.read(self.order[index], self.back[index], self.kept[index])
+
+
+class InAnOrderOfFew(Dataset):
+    def __init__(self, volumes):
+        self.volumes = volumes
+        self.order = torch.randperm(len(self)).tolist()
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        return self.volumes.read(self.order[index])
 
 
 # --- filled and read elsewhere --------------------------------------------------------------------

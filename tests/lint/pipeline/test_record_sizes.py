@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DATASET = """\
 import glob
 import json
+from pathlib import Path
 
 from torch.utils.data import DataLoader, Dataset
 
@@ -37,6 +38,8 @@ def make(folder):
 COSTS = {
     "path": 112,
     "len(path) * 2": 32,
+    "[item for item in sorted(Path(path).iterdir())][0]": 350,
+    "next(Path(path).parent.glob(path))": 350,
     '(path, "label")': 34 + 2 * (16 + 112),
     '{"path": path, "label": 3}': 34 + 16 + 112 + 16 + 32,
     '{"path": {"name": path}}': 34 + 16 + (34 + 16 + 112),
@@ -50,7 +53,7 @@ COSTS = {
 def test_a_sample_costs_what_it_holds(project: Project, one: str, cost: int) -> None:
     project.write({"data.py": DATASET.replace("{one}", one)})
     (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
-    found = re.search(r"at about ([\d,]+) bytes each", finding["message"])
+    found = re.search(r"at about ([\d,]+) bytes for", finding["message"])
     assert found is not None
     assert int(found[1].replace(",", "")) == cost
 

@@ -282,6 +282,8 @@ def iterate(program: Program, base: Value) -> Value:
             return program.iterated(base)
         case Parameter() | Derived():
             return derived(base, "iterate")
+        case Made(name="builtins.range"):
+            return Number()
         case Made() if not isinstance(base, Sampler):
             return derived(base, "iterate")
         case Nothing():

@@ -43,7 +43,7 @@ COPIES = frozenset(
 )  # fmt: skip
 """Methods that return new memory: pageable for a tensor of the CPU, even if that was pinned."""
 
-NUMPY = frozenset({"numpy", "tolist", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
+NUMPY = frozenset({"numpy", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
 
 
 def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: ast.Call) -> Value:
@@ -67,6 +67,8 @@ def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: a
         )
     if isinstance(receiver, Tensor) and name.endswith("_") and not name.startswith("_"):
         return receiver  # in place
+    if name == "tolist":
+        return Collection("list", None, Number(), expr)
     if name in NUMPY:
         return operations.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
     return UNKNOWN
