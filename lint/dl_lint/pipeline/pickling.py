@@ -188,7 +188,6 @@ def _of_instance(program: Program, instance: Instance, depth: int) -> Iterator[O
 
 
 def _kept_by(program: Program, instance: Instance, depth: int) -> Iterator[Obstacle]:
-    program = program
     if any(isinstance(classes.of_class(program, instance.cls, name), Function) for name in PICKLED_BY_HAND):
         return
     yield from _of_local_class(program, instance)

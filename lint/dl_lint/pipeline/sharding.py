@@ -89,7 +89,6 @@ def _starts_share(program: Program, loader: Loader) -> bool:
 
 def handed(program: Program, cls: Class, seen: frozenset[Class] = frozenset()) -> Handed:
     """What each worker hands out of a dataset of class ``cls``."""
-    program = program
     lineage = classes.lineage(program, cls)
     if cls in seen or any(not isinstance(one, Class) and not _is_base(one) for one in lineage):
         return "unknown"
