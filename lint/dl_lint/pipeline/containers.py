@@ -47,7 +47,7 @@ _TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip",
 _OBJECT = (External("builtins.object"), External("numpy.object_"), Const("object", "str"), Const("O", "str"))
 
 _PASSING = frozenset(
-    {"builtins.sorted", "builtins.filter", "builtins.zip", "builtins.map", "itertools.chain.from_iterable",
+    {"builtins.filter", "builtins.zip", "builtins.map", "itertools.chain.from_iterable",
      "itertools.chain", "random.sample", "collections.OrderedDict", "collections.Counter", "natsort.natsorted"}
 )  # fmt: skip
 """Functions whose result is as large as what they are given."""
@@ -102,8 +102,12 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
             return any(_is_unpickled(one) or is_large(program, one, depth - 1) for one in over)
         case ast.Call(func=ast.Attribute(value=listed, attr="tolist")):
             return is_large(program, program.value(listed), depth - 1)
-        case ast.Call(args=args):
-            return any(is_large(program, program.value(arg), depth - 1) for arg in args[:1])
+        case ast.BinOp(op=ast.Mult()):
+            return False  # one object many times
+        case ast.BinOp(left=left, right=right):
+            return any(is_large(program, program.value(one), depth - 1) for one in (left, right))
+        case ast.Call(args=args) if any(is_large(program, program.value(arg), depth - 1) for arg in args[:1]):
+            return True
         case _:
             return is_large(program, value.element, depth - 1)
 

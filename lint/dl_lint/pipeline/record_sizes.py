@@ -80,7 +80,7 @@ def _size(program: Program, value: Value, depth: int) -> Size:
             return NESTED
         case Derived() | Made() if _is_parsed(value):
             return PARSED
-        case Derived() if _is_path(program, value):
+        case Derived() if _is_path(value):
             return PATH
         case _ if containers.is_array(value):
             return ARRAY
@@ -93,12 +93,10 @@ def _record(program: Program, items: tuple[Value, ...], depth: int) -> Size:
     return Size(RECORD + sum(REFERENCE + one.bytes for one in held), "a record")
 
 
-def _is_path(program: Program, value: Value) -> bool:
+def _is_path(value: Value) -> bool:
     """Whether something is one of the paths that a folder is asked for, sorted or not, and not its name."""
     while isinstance(value, Derived) and value.step != "attr":
         value = value.base
-    if isinstance(value, Made) and value.name == "builtins.sorted":
-        return any(_is_path(program, program.value(arg)) for arg in value.call.args[:1])
     return isinstance(value, Derived) and value.key in _FOLDERS
 
 
@@ -165,7 +163,7 @@ def _samples(program: Program, value: Value, depth: int) -> Iterator[Value]:
                 columns = [operations.iterate(program, column) for _, column in one.items]
                 if columns:
                     yield operations.pair(*columns)
-            case Made(name="builtins.sorted" | "builtins.list" | "builtins.tuple" | "builtins.filter") if depth:
+            case Made(name="builtins.filter") if depth:
                 for arg in one.call.args[-1:]:
                     yield from _samples(program, program.value(arg), depth - 1)
             case _:

@@ -198,7 +198,7 @@ def _is_image(program: Program, value: Value, depth: int) -> bool:
         case Collection():
             held = value.items if value.items is not None else (value.element,)
             return any(_are_images(program, one, depth - 1) for one in held)
-        case Made(name="itertools.repeat" | "itertools.cycle" | "builtins.list" | "builtins.sorted"):
+        case Made(name="itertools.repeat" | "itertools.cycle"):
             return any(_are_images(program, program.value(one), depth - 1) for one in value.call.args[:1])
         case Made(name=name) if name.rpartition(".")[2][:1].isupper():
             return False  # a transform, not an image
@@ -313,8 +313,8 @@ def _starts_empty(value: Value) -> bool:
 
 def _is_empty(value: Value) -> bool:
     match value:
-        case Collection(items=()):
-            return True
+        case Collection(items=()) | Collection(node=ast.BinOp(op=ast.Mult())):
+            return True  # also room for what comes, ``[None] * count``
         case Table(items=()):
             return True
         case Made(name="collections.deque"):

@@ -290,6 +290,26 @@ class TableWithNames(Dataset):
         return {"name": name, "image": Image.open(self.frame.iloc[index, 1])}
 
 
+class SomeOfAListing(Dataset):
+    """Parts of lists, lists joined, and room for what comes."""
+
+    def __init__(self, root, rate):
+        found = sorted(glob.glob(root + "/*.png"))
+        self.images = found[::rate]  # expect
+        self.others = os.listdir(root)[2:]  # expect
+        self.both = sorted(glob.glob(root + "/*.jpg")) + glob.glob(root + "/*.gif")  # expect
+        self.stems = [None] * len(found)  # expect
+        for number, path in enumerate(found):
+            self.stems[number] = f"{number}: {path}"
+        self.zeros = [0] * len(found)
+        self.one = glob.glob(root + "/*.txt")[0]
+        self.few = found[:10] + ["mean.png"]
+
+    def __getitem__(self, index):
+        image = Image.open(self.images[index]), Image.open(self.others[index]), Image.open(self.both[index])
+        return image, self.stems[index], self.zeros[index], self.one[index], self.few[index]
+
+
 class InAnOrder(Dataset):
     """As many numbers as the dataset has samples, unless it says that these are few."""
 

@@ -222,7 +222,9 @@ def _binary(program: Program, expr: ast.BinOp) -> Value:
     if isinstance(left, Const) and isinstance(right, Const) and type(expr.op) in _ARITHMETIC:
         return _computed(expr.op, left, right)
     if isinstance(left, Collection) and isinstance(expr.op, ast.Add):
-        return _joined(left, right)
+        return _joined(program, left, right, expr)
+    if isinstance(left, Collection) and isinstance(expr.op, ast.Mult):
+        return Collection(left.kind, None, operations.iterate(program, left), expr)
     if isinstance(left, Option) and isinstance(left.default, Const) and isinstance(right, Const):
         default = _computed(expr.op, left.default, right) if type(expr.op) in _ARITHMETIC else UNKNOWN
         return Option(default, left.source, left.node)
@@ -250,12 +252,12 @@ def _is_small(*operands: Const) -> bool:
     return all(isinstance(one.value, int | float) and abs(one.value) <= MOST_IN_A_POWER for one in operands)
 
 
-def _joined(left: Collection, right: Value) -> Value:
+def _joined(program: Program, left: Collection, right: Value, expr: ast.BinOp) -> Value:
     if isinstance(right, Collection) and left.items is not None and right.items is not None:
         items = (*left.items, *right.items)
         if len(items) <= MOST_ITEMS:
             return Collection(left.kind, items, UNKNOWN, left.node)
-    return Collection(left.kind, None, UNKNOWN, left.node)
+    return Collection(left.kind, None, union(operations.iterate(program, one) for one in (left, right)), expr)
 
 
 @evaluates(ast.Compare)

@@ -140,6 +140,19 @@ def _collect(kind: str) -> Callable[[Program, ast.Call], Value]:
     return collect
 
 
+def _sorted(program: Program, expr: ast.Call) -> Value:
+    return Collection("list", None, operations.iterate(program, _first(program, expr)), expr)
+
+
+def _listing(name: str) -> Callable[[Program, ast.Call], Value]:
+    """A list of the texts that ``name`` gives."""
+
+    def listed(_program: Program, expr: ast.Call) -> Value:
+        return Collection("list", None, Derived(Made(name, expr), "iterate"), expr)
+
+    return listed
+
+
 def _number(kind: str) -> Callable[[Program, ast.Call], Value]:
     def convert(program: Program, expr: ast.Call) -> Value:
         return union(_converted(one, kind) for one in alternatives(_first(program, expr)))
@@ -247,6 +260,9 @@ _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.list": _collect("list"),
     "builtins.tuple": _collect("tuple"),
     "builtins.set": _collect("set"),
+    "builtins.sorted": _sorted,
+    "glob.glob": _listing("glob.glob"),
+    "os.listdir": _listing("os.listdir"),
     "builtins.reversed": _reverse,
     "builtins.int": _number("int"),
     "builtins.float": _number("float"),
