@@ -322,6 +322,9 @@ def _spawned(program: Program, frame: Frame, parameter: Parameter, own: int) -> 
 MOST_REACHED = 200
 """Functions followed from one; the samples of real datasets take a dozen."""
 
+PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
+"""Modules that enter the one that they are given."""
+
 DEEPEST_COMPOSITION = 4
 """Transforms composed of others that are looked into."""
 
@@ -391,14 +394,22 @@ def _entries(program: Program, value: Value, depth: int = DEEPEST_COMPOSITION) -
             case Bound():
                 yield one.function.scope, None
             case Instance():
-                inner = objects.of_instance(program, one, "__call__")
+                inner = objects.of_instance(program, one, "forward" if _is_module(program, one.cls) else "__call__")
                 if isinstance(inner, Bound):
                     yield inner.function.scope, one.cls
+            case Made(name=name, call=ast.Call(args=[module, *_])) if depth and name in PARALLEL:
+                yield from _entries(program, program.value(module), depth - 1)
             case Made(name=name) if depth and composes(name):
                 for part in composed(program, one):
                     yield from _entries(program, part, depth - 1)
             case _:
                 continue
+
+
+def _is_module(program: Program, cls: Class) -> bool:
+    """Whether calling an object enters ``forward``."""
+    defined = isinstance(classes.of_class(program, cls, "__call__"), Function)
+    return not defined and "torch.nn.Module" in classes.external_bases(program, cls)
 
 
 def composed(program: Program, made: Made) -> Iterator[Value]:

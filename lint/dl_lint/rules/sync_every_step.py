@@ -3,8 +3,8 @@
 ## What it does
 
 Finds training loops of which every step reads tensors of the device with `.item()`, `.cpu()`, `.numpy()`, `float()` or
-`print`, under no condition. Reads that decide what runs next are left alone, and reads one right after the other count
-as one.
+`print`, under no condition, in the loop or in what it calls. Reads that decide what runs next are left alone, and reads
+one right after the other count as one.
 
 ## Why is this bad?
 
@@ -60,10 +60,17 @@ from dl_lint.rule import Finding, Quiet, Related, rule
 from dl_lint.transfers import step_waits
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from dl_lint.project import Project
     from dl_lint.transfers.step_waits import Step
+
+
+def _called_from(project: Project, step: Step) -> Iterator[Related]:
+    """The loop, where what reads is a function that it calls."""
+    if project.site(step.reads[0]).scope.function is not step.loop.function:
+        yield Related(project.place(step.loop.node), "in each step of this loop")
 
 
 def _once(step: Step) -> bool:
@@ -75,14 +82,18 @@ QUIET = (Quiet("advice", "a step waits once", _once),)
 
 @rule("DL108", severity="slow", quiet=QUIET)
 def sync_every_step(project: Project) -> Iterator[Finding]:
+    told: set[ast.Call] = set()
     for step in step_waits.waiting_steps(project):
         first, *others = step.reads
+        if told.issuperset(step.reads) or not project.site(first).scope.file.linted:
+            continue
+        told.update(step.reads)
         often = "" if not others else f" {len(step.reads)} times"
         yield Finding(
             project.place(first),
             f"every training step waits{often} for the device to have done all that is queued, to read a number; "
             "the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
-            tuple(Related(project.place(one), "and here") for one in others),
+            (*(Related(project.place(one), "and here") for one in others), *_called_from(project, step)),
             subject=(step,),
         )

@@ -6,11 +6,11 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import enclosing, guards
-from dl_lint.flow.interpreter import classes
-from dl_lint.flow.values import External, alternatives
+from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.values import External, Frame, alternatives
 from dl_lint.pipeline import loaders, loops, training
-from dl_lint.source.positions import span
+from dl_lint.source.positions import Span, span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 from dl_lint.transfers import copies
 from dl_lint.transfers.synchronisation import SHAPES
@@ -18,19 +18,46 @@ from dl_lint.transfers.synchronisation import SHAPES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
     from dl_lint.pipeline.loops import LoaderLoop
-    from dl_lint.source.positions import Span
 
 
-_READS = frozenset({"item", "cpu", "tolist"})
+TENSORS = frozenset({"cpu", "tolist"})
+"""Reads of more than a number, which the host may need to go on."""
+
+_READS = frozenset({"item"}) | TENSORS
 """Methods that hand the host what a tensor of the device holds; of one of the device, ``numpy()`` raises an error."""
+
+_OF_TENSORS = _READS | {"numpy"}
+_OF_PYTHON = frozenset({"len", "float", "int"})
+"""Methods and functions whose results are on the host."""
 
 SHOWING = frozenset({"builtins.float", "builtins.int", "builtins.print"})
 """Functions that read a tensor that they are given."""
 
 WORKING = frozenset({"backward", "step"})
 """Methods that give the device something to do, so that what is read behind them is waited for anew."""
+
+
+TELLING = frozenset(
+    {"print", "append", "extend", "update", "add_scalar", "add_scalars", "log", "info", "debug", "warning", "write",
+     "set_postfix", "set_description", "meter", "add"}
+)  # fmt: skip
+"""Functions and methods that show, count or keep a number that they are given."""
+
+CONVERTING = frozenset({"float", "int", "round", "str", "format", "sum", "max", "min"})
+"""Functions that make another number of one, or a text."""
+
+DEEPEST = 3
+"""Calls that a step is followed into."""
+
+ENTRY: Span = (0, 0, 0, 0)
+"""Where the parameters of a function come to hold what they are given: before all that is in it."""
+
+At = tuple[Span, ...]
+"""Where a step comes to a call: by the calls that lead to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +73,128 @@ def waiting_steps(program: Program) -> Iterator[Step]:
     for loop in loops.loader_loops(program):
         if isinstance(loop.node, ast.comprehension) or not training.is_trained_on(program, loop):
             continue
-        calls = [
-            call
-            for scope in classes.with_inner(loop.function)
-            if scope.function is loop.function
-            for call in scope.calls
-            if loop.node in enclosing.loops_around(program, call)
-        ]
-        moves = [
-            copies.transfer(program, call, call.func)
-            for call in calls
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
-        ]
-        moves = [one for one in moves if one.destination == "device"]
-        if not moves and not any(one.prepared for one in loop.loaders):
-            continue  # nothing says that there is a device
-        names = _on_device(program, loop, calls)
-        reads = sorted((one for one in calls if _reads(program, one, _known(names, one))), key=span)
-        if any(called(one) == "synchronize" for one in calls) or _decides(program, loop, reads, names):
-            continue
-        always = [one for one in reads if not guards.is_conditional(program, one, loop.node)]
-        if always:
-            yield Step(loop, tuple(_apart(always, calls)))
+        run = _Run(program)
+        run.body(loop.node, loop.function, {})
+        on_device = run.moves or any(one.prepared for one in loop.loaders)
+        if on_device and not run.is_waiting and run.reads:
+            yield Step(loop, tuple(_apart(run.reads, run.work)))
 
 
-def _on_device(program: Program, loop: LoaderLoop, calls: list[ast.Call]) -> dict[str, Span]:
-    """The names in a loop that stand for tensors of the device, each with where it first does: what is moved there, has
-    a backward pass, or is computed of such."""
-    assignments = [stmt for stmt in _statements(program, loop) if isinstance(stmt, Assignment) and stmt.value]
+class _Run:
+    """What one step does, in the loop and in the functions that it always calls."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.reads: dict[At, ast.Call] = {}
+        self.work: list[At] = []
+        self.moves = False
+        self.is_waiting = False
+        """Whether the step waits anyway: to time itself, or to decide what runs next."""
+        self.functions: set[Scope] = set()
+
+    def body(
+        self, within: LoopNode | None, function: Scope, names: dict[str, Span], entering: tuple[ast.Call, ...] = ()
+    ) -> None:
+        """Of a loop, or of a whole function that ``entering`` lead to, with ``names`` on the device."""
+        program = self.program
+        way = tuple(map(span, entering))
+        calls = sorted(_calls(program, within, function), key=span)
+        names = _on_device(program, within, function, calls, names)
+        reads: list[ast.Call] = []
+        for call in calls:
+            at = (*way, span(call))
+            self.moves = self.moves or _moves(program, call)
+            self.is_waiting = self.is_waiting or called(call) == "synchronize"
+            if called(call) in WORKING:
+                self.work.append(at)
+            if _reads(program, call, _known(names, call)):
+                reads.append(call)
+                always = not guards.is_conditional(program, call, within)
+                if always and (not way or (called(call) not in TENSORS and _tells(program, call, entering))):
+                    self.reads[at] = call
+            elif len(entering) < DEEPEST and not guards.is_conditional(program, call, within):
+                reads += self._entered((*entering, call), _known(names, call))
+        if _decides(program, within, function, reads, names):
+            if way:
+                self.reads = {at: call for at, call in self.reads.items() if at[: len(way)] != way}
+            else:
+                self.is_waiting = True
+
+    def _entered(self, entering: tuple[ast.Call, ...], names: Collection[str]) -> list[ast.Call]:
+        """The last call itself where what it enters reads, and may hand back what it has read."""
+        before, call = len(self.reads), entering[-1]
+        for function in call_graph.entered(self.program, call):
+            if function in self.functions:
+                continue
+            self.functions.add(function)
+            given = [one.name for one in function.params if self._is_given(call, function, one.name, names)]
+            self.body(None, function, dict.fromkeys(given, ENTRY), entering)
+        return [call] if len(self.reads) > before else []
+
+    def _is_given(self, call: ast.Call, function: Scope, name: str, names: Collection[str]) -> bool:
+        """Whether a call passes what is on the device for a parameter."""
+        passed = arguments.passed(self.program, Frame(function, call), name).node
+        return passed is not call and _is_computed_of(self.program, passed, names)
+
+
+def _is_inside(program: Program, node: ast.AST, within: LoopNode | None) -> bool:
+    return within is None or within in enclosing.loops_around(program, node)
+
+
+def _calls(program: Program, within: LoopNode | None, function: Scope) -> Iterator[ast.Call]:
+    for scope in classes.with_inner(function):
+        if scope.function is function:
+            yield from (call for call in scope.calls if _is_inside(program, call, within))
+
+
+def _moves(program: Program, call: ast.Call) -> bool:
+    """Whether a call moves something to the device."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "cuda"):
+        return False
+    return copies.transfer(program, call, call.func).destination == "device"
+
+
+def _on_device(
+    program: Program, within: LoopNode | None, function: Scope, calls: list[ast.Call], given: dict[str, Span]
+) -> dict[str, Span]:
+    """The names that stand for tensors of the device, each with where it first does: what is ``given``, is moved there,
+    has a backward pass, or is computed of such."""
     backward = {
         name
         for call in calls
         if called(call) == "backward" and isinstance(call.func, ast.Attribute)
         if (name := dotted(call.func.value)) is not None
     }
-    found: dict[str, Span] = {}
-    for stmt in assignments:
+    found = dict(given)
+    for stmt in _statements(program, within, function):
         names, value = enclosing.assigned(stmt), stmt.value
         parts = value.elts if isinstance(value, Display) else [value]
         moved = any(loaders.placement(program, program.value(one)) == "device" for one in parts)
-        if moved or not backward.isdisjoint(names) or (value is not None and _is_computed_of(value, found)):
+        if moved or not backward.isdisjoint(names) or (value is not None and _is_computed_of(program, value, found)):
             found |= {name: span(stmt) for name in names if name not in found}
     return found
 
 
-def _statements(program: Program, loop: LoaderLoop) -> Iterator[ast.stmt]:
-    found = {binding.node for bindings in loop.function.bindings.values() for binding in bindings}
+def _statements(program: Program, within: LoopNode | None, function: Scope) -> Iterator[Assignment]:
+    found = {binding.node for bindings in function.bindings.values() for binding in bindings}
     for node in sorted((one for one in found if isinstance(one, Assignment) and targets(one)), key=span):
-        if loop.node in enclosing.loops_around(program, node):
+        if node.value and _is_inside(program, node, within):
             yield node
 
 
-def _is_computed_of(expr: ast.AST, names: Collection[str]) -> bool:
-    """Whether a value is computed of one of ``names``, and neither of its shape nor of what was read of it."""
+def _is_computed_of(program: Program, expr: ast.AST, names: Collection[str]) -> bool:
+    """Whether a value is computed of one of ``names`` or of what is moved in it, and neither of its shape nor of what
+    was read of it."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
-        if dotted(node) in names:
+        if dotted(node) in names or (isinstance(node, ast.Call) and _moves(program, node)):
             return True
         if isinstance(node, ast.Attribute) and node.attr in SHAPES:
             continue
-        if isinstance(node, ast.Call) and called(node) in _READS | {"numpy", "len", "float", "int"}:
+        if isinstance(node, ast.Call) and called(node) in (
+            _OF_TENSORS if isinstance(node.func, ast.Attribute) else _OF_PYTHON
+        ):
             continue
         waiting.extend(children(node))
     return False
@@ -119,7 +207,7 @@ def _known(names: dict[str, Span], at: ast.AST) -> set[str]:
 
 def _reads(program: Program, call: ast.Call, names: Collection[str]) -> bool:
     if isinstance(call.func, ast.Attribute) and call.func.attr in _READS:
-        return _is_computed_of(call.func.value, names)
+        return _is_computed_of(program, call.func.value, names)
     if not isinstance(call.func, ast.Name) or not call.args:
         return False
     shown = [one for arg in call.args for one in ([*arg.values] if isinstance(arg, ast.JoinedStr) else [arg])]
@@ -129,11 +217,39 @@ def _reads(program: Program, call: ast.Call, names: Collection[str]) -> bool:
     ) and any(dotted(one) in names for one in shown)
 
 
-def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: Collection[str]) -> bool:
+def _tells(program: Program, node: ast.AST, entering: tuple[ast.Call, ...], names: int = 2) -> bool:
+    """Whether a number that was read is shown, counted or kept, and nothing is computed with it on the device; one that
+    is returned, by whoever called the function."""
+    above = program.parent(node)
+    match above:
+        case ast.AugAssign() | ast.Expr() | ast.Dict() | ast.Tuple() | ast.List():
+            return True
+        case ast.Return():
+            return not entering or _tells(program, entering[-1], entering[:-1], names)
+        case ast.Assign(targets=[ast.Name(id=name)]) if names:
+            loads = enclosing.function_of(program, node).loads.get(name, ())
+            return all(_tells(program, load, entering, names - 1) for load in loads)
+        case ast.Assign(targets=stored):
+            return all(isinstance(one, ast.Attribute | ast.Subscript) for one in stored)
+        case ast.Call() if node is not above.func and called(above) in TELLING:
+            return True
+        case ast.Call() if node is above.func or called(above) not in CONVERTING:
+            return False
+        case ast.Slice() | ast.Subscript() | ast.stmt() | None:
+            return False
+        case _:
+            return _tells(program, above, entering, names)
+
+
+def _decides(
+    program: Program, within: LoopNode | None, function: Scope, reads: list[ast.Call], names: Collection[str]
+) -> bool:
     """Whether what the device has computed decides what runs next, so that it has to be waited for."""
     told = {name for one in reads for name in enclosing.assigned(enclosing.statement_of(program, one))}
-    for owner in loop.function.file.arms:
-        if not isinstance(owner, ast.If | ast.While) or loop.node not in enclosing.loops_around(program, owner):
+    for owner in function.file.arms:
+        if not isinstance(owner, ast.If | ast.While) or enclosing.function_of(program, owner) is not function:
+            continue
+        if not _is_inside(program, owner, within):
             continue
         waiting: list[ast.AST] = [owner.test]
         while waiting:
@@ -141,16 +257,15 @@ def _decides(program: Program, loop: LoaderLoop, reads: list[ast.Call], names: C
             if dotted(node) in told or node in reads:
                 return True
             waiting.extend(children(node))
-        if _is_computed_of(owner.test, names):
+        if _is_computed_of(program, owner.test, names):
             return True
     return False
 
 
-def _apart(reads: list[ast.Call], calls: list[ast.Call]) -> Iterator[ast.Call]:
+def _apart(reads: dict[At, ast.Call], work: list[At]) -> Iterator[ast.Call]:
     """The first read of each run of them between which the device is given nothing new to do."""
-    working = [span(one) for one in calls if called(one) in WORKING]
-    last: ast.Call | None = None
-    for one in reads:
-        if last is None or any(span(last) < at < span(one) for at in working):
-            yield one
-        last = one
+    last: At | None = None
+    for at in sorted(reads):
+        if last is None or any(last < one < at for one in work):
+            yield reads[at]
+        last = at

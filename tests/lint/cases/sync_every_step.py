@@ -52,6 +52,64 @@ def waits_for_copy(generator, critic, dataset):
     return total
 
 
+# --- in what the step calls ----------------------------------------------------------------
+
+
+def accuracy(scores, labels):
+    right = scores.argmax(1).eq(labels)
+    return right.float().sum().item() / labels.size(0)  # expect
+
+
+def with_a_metric(model, criterion, dataset, optimizer, device):
+    total, right = 0.0, 0.0
+    for images, labels in DataLoader(dataset, pin_memory=True):
+        labels = labels.to("cuda", non_blocking=True)
+        scores = model(images.cuda(non_blocking=True))
+        right += accuracy(scores, labels)
+        loss = criterion(scores, labels)
+        loss.backward()
+        total += loss.item()
+        optimizer.step()
+    return total, right
+
+
+class Distance(torch.nn.Module):
+    def forward(self, found, wanted):
+        return self.parts(found - wanted)
+
+    def parts(self, difference):
+        near, far = difference.abs().mean(), difference.square().mean()
+        loss = near + far
+        return loss, {"near": near.item(), "far": far.item()}  # expect advice
+
+
+def with_a_criterion(model, dataset, optimizer):
+    criterion = Distance()
+    for images, labels in DataLoader(dataset, pin_memory=True):
+        found = model(images.cuda(non_blocking=True))
+        loss, parts = criterion(found, labels.cuda(non_blocking=True))
+        loss.backward()
+        optimizer.step()
+    return parts
+
+
+class Trainer:
+    def __init__(self, model, optimizer, device):
+        self.model, self.optimizer, self.device = model, optimizer, device
+
+    def step(self, batch):
+        loss = self.model(batch.to(self.device, non_blocking=True)).mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()  # expect advice
+
+
+def with_a_trainer(model, optimizer, dataset):
+    trainer = Trainer(model, optimizer, torch.device("cuda"))
+    for images in DataLoader(dataset, pin_memory=True):
+        print(trainer.step(images))
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -141,3 +199,68 @@ def read_before_it_is_moved(model, dataset, optimizer, seen):
         model(images, lengths, longest).backward()
         optimizer.step()
         lengths = None
+
+
+# --- traps in what the step calls ----------------------------------------------------------
+
+
+def longest_of(mask):
+    return mask.sum(1).max().item()
+
+
+class Encoder(torch.nn.Module):
+    """Needs a number to go on."""
+
+    def forward(self, batch, lengths):
+        longest = lengths.max().item()
+        count = lengths.sum().item()
+        rows = torch.zeros(count)
+        return batch[:, :longest], rows, torch.nn.utils.rnn.pack_padded_sequence(batch, lengths.cpu())
+
+
+def needs_a_number(dataset, optimizer):
+    encoder = Encoder()
+    for batch, lengths in DataLoader(dataset, pin_memory=True):
+        batch, lengths = batch.cuda(non_blocking=True), lengths.cuda(non_blocking=True)
+        batch = batch[:, : longest_of(batch)]
+        encoder(batch, lengths)[0].sum().backward()
+        optimizer.step()
+
+
+class Careful:
+    def step(self, model, batch, step):
+        loss = model(batch.cuda(non_blocking=True)).mean()
+        loss.backward()
+        if step % 100 == 0:
+            print(loss.item())
+        return loss
+
+    def checked(self, model, batch):
+        loss = model(batch.cuda(non_blocking=True)).mean()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise RuntimeError(value)
+        loss.backward()
+        return value
+
+
+def in_careful_steps(model, dataset):
+    careful = Careful()
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        careful.step(model, images, step)
+        careful.checked(model, images)
+
+
+class Stopping:
+    def step(self, model, batch):
+        loss = model(batch.cuda(non_blocking=True)).mean()
+        loss.backward()
+        return loss.item()
+
+
+def until_it_is_good(model, dataset):
+    stopping = Stopping()
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = stopping.step(model, images)
+        if loss < 0.1:
+            break
