@@ -222,6 +222,9 @@ CPU_COUNTS = frozenset(
     }
 )
 
+ENVIRONMENT = frozenset({"os.getenv", "os.environ.get", "os.environ.setdefault"})
+"""Functions that read a variable of the environment, or give the default that they are passed."""
+
 ACCELERATED = frozenset(
     {
         "torch.cuda.is_available",

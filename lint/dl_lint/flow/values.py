@@ -85,7 +85,8 @@ def _is_unicode(text: str) -> bool:
 
 @_value
 class Option(Value):
-    """The default of a command-line option, parameter or field, declared at ``node``: a user may choose another."""
+    """The default of a command-line option, environment variable, parameter or field, declared at ``node``: a user may
+    choose another."""
 
     default: Value
     source: str

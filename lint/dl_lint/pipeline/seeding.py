@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import composes
+from dl_lint.flow.libraries import ENVIRONMENT, composes
 from dl_lint.flow.reaching import reached_by
 from dl_lint.flow.values import (
     NONE,
@@ -74,9 +74,7 @@ every worker; or something else."""
 
 _OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
 _WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
-_SAME_IN_A_RUN = frozenset(
-    {"torch.distributed.get_rank", "torch.distributed.get_world_size", "os.getenv", "os.environ.get"}
-)
+_SAME_IN_A_RUN = ENVIRONMENT | {"torch.distributed.get_rank", "torch.distributed.get_world_size"}
 _NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
 _DEEPEST = 6
 

@@ -97,9 +97,9 @@ def unsharded_iterable_dataset(project: Project) -> Iterator[Finding]:
 def _may_have_workers(project: Project, loader: Loader) -> bool:
     """Whether a loader has workers, at least where a user asks for some: an option that can be set is there to be."""
     if project.workers(loader) == "default-none":
-        return any(_is_command_line(one) for one in alternatives(project.argument(loader, "num_workers").value))
+        return any(_is_set_by_users(one) for one in alternatives(project.argument(loader, "num_workers").value))
     return project.workers(loader) != "none"
 
 
-def _is_command_line(value: Value) -> bool:
-    return isinstance(value, Option) and value.source == "command line"
+def _is_set_by_users(value: Value) -> bool:
+    return isinstance(value, Option) and value.source in ("command line", "environment")

@@ -280,6 +280,10 @@ def by_environment(worker_id):
     np.random.seed(int(os.environ["RANK"]) * 1000 + worker_id)  # expect
 
 
+def by_environment_or_default(worker_id):
+    np.random.seed(int(os.environ.get("RANK", 0)) * 1000 + worker_id)  # expect
+
+
 def by_rank_of_the_group(worker_id):
     rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
     np.random.seed(rank * 1000 + worker_id)  # expect
@@ -324,6 +328,7 @@ def bound_when_made(config, seed=None):
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=init)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_given_seed, seed=config.seed))
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_environment)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_environment_or_default)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_rank_of_the_group)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_time)
     for function in (scalar_then_state, array_then_state, scalar_in_one_case_then_state, same_scalar_then_state):

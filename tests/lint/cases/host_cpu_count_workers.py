@@ -155,6 +155,10 @@ def of_the_surroundings(dataset):
     return DataLoader(dataset, num_workers=workers)
 
 
+def of_the_surroundings_or_all(dataset):
+    return DataLoader(dataset, num_workers=int(os.environ.get("WORKERS", os.cpu_count())))  # expect
+
+
 def where_something_else_fails(dataset, config):
     try:
         config.check()

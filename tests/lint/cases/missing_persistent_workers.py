@@ -1,4 +1,5 @@
 import argparse
+import os
 
 import catalyst.dl
 import composer
@@ -1756,4 +1757,29 @@ def from_classes_of_our_own(dataset, model):
     anew = Announcing(dataset, num_workers=4)  # expect
     for _ in range(10):
         for batch in anew:
+            model(batch)
+
+
+def workers_of_the_environment(model, dataset, steps):
+    loader = DataLoader(dataset, num_workers=int(os.environ.get("SLURM_CPUS_PER_TASK", 6)) - 2)  # expect
+    taken, going = 0, True
+    while going:
+        for batch in loader:
+            model(batch)
+            taken += 1
+            if taken > steps:
+                going = False
+                break
+
+
+def none_unless_the_environment_asks(model, dataset):
+    unasked = DataLoader(dataset, num_workers=int(os.getenv("WORKERS", "0")))
+    undeclared = DataLoader(dataset, num_workers=int(os.environ["WORKERS"]))
+    shared_out = DataLoader(dataset, num_workers=8 // int(os.environ.get("WORLD_SIZE", 1)))
+    for _ in range(10):
+        for batch in unasked:
+            model(batch)
+        for batch in undeclared:
+            model(batch)
+        for batch in shared_out:
             model(batch)

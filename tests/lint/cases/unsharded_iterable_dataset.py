@@ -3,6 +3,7 @@
 import argparse
 import csv
 import glob
+import os
 import random
 from itertools import cycle, islice
 
@@ -107,6 +108,14 @@ def seed_only(number):
     np.random.seed(torch.initial_seed() % 2**32)
 
 
+class Counted(IterableDataset):  # expect
+    def __init__(self, last):
+        self.last = last
+
+    def __iter__(self):
+        return iter(range(self.last))
+
+
 def loaders(path, config):
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
@@ -114,6 +123,7 @@ def loaders(path, config):
     yield DataLoader(Lines(path), num_workers=2, worker_init_fn=seed_only)
     yield DataLoader(Tables(path, 0), batch_size=4, num_workers=args.workers)
     yield DataLoader(Numbers(0, 10), num_workers=config.workers)
+    yield DataLoader(Counted(10), num_workers=int(os.environ.get("WORKERS", 0)))
     yield DataLoader(Streamed(path), num_workers=2)
     yield DataLoader(Outer(path), num_workers=2)
     yield DataLoader(Headed(path), num_workers=2)

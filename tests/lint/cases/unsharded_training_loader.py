@@ -1,5 +1,7 @@
 """Loaders of jobs of one and of several processes."""
 
+import os
+
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -280,3 +282,15 @@ def replicas(model, data):
 def learn(model, loader):
     for batch in loader:
         model(batch).backward()
+
+
+def several_processes_where_the_environment_says_so(model, data, optimizer):
+    world_size = int(os.environ.get("WORLD_SIZE", 1))
+    rank = int(os.environ.get("RANK", "0"))
+    sampler = None
+    if world_size > 1:
+        model = DDP(model, device_ids=[rank])
+        sampler = DistributedSampler(data, num_replicas=world_size, rank=rank)
+    loader = DataLoader(data, batch_size=8, shuffle=sampler is None, sampler=sampler)
+    for batch in loader:
+        step(model, batch, optimizer)

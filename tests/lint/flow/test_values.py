@@ -31,7 +31,8 @@ LITERALS = [
     ("probe(1 if 0 else 2)", "2"),
     ("probe(x or 3)", "3 | unknown"),
     ("probe(0 or 3)", "3"),
-    ("probe(int('4'))", "number"),
+    ("probe(int('4'))", "4"),
+    ("probe(int('a'))", "number"),
     ("probe(max(1, n))", "positive number"),
     ("probe(min(4, 2))", "2"),
     ("probe(len(xs))", "number"),
@@ -352,6 +353,20 @@ def test_options_of_another_parser_do_not_count(load: Load) -> None:
     other = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--num-workers', default=3)\n"
     code = textwrap.dedent(OPTIONS).format(name="num_workers", default=8)
     assert probes(load({"main.py": code, "other.py": other})) == ["command line default 8"]
+
+
+ENVIRONMENT = [
+    ("os.environ.get('W', 6)", "environment default 6"),
+    ("os.environ.setdefault('W', '6')", "environment default '6'"),
+    ("int(os.getenv('W', default='6')) - 2", "environment default 4"),
+    ("int(os.environ.get('WORLD_SIZE', 1)) > 1", "unknown"),
+    ("int(os.environ.get('W'))", "number"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), ENVIRONMENT, ids=[code for code, _ in ENVIRONMENT])
+def test_variables_of_the_environment(load: Load, code: str, expected: str) -> None:
+    assert probes(load(f"import os\nprobe({code})")) == [expected]
 
 
 def test_what_is_too_wide_is_unknown(load: Load) -> None:

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
-from dl_lint.flow.libraries import ACCELERATED, ADDS_ARGUMENTS, CPU_COUNTS, LOADERS, SAMPLERS, TORCH_LOADER, WRAPPERS
+from dl_lint.flow.libraries import (
+    ACCELERATED,
+    ADDS_ARGUMENTS,
+    CPU_COUNTS,
+    ENVIRONMENT,
+    LOADERS,
+    SAMPLERS,
+    TORCH_LOADER,
+    WRAPPERS,
+)
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
+    Absent,
     Batch,
     Collection,
     Const,
@@ -40,6 +50,10 @@ if TYPE_CHECKING:
     from dl_lint.flow.program import Program
 
 
+LONGEST_COUNT = 9
+"""Digits of a text that is read as a number: nobody counts to billions."""
+
+
 def call(program: Program, name: str, expr: ast.Call) -> Value:
     if name in LOADERS:
         return Loader(name, expr)
@@ -53,6 +67,8 @@ def call(program: Program, name: str, expr: ast.Call) -> Value:
         return CpuCount(expr)
     if name in ACCELERATED:
         return WhenAccelerated()
+    if name in ENVIRONMENT:
+        return _from_environment(program, Made(name, expr))
     special = _FUNCTIONS.get(name)
     if special is not None:
         return special(program, expr)
@@ -66,6 +82,12 @@ def _first(program: Program, expr: ast.Call) -> Value:
     if expr.args:
         return program.symbolic(expr.args[0])
     return UNKNOWN
+
+
+def _from_environment(program: Program, read: Made) -> Value:
+    """A variable of the environment, which is an option where the call that reads it gives a default."""
+    default = arguments.given(program, read.call, ("key", "default"), "default").symbolic
+    return read if isinstance(default, Absent) else Option(default, "environment", read.call)
 
 
 def _wrapped(program: Program, kind: str, expr: ast.Call) -> Value:
@@ -164,6 +186,8 @@ def _converted(value: Value, kind: str) -> Value:
     match value:
         case Const(value=bool() | int() | float() as number) if kind in ("int", "float"):
             return Const(int(number) if kind == "int" else float(number), kind)
+        case Const(value=str() as text) if text.isdecimal() and len(text) <= LONGEST_COUNT:
+            return _converted(Const(int(text), "int"), kind)
         case Option():
             return Option(_converted(value.default, kind), value.source, value.node)
         case CpuCount() | Number() | Parameter() | Derived():
