@@ -1389,3 +1389,11 @@ def copies_from_one_that_pins_in_the_way_that_is_known(model, dataset, settings)
     for loader in (pinned_as_told(dataset, True), pinned_as_told(dataset, settings.pin)):
         for images in loader:
             model(images.to(device))  # expect
+
+
+def all_but_the_first(model, dataset):
+    for step, (_, *rest) in enumerate(DataLoader(dataset, num_workers=4, pin_memory=True)):
+        left, right = [part.cuda() for part in rest]  # expect
+        model(left.cuda(), right.cuda(), step)
+    for _, *rest in DataLoader(dataset, num_workers=4):
+        model(*[part.cuda() for part in rest])

@@ -124,6 +124,12 @@ FLOWS = {
     "and one at a time": ("def f(c):\n    return (1, 2, 3) if c else (4, 5)\nprobe(f(x)[0])", "1 | 4"),
     "unpacking": ("(a, b), *c = (1, 2), 3, 4\nprobe(b)", "2"),
     "behind a star": ("a, *b, c = 1, 2, 3\nprobe(c)", "3"),
+    "into a star": ("a, *b = 1, 2, 3\nprobe(b)", "list of 1 | 2 | 3"),
+    "into a star of what is not known": ("a, *b = x\nprobe(b)", "unknown"),
+    "into a star inside another": (
+        "for i, (_, *b) in enumerate([(1, 2)]):\n    c, d = [x for x in b]\n    probe(d)",
+        "1 | 2",
+    ),
     "a deleted name is gone": ("x = 1\ndel x\nprobe(x)", "unknown"),
     "augmented": ("x = 'a'\nx += 'b'\nprobe(x)", "number"),
     "what a list was given": ("x = [1]\nx.append(2)\nprobe(x)", "list of 1 | 2"),

@@ -287,6 +287,8 @@ TENSORS = {
     "a view": ("probe(b.view(-1))", "part"),
     "a part": ("probe(b['image'][0])", "part"),
     "a slice": ("probe(b[1:, :])", "part"),
+    "the rest": ("_, *rest = b\nprobe(rest)", "list of part"),
+    "the rest, moved": ("_, *rest = b\nx, y = [part.cuda() for part in rest]\nprobe(y)", "device tensor of part"),
     "a slice of columns": ("probe(b[:, 1:])", "unknown tensor of batch"),
     "a counted part": ("for i in range(4):\n    probe(b[0][i])", "part"),
     "a part by who knows what": ("probe(b[0][chosen(b)])", "unknown tensor of part"),

@@ -170,7 +170,9 @@ def unpack(program: Program, value: Value, path: Path, target: ast.expr | None =
             target = target.elts[index] if index is not None else None
         else:
             target = None
-        value = UNKNOWN if index is None else operations.item(program, value, Const(index, "int"))
+        value = (
+            operations.rest(program, value) if index is None else operations.item(program, value, Const(index, "int"))
+        )
     return value
 
 

@@ -297,6 +297,12 @@ def held(program: Program, base: Collection) -> Value:
     return NOTHING if base.items == () else iterate(program, base)
 
 
+def rest(program: Program, base: Value) -> Value:
+    """What a starred target takes of ``base``: a list of some of its elements."""
+    element = iterate(program, base)
+    return element if element in (UNKNOWN, NOTHING) else Collection("list", None, element, None)
+
+
 def _unwrapped(program: Program, base: Wrapped) -> Value:
     elements = tuple(iterate(program, one) for one in base.inner)
     if base.kind == "enumerate":
