@@ -247,6 +247,21 @@ CLASSES = {
     "a method": ("class C:\n    def f(self, x):\n        return x\nprobe(C().f(1))", "1"),
     "a static method": ("class C:\n    @staticmethod\n    def f(x):\n        return x\nprobe(C.f(1))", "1"),
     "a class method": ("class C:\n    @classmethod\n    def make(cls):\n        return cls()\nprobe(C.make())", "a C"),
+    "a static method of the object's class": (
+        "class C:\n    @staticmethod\n    def f(x):\n        return x\n    def g(self):\n"
+        "        return self.__class__.f(1), type(self).f(2)\nprobe(C().g())",
+        "tuple(1, 2)",
+    ),
+    "a class method of the object's class": (
+        "class C:\n    @classmethod\n    def f(cls, x):\n        return cls, x\n    def g(self):\n"
+        "        probe(type(self).f(1))",
+        "tuple(class C, 1)",
+    ),
+    "a method of the object's class": (
+        "class C:\n    def f(self, x):\n        return x\n    def g(self):\n        probe(self.__class__.f(self, 1))",
+        "1",
+    ),
+    "a type of something else": ("probe(type(x).f(1))", "made type.f.()"),
     "super": (
         "class B:\n    def f(self):\n        return 1\nclass C(B):\n    def f(self):\n"
         "        return [super().f()]\nprobe(C().f())",

@@ -27,6 +27,7 @@ from dl_lint.flow.values import (
     Const,
     CpuCount,
     Derived,
+    Instance,
     Literal,
     Loader,
     Made,
@@ -257,6 +258,12 @@ def _getattr(program: Program, expr: ast.Call) -> Value:
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 
+def _type(program: Program, expr: ast.Call) -> Value:
+    """``type(self)``: the class of an object of the project."""
+    found = _first(program, expr)
+    return found.cls if isinstance(found, Instance) else Made("builtins.type", expr)
+
+
 def _mapped(program: Program, expr: ast.Call) -> Value:
     """``map(f, xs)``: the elements are what ``f`` makes of them, which nobody asks for; the source counts."""
     return Wrapped("iter", (program.symbolic(expr.args[1]),)) if len(expr.args) > 1 else UNKNOWN
@@ -298,6 +305,7 @@ _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.len": _length,
     "builtins.getattr": _getattr,
     "builtins.map": _mapped,
+    "builtins.type": _type,
     "functools.partial": _partial,
     "mmcv.utils.build_from_cfg": _from_registry,
     "mmengine.registry.build_from_cfg": _from_registry,

@@ -68,6 +68,8 @@ def attribute(program: Program, base: Value, name: str) -> Value:
             return _of_module(program, base, name)
         case Package():
             return program.modules.submodule(base, name) or External(canonical(f"{base.name}.{name}"))
+        case Instance(cls=Class() as cls) | Made(cls=Class() as cls) if name == "__class__":
+            return cls
         case Instance():
             return of_instance(program, base, name)
         case Class():

@@ -33,12 +33,30 @@ class Frames(IterableDataset):
             yield cv2.GaussianBlur(frame, (5, 5), 0)  # expect
 
 
+class Rectified(Dataset):
+    @staticmethod
+    def read(path):
+        return cv2.imread(path)
+
+    @staticmethod
+    def remapped(image, maps):
+        return cv2.remap(image, *maps, cv2.INTER_LINEAR)  # expect
+
+    def __getitem__(self, index):
+        return self.__class__.remapped(type(self).read(self.paths[index]), self.maps)
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
 class OnlyDecoded(Dataset):
     def __getitem__(self, index):
         return cv2.imread(self.paths[index])[..., ::-1]
+
+
+class DecodedByClass(Rectified):
+    def __getitem__(self, index):
+        return self.__class__.read(self.paths[index])[..., ::-1]
 
 
 class WithoutWorkers(Dataset):
@@ -69,7 +87,9 @@ def loaders(paths, workers):
         DataLoader(Photos(paths), num_workers=4),
         DataLoader(Augmented(), num_workers=4),
         DataLoader(Frames(), num_workers=4),
+        DataLoader(Rectified(), num_workers=4),
         DataLoader(OnlyDecoded(), num_workers=4),
+        DataLoader(DecodedByClass(), num_workers=4),
         DataLoader(WithoutWorkers(), num_workers=0),
         DataLoader(OfUnknownWorkers(), num_workers=workers),
         DataLoader(Prepared(paths), num_workers=4),
