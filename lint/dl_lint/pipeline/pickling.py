@@ -48,6 +48,8 @@ UNPICKLABLE = {
     "threading.local": "thread-local data",
     "concurrent.futures.ThreadPoolExecutor": "a pool of threads",
     "torch.Generator": "a torch.Generator",
+    "multiprocessing.Manager": "a manager of shared objects",
+    "torch.multiprocessing.Manager": "a manager of shared objects",
     **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
 }
 """What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""

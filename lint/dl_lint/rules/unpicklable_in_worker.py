@@ -4,8 +4,8 @@
 
 Finds lambdas, nested functions, objects of local classes and what is defined under `if __name__ == "__main__"`, handed
 to a loader that may have workers, as `collate_fn`, `worker_init_fn` or within the dataset, and datasets that keep such
-a function, an open file, a lock, a generator or a `torch.Generator`. Samplers stay in the main process and may hold
-anything.
+a function, an open file, a lock, a generator, a `torch.Generator` or a `multiprocessing.Manager()`, whose proxies do
+pickle. Samplers stay in the main process and may hold anything.
 
 ## Why is this bad?
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 PARTS = {"dataset": "the dataset of", "collate_fn": "the collate_fn of", "worker_init_fn": "the worker_init_fn of"}
 REMEDY = (
     "define functions and classes at module level and bind what they need with `functools.partial`; make files, locks, "
-    "generators and random number generators in the worker, where they are first used"
+    "generators and random number generators in the worker, where they are first used; keep a manager's proxies only"
 )
 
 

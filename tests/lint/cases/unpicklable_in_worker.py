@@ -3,6 +3,7 @@
 import argparse
 import collections
 import functools
+import multiprocessing
 import random
 import threading
 from functools import partial
@@ -75,6 +76,38 @@ class Locked(Dataset):
     def __getitem__(self, index):
         with self.lock:
             return self.rows[index], torch.randn(1, generator=self.rng)
+
+
+class Managed(Dataset):
+    def __init__(self, rows):
+        self.manager = multiprocessing.Manager()  # expect
+        self.rows = self.manager.list(rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class ManagedByTorch(Managed):
+    def __init__(self, rows):
+        self.manager = torch.multiprocessing.Manager()  # expect
+        self.rows = self.manager.list(rows)
+
+
+class ManagedInContext(Managed):
+    def __init__(self, rows):
+        context = multiprocessing.get_context("spawn")
+        self.manager = context.Manager()  # expect
+        self.rows = self.manager.list(rows)
+
+
+class Proxies(Managed):
+    """They pickle, and each keeps its manager in the process that made it."""
+
+    def __init__(self, rows):
+        manager = multiprocessing.Manager()
+        self.rows = manager.list(rows)
+        self.cache = multiprocessing.get_context("spawn").Manager().dict()
+        self.lock = manager.Lock()
 
 
 class Restored(Dataset):
@@ -179,6 +212,8 @@ def in_datasets(rows):
     yield DataLoader(Rows(rows, transform=lambda row: row), num_workers=3)  # expect
     yield DataLoader(Locked(rows), num_workers=3)
     yield DataLoader(Restored(rows), num_workers=3)
+    for cls in (Managed, ManagedByTorch, ManagedInContext, Proxies):
+        yield DataLoader(cls(rows), num_workers=3)
     yield DataLoader(Scanned(rows), num_workers=3)
 
 

@@ -199,6 +199,10 @@ CALLS = {
     ),
     "a parameter nobody passes": ("def f(x=4):\n    probe(x)", "parameter default 4"),
     "a parameter nobody knows": ("def f(x):\n    probe(x)", "unknown"),
+    "a function of a context": (
+        "import multiprocessing as mp\nprobe(mp.get_context('spawn').Manager())",
+        "made Manager",
+    ),
     "a spawned function": (
         "import torch.multiprocessing as mp\ndef f(rank, x):\n    probe(x)\nmp.spawn(f, args=(1,), nprocs=2)",
         "1",

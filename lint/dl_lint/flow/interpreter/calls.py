@@ -208,6 +208,8 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         return UNKNOWN
     if configurations.is_configuration(receiver):
         return _of_configuration(program, receiver, name, expr)
+    if receiver.name.endswith("multiprocessing.get_context"):  # a context has the functions of the module
+        return library_calls.call(program, f"multiprocessing.{name}", expr)
     parsed = options.parsed(receiver, name)
     if parsed is not None:
         return parsed
