@@ -345,6 +345,9 @@ _OF_WORDS = re.compile(
 )
 """What numbers the words of a vocabulary, or classes: ``word2idx``."""
 
+_CLASS = re.compile(r"(?:\w*_)?(?:class|category|cat|label|speaker|language|split|synset)(?:_?(?:id|idx|index|name))?")
+"""What a key is called that names the class of a sample, and not the sample: ``category``, ``speaker_id``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
@@ -544,14 +547,28 @@ def leads_to_file(program: Program, read: Indexed) -> bool:
 
 
 def is_short(read: Indexed) -> bool:
-    """Whether an attribute is called a short table, or a word of a vocabulary is looked up in it:
-    ``self.tokens[self.word2idx(answer)]``, ``for label in record["labels"].split(","): self.index[label]``."""
+    """Whether an attribute is called a short table, or the class of a sample or a word of a vocabulary is looked up in
+    it: ``self.info[row["category"]]``, ``self.tokens[self.word2idx(answer)]``, ``for label in
+    record["labels"].split(","): self.index[label]``."""
     index = read.node.slice if isinstance(read.node, ast.Subscript) else None
     asked = index.func if isinstance(index, ast.Call) else index.value if isinstance(index, ast.Subscript) else None
     name = (dotted(asked) or "").rpartition(".")[2]
     if isinstance(index, ast.Name) and any(map(_is_of_split_text, read.function.bindings.get(index.id, ()))):
         return True
-    return not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name) is not None
+    if not FEW.isdisjoint(words(read.attribute)) or _OF_WORDS.fullmatch(name):
+        return True
+    return index is not None and _CLASS.fullmatch(_called(index)) is not None
+
+
+def _called(key: ast.expr) -> str:
+    """What a key is called: the last part of its name, or the field of a record that it is."""
+    match key:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name
+        case ast.Call(func=ast.Name(id="int" | "str"), args=[inner]):
+            return _called(inner)
+        case _:
+            return ""
 
 
 def _is_of_split_text(binding: Binding) -> bool:

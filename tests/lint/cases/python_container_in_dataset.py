@@ -310,6 +310,23 @@ class SomeOfAListing(Dataset):
         return image, self.stems[index], self.zeros[index], self.one[index], self.few[index]
 
 
+class OfTheClassOfASample(Dataset):
+    """Looked up by a sample's class; ``by_image`` holds all."""
+
+    def __init__(self, root, index):
+        self.rows = json.load(open(index))  # expect
+        self.information = {folder: {"folder": folder} for folder in os.listdir(root)}
+        self.numbers = {row["speaker"]: number for number, row in enumerate(json.load(open(index)))}
+        self.titles = [line.strip() for line in open(root + "/titles.txt")]
+        self.by_image = {row["image"]: row["boxes"] for row in json.load(open(index + "l"))}  # expect
+
+    def __getitem__(self, index):
+        row = self.rows[index]
+        category, label = row["category"], row["label"]
+        known = self.information[category]["folder"], self.numbers[int(row["speaker_id"])], self.titles[int(label)]
+        return known, self.by_image[row["image"]]
+
+
 class InAnOrder(Dataset):
     """As many numbers as the dataset has samples, unless it says that these are few."""
 
