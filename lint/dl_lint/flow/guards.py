@@ -33,7 +33,7 @@ from dl_lint.flow.values import (
 from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dl_lint.flow.program import Program
     from dl_lint.flow.values import Frame, Frames, Loader
@@ -50,16 +50,23 @@ def truth(program: Program, test: ast.expr) -> bool | None:
     return truth_of(program.symbolic(test))
 
 
-def is_conditional(program: Program, node: ast.AST, within: ast.AST | None = None) -> bool:
+def is_conditional(
+    program: Program,
+    node: ast.AST,
+    within: ast.AST | None = None,
+    spared: Callable[[ast.expr], bool] = lambda _test: False,
+) -> bool:
     """Whether a place is reached only where a test holds or something fails, within its function or a loop around it.
-    A test that always has the outcome that the place needs is none."""
+    A test that always has the outcome that the place needs is none, nor is one that is ``spared``."""
     for block in enclosing.blocks(program, node):
         if within is not None and block.owner is within:
             return False
         if block.kind in ("except", "case"):
             return True
-        if isinstance(block.owner, ast.If) and truth(program, block.owner.test) is not (block.kind == "if"):
-            return True
+        if isinstance(block.owner, ast.If):
+            is_none = truth(program, block.owner.test) is (block.kind == "if") or spared(block.owner.test)
+            if not is_none:
+                return True
     return any(truth(program, test) is not outcome for test, outcome in enclosing.conditionals(program, node))
 
 

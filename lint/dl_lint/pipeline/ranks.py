@@ -17,7 +17,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import loaders, loops, workers
-from dl_lint.pipeline.training import words
+from dl_lint.pipeline.training import names_in, words
 from dl_lint.source.syntax import identifiers, names_read, walk
 
 if TYPE_CHECKING:
@@ -47,10 +47,19 @@ RANKS = SHARDS | frozenset(
 )  # fmt: skip
 """Words in the names of what tells one process from several."""
 
+_ONE_OF_THEM = frozenset({"rank", "master", "main"})
+"""Words in the names of what tells one rank from the others."""
+
 HOW = frozenset(LOADERS["torch.utils.data.DataLoader"]) - {"dataset", "sampler", "batch_sampler"}
 """Arguments of a loader that say how, and not which, samples are fetched."""
 
 _DEEPEST = 4
+
+
+def chooses_rank(test: ast.expr) -> bool:
+    """Whether a test is of the rank and of nothing else, and so holds in every step of some process: ``rank == 0``."""
+    names = list(names_in(test))
+    return bool(names) and all(not _ONE_OF_THEM.isdisjoint(words(name)) for name in names)
 
 
 def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.values import External, Frame, alternatives
-from dl_lint.pipeline import loaders, loops, training
+from dl_lint.pipeline import loaders, loops, ranks, training
 from dl_lint.source.positions import Span, span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
 from dl_lint.transfers import copies
@@ -109,10 +109,10 @@ class _Run:
                 self.work.append(at)
             if _reads(program, call, _known(names, call)):
                 reads.append(call)
-                always = not guards.is_conditional(program, call, within)
+                always = not guards.is_conditional(program, call, within, ranks.chooses_rank)
                 if always and (not way or (called(call) not in TENSORS and _tells(program, call, entering))):
                     self.reads[at] = call
-            elif len(entering) < DEEPEST and not guards.is_conditional(program, call, within):
+            elif len(entering) < DEEPEST and not guards.is_conditional(program, call, within, ranks.chooses_rank):
                 reads += self._entered((*entering, call), _known(names, call))
         if _decides(program, within, function, reads, names):
             if way:

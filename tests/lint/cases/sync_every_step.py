@@ -110,6 +110,15 @@ def with_a_trainer(model, optimizer, dataset):
         print(trainer.step(images))
 
 
+def told_by_one_rank(model, dataset, optimizer, rank, total=0.0):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if rank in (-1, 0):
+            total += loss.item()  # expect advice
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -225,6 +234,15 @@ def needs_a_number(dataset, optimizer):
         batch = batch[:, : longest_of(batch)]
         encoder(batch, lengths)[0].sum().backward()
         optimizer.step()
+
+
+def told_by_one_rank_at_times(model, dataset, optimizer, rank):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if rank == 0 and step % 10 == 0:
+            print(loss.item())
 
 
 class Careful:
