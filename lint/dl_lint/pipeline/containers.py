@@ -113,7 +113,7 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
 
 
 def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) -> bool:
-    if _reads_many(name):
+    if _reads_many(name) or name in TABLES:
         return True
     if name in _NUMBERING:
         return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)
@@ -275,10 +275,21 @@ def _is_handle(value: Derived) -> bool:
         base = base.base
     plain = {"tolist", "split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
     is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
-    return not is_parsed and not any(step in plain for step in steps)
+    is_column = isinstance(base, Made) and base.name in TABLES and "tolist" not in steps
+    return is_column or (not is_parsed and not any(step in plain for step in steps))
+
+
+_COLUMNS = frozenset({"values", "to_numpy", "iloc", "loc", "array"})
+"""Attributes and methods of a table that give its cells as they are."""
 
 
 def is_table(value: Value) -> bool:
-    """Whether something is a pandas table read from a file."""
+    """Whether something is a pandas table read from a file, or some of its columns or rows."""
     found = alternatives(value)
-    return bool(found) and all(isinstance(one, Made) and one.name in TABLES for one in found)
+    return bool(found) and all(_is_table(one) for one in found)
+
+
+def _is_table(value: Value) -> bool:
+    while isinstance(value, Derived) and (value.step != "attr" or value.key in _COLUMNS):
+        value = value.base
+    return isinstance(value, Made) and value.name in TABLES

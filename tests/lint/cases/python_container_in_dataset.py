@@ -290,6 +290,21 @@ class TableWithNames(Dataset):
         return {"name": name, "image": Image.open(self.frame.iloc[index, 1])}
 
 
+class Columns(Dataset):
+    """Texts of a table stay objects in a list and in an array of objects; numbers in an array do not."""
+
+    def __init__(self, path):
+        table = pd.read_csv(path)
+        self.paths = list(table["path"])  # expect
+        self.others = list(table.values[:, 0])  # expect
+        self.masks = table["mask"].to_numpy()  # expect
+        self.areas = table["area"].to_numpy()
+
+    def __getitem__(self, index):
+        image, other = Image.open(self.paths[index]), Image.open(self.others[index])
+        return image, other, Image.open(self.masks[index]), self.areas[index]
+
+
 class SomeOfAListing(Dataset):
     """Parts of lists, lists joined, and room for what comes."""
 
