@@ -98,8 +98,7 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
             | ast.DictComp(generators=clauses)
             | ast.GeneratorExp(generators=clauses)
         ):
-            over = [program.value(clause.iter) for clause in clauses]
-            return any(_is_unpickled(one) or is_large(program, one, depth - 1) for one in over)
+            return any(is_large(program, program.value(clause.iter), depth - 1) for clause in clauses)
         case ast.Call(func=ast.Attribute(value=listed, attr="tolist")):
             return is_large(program, program.value(listed), depth - 1)
         case ast.BinOp(op=ast.Mult()):
@@ -118,6 +117,13 @@ def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) ->
     if name in _NUMBERING:
         return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)
     return name in _PASSING and any(is_large(program, program.value(arg), depth - 1) for arg in call.args)
+
+
+def is_short(program: Program, over: ast.expr) -> bool:
+    """Whether a loop over something has few passes, as the code says."""
+    found = alternatives(program.value(over))
+    written_out = bool(found) and all(isinstance(one, Collection) and one.items is not None for one in found)
+    return written_out or 0 < length(program, over) <= FEW_ITEMS
 
 
 def length(program: Program, expr: ast.expr) -> int:
@@ -241,6 +247,30 @@ def _holds(program: Program, value: Value) -> bool:
             return (listed or value.name in _PASSING) and is_large(program, value)
         case Derived():
             return not is_array(value) and is_large(program, value) and not _is_handle(value)
+        case _:
+            return False
+
+
+_PLAIN = ("builtins.slice", "builtins.str", "builtins.int", "builtins.float", "os.path.")
+"""Functions of plain objects."""
+
+
+def is_plain(value: Value, depth: int = DEEPEST) -> bool:
+    """Whether something is known to be a number, a text or a slice, or a record of these."""
+    found = alternatives(value)
+    return depth > 0 and bool(found) and all(_is_plain(one, depth) for one in found)
+
+
+def _is_plain(value: Value, depth: int) -> bool:
+    match value:
+        case Const() | Number():
+            return True
+        case Made(name=name):
+            return name.startswith(_PLAIN)
+        case Collection(items=tuple() as items) if items:
+            return all(is_plain(one, depth - 1) for one in items)
+        case Table() if value.items:
+            return all(is_plain(one, depth - 1) for _, one in value.items)
         case _:
             return False
 

@@ -11,7 +11,7 @@ from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
-from dl_lint.flow.values import Collection, Derived, Instance, Made, Table, Value, alternatives, union
+from dl_lint.flow.values import Collection, Derived, Function, Instance, Made, Table, Value, alternatives, union
 from dl_lint.pipeline import containers, datasets, record_sizes, workers
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
@@ -156,6 +156,8 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
     if _holds_images(program, cls) or _ends_as_array(program, cls, attribute):
         return []
     found = []
+    additions = list(_additions(program, cls, attribute))
+    counted = read.direct and _is_counted(program, cls, attribute)
     for binding in _last_assignments(program, cls, attribute):
         value = names.bound_value(program, binding)
         if (
@@ -165,7 +167,8 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
                 _is_list(value)
                 and any(containers.of_python_objects(program, one) for one in _earlier(program, binding))
             )
-            or (_starts_empty(value) and any(_adds(program, one) for one in _additions(program, cls, attribute)))
+            or (_starts_empty(value) and any(_adds(program, one, read.depth) for one in additions))
+            or (counted and _is_of_plain(program, value, additions))
         ):
             found.append(binding.node)
     return found
@@ -278,9 +281,48 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
         yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
 
 
-def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None]) -> bool:
+def _is_counted(program: Program, cls: Class, attribute: str) -> bool:
+    """Whether ``__len__`` gives the length of an attribute, which so holds something for each sample."""
+    method = classes.of_class(program, cls, "__len__")
+    if not isinstance(method, Function) or not method.scope.params:
+        return False
+    counted = f"{method.scope.params[0].name}.{attribute}"
+    returned = [one.value for one in method.scope.returns]
+    return bool(returned) and all(
+        isinstance(one, ast.Call) and called(one) == "len" and [dotted(arg) for arg in one.args] == [counted]
+        for one in returned
+    )
+
+
+def _is_of_plain(program: Program, value: Value, additions: list[tuple[ast.AST, ast.expr | None]]) -> bool:
+    """Whether a container is comprehended of plain objects, or filled with them in a loop."""
+    for one in alternatives(value):
+        match one:
+            case Collection(items=None, node=ast.ListComp(generators=clauses) | ast.DictComp(generators=clauses)) if (
+                containers.is_plain(one.element)
+            ):
+                return not all(containers.is_short(program, clause.iter) for clause in clauses)
+            case Collection(items=None, grown=grown, element=element) if containers.is_plain(element):
+                return any(_is_repeated(program, node) for node in grown)
+    return _starts_empty(value) and any(
+        _is_repeated(program, node) and containers.is_plain(program.value(added))
+        for node, added in additions
+        if added is not None and not _is_of_outer_loop(program, node, added)
+    )
+
+
+def _is_repeated(program: Program, node: ast.AST) -> bool:
+    """Whether loops come to a node more than a few times, as far as is known."""
+    loops = list(enclosing.loops_around(program, node))
+    return any(isinstance(one, ast.While) or not containers.is_short(program, one.iter) for one in loops)
+
+
+def _adds(program: Program, addition: tuple[ast.AST, ast.expr | None], depth: int) -> bool:
+    """Whether ``depth`` subscripts below what is added there is an object for each of many samples."""
     node, added = addition
     value = program.value(added)
+    if depth > 1 and containers.of_python_objects(program, value):
+        return True
     if containers.are_arrays(value) or _is_dict_of_arrays(value):
         return False
     if _is_of_outer_loop(program, node, added):

@@ -135,15 +135,6 @@ class Unpickled(Dataset):
         return self.scenes[index]
 
 
-class OfWhatWasUnpickled(Dataset):
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.labels = [int(row["label"]) for row in pickle.load(file)]  # expect
-
-    def __getitem__(self, index):
-        return self.labels[index]
-
-
 class UnpickledArray(Dataset):
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -303,6 +294,91 @@ class Columns(Dataset):
     def __getitem__(self, index):
         image, other = Image.open(self.paths[index]), Image.open(self.others[index])
         return image, other, Image.open(self.masks[index]), self.areas[index]
+
+
+class Windows(Dataset):
+    """``__len__`` tells that there is one for each sample, whatever they were made of."""
+
+    def __init__(self, volume, patch):
+        self.volume = volume
+        self.windows = []  # expect
+        for z in range(0, volume.shape[0], patch):
+            for y in range(0, volume.shape[1], patch):
+                self.windows.append((slice(z, z + patch), slice(y, y + patch)))
+        self.crops = [volume[window] for window in self.windows]
+
+    def __len__(self):
+        return len(self.windows)
+
+    def __getitem__(self, index):
+        return self.volume[self.windows[index]], self.crops[index]
+
+
+class Folds(Dataset):
+    def __init__(self, volume, volumes):
+        self.folds = [(first, first + 1) for first in range(10)]
+        self.volume = volume
+        self.volumes = volumes
+
+    def __len__(self):
+        return len(self.folds)
+
+    def __getitem__(self, index):
+        return self.volume[slice(*self.folds[index])], self.volumes[index]
+
+
+class Crops(Dataset):
+    def __init__(self, volume, windows):
+        self.crops = [(volume[window], 1) for window in windows]
+
+    def __len__(self):
+        return len(self.crops)
+
+    def __getitem__(self, index):
+        return self.crops[index]
+
+
+class BySplit(Dataset):
+    def __init__(self, root, split):
+        self.split = split
+        self.files = collections.defaultdict(list)  # expect
+        for one in ("train", "val"):
+            self.files[one] = os.listdir(f"{root}/{one}")
+        self.colors = {}
+        for one in ("train", "val"):
+            self.colors[one] = np.load(f"{root}/{one}.npy")
+        self.means = {}
+        for one in ("train", "val"):
+            self.means[one] = [0.1, 0.2, 0.3]
+
+    def __len__(self):
+        return len(self.files[self.split])
+
+    def __getitem__(self, index):
+        mean = self.means[self.split][index % 3]
+        return Image.open(self.files[self.split][index]), self.colors[self.split][index], mean
+
+
+class Grouped(Dataset):
+    def __init__(self, path):
+        self.rows_of = self.read(csv.reader(open(path)))  # expect
+        self.keys = list(self.rows_of.keys())  # expect
+        self.numbered = dict(enumerate(json.load(open(path))))  # expect
+        self.options = dict([("train", 1), ("val", 2)])
+
+    def read(self, rows):
+        found = {}
+        for row in rows:
+            if row[0] not in found:
+                found[row[0]] = []
+            found[row[0]].append(row[1])
+        return found
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        return self.rows_of[self.keys[index]], self.numbered[index], self.options[index]
 
 
 class SomeOfAListing(Dataset):
@@ -955,7 +1031,7 @@ class MadeByName(Dataset):
         return self.rows[index]
 
 
-def walk_made_by_name(path):
+def walk_made_rows_of(path):
     for row in MadeByName(path):
         print(row)
 
@@ -1501,7 +1577,7 @@ class ImpossiblePowers(Dataset):
         self.halves = [number for number in range(0**-1 + 1 << 1.5)]
 
     def __len__(self):
-        return len(self.names)
+        return 6
 
     def __getitem__(self, index):
         return self.names[index], self.roots[index], self.halves[index]

@@ -54,7 +54,7 @@ def changed(program: Program, value: Value, binding: Binding, changes: list[Chan
 def _is_filled_by_variables(program: Program, table: Table, changes: list[Change]) -> bool:
     """Whether a dict was empty and got all that it holds under keys that are not written out: ``loaders[task] = …``."""
     stored = [change for change in changes if change.kind == "item"]
-    only = len(stored) == sum(change.kind in GROWING | {"update", "setdefault"} for change in changes)
+    only = len(stored) == sum(change.kind in GROWING - {"inner"} | {"update", "setdefault"} for change in changes)
     named = any(isinstance(program.symbolic(change.key), Const) for change in stored)
     return not table.items and table.closed and bool(stored) and only and not named
 
