@@ -203,6 +203,28 @@ class Halves(Stream):
             yield from range(info.id * each + (self.gap if info.id else 0), (info.id + 1) * each)
 
 
+class Repeating(Stream):
+    """Its rows come again and again by themselves: each ``times`` in a row, or all of them in turn."""
+
+    def __init__(self, times: int = 2, *, in_turn: bool = False, sharded: bool = True, drops: int = 0) -> None:
+        super().__init__(sharded=sharded)
+        self.times, self.in_turn, self.drops = times, in_turn, drops
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info and self.sharded else (0, 1)
+        each = SIZE // of
+        dealt = range(mine * each, (mine + 1) * each) if self.in_turn else range(mine, SIZE, of)
+        for row in dealt[: len(dealt) - (self.drops if mine else 0)]:
+            yield row % (SIZE // self.times) if self.in_turn else row // self.times
+
+
+class RepeatingForever(Repeating):
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            yield from super().__iter__()
+
+
 class ShuffledStream(Stream):
     """Every worker shuffles all of it in its own way."""
 
@@ -358,6 +380,8 @@ FAULTS = {
         make(lambda: ShuffledStream(sharded=False)), "unsharded", "ShuffledStream", "DL405"
     ),
     "unsharded stream without end": Case(make(lambda: Forever(sharded=False)), "unsharded", "Forever", "DL405"),
+    "unsharded stream of runs": Case(make(lambda: Repeating(8, sharded=False)), "unsharded", "Repeating", "DL405"),
+    "a stream of pairs that loses rows": Case(make(lambda: Repeating(drops=3)), "lost", "Repeating", ""),
     "rows lost between workers": Case(make(lambda: Halves(3)), "lost", "Halves", ""),
     "rows doubled between workers": Case(make(lambda: Halves(-3)), "duplicated", "Halves", ""),
     "longer than it says": Case(make(lambda: Lying(40)), "wrong_length", "Lying", ""),
@@ -372,6 +396,7 @@ UNSURE = {
     "as many samples in each worker as alone": Case(
         make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
     ),
+    "stream of pairs without end": Case(make(RepeatingForever), "unlike", "RepeatingForever", ""),
 }
 
 CLEAN = {
@@ -399,6 +424,9 @@ CLEAN = {
     "stream, no workers": Case(make(lambda: Stream(sharded=False), num_workers=0)),
     "stream, one worker": Case(make(lambda: Stream(sharded=False), num_workers=1)),
     "stream of halves": Case(make(Halves)),
+    "stream of runs of equal labels": Case(make(lambda: Repeating(8))),
+    "stream of pairs": Case(make(Repeating)),
+    "stream of passes": Case(make(lambda: Repeating(4, in_turn=True))),
     "shuffled stream": Case(make(ShuffledStream)),
     "noisy stream": Case(make(lambda: Stream(noise=True))),
     "stream without end": Case(make(Forever)),

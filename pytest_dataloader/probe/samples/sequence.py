@@ -239,12 +239,16 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         for one, other in itertools.combinations(sorted(made), 2)
         if _same_beginning(made[one], made[other])
     ]
-    if alike:
+    held = whole and alone is not None and alone.complete
+    if alike and (alone is None or not _repeats(made, made[alike[0][0]], alone, whole=held)):
         detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
         yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
-    elif alone is not None and whole and alone.complete and about.workers:
+    elif alone is not None and held and about.workers:
         uneven = list(_uneven_stream(made, about, alone))
         yield from uneven or _wrong_length(total, about)
+    elif alike:
+        detail = "workers begin alike, with samples that come again and again in one process too"
+        yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total, about)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
@@ -278,6 +282,19 @@ def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two sequences are one, as far as both go; not for samples that are all alike."""
     length = min(len(one), len(other))
     return list(one[:length]) == list(other[:length]) and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
+
+
+def _repeats(made: dict[int, list[str]], begun: Sequence[str], alone: Reference, *, whole: bool) -> bool:
+    """Whether workers that begin alike may each have samples of their own: one process reads such ones several times.
+
+    A ``whole`` epoch that has what one process reads is proof. Of a part, not where one process begins like them, too:
+    a worker that had only its share would be further on.
+    """
+    times = Counter(alone.first)
+    if whole and Counter(itertools.chain.from_iterable(made.values())) == times:
+        return True
+    again = [times[content] > 1 for content in begun if content in times]
+    return alone.steady and not _same_beginning(begun, alone.first) and 2 * sum(again) > len(again)
 
 
 def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference) -> Iterator[OrderFault]:

@@ -38,6 +38,7 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
 TWINS = (
     "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
     "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
+    "stream of runs of equal labels", "stream of pairs", "stream of passes",
 )  # fmt: skip
 
 
