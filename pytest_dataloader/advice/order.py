@@ -60,6 +60,7 @@ _REMEDIES = {
     "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
     "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
     "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
+    "whole": ("", "a list of samples, or columns that all have a row for each index, can be looked at"),
     "same_order": (
         "",
         "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",

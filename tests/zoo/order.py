@@ -81,6 +81,38 @@ class Whole(Rows):
         return [("of a batch", self[index]) for index in indices]
 
 
+class Once(Rows):
+    """Makes the samples of a batch as they are asked for, which is once."""
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        return (self.rows[index] for index in indices)
+
+
+def listed(samples: Any) -> torch.Tensor:
+    return torch.stack(list(samples))
+
+
+class Columns(Rows):
+    """Makes batches by columns, as a mapping or a pair; ``whole``: with a part that has no row for each index."""
+
+    def __init__(self, kind: str = "mapping") -> None:
+        super().__init__()
+        self.kind = kind
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        rows, labels = self.rows[indices], torch.tensor(indices)
+        match self.kind:
+            case "pair":
+                return rows, labels
+            case "whole":
+                return {"rows": rows, "mean": rows.float().mean()}
+        return {"rows": rows, "labels": labels, "names": list(map(str, indices))}
+
+
+def as_they_are(batch: Any) -> Any:
+    return batch
+
+
 class OwnFile(Rows):
     """Numbers in a file that each process opens for itself."""
 
@@ -396,6 +428,12 @@ UNSURE = {
     "as many samples in each worker as alone": Case(
         make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
     ),
+    "batches that show no samples": Case(
+        make(lambda: Columns("whole"), collate_fn=as_they_are, shuffle=True), "whole", "Columns", ""
+    ),
+    "pairs of columns, or pairs of samples": Case(
+        make(lambda: Columns("pair"), batch_size=2, collate_fn=as_they_are, shuffle=True), "whole", "Columns", ""
+    ),
     "stream of pairs without end": Case(make(RepeatingForever), "unlike", "RepeatingForever", ""),
 }
 
@@ -408,6 +446,9 @@ CLEAN = {
     "drop_last": Case(make(lambda: Rows(SIZE - 3), drop_last=True)),
     "guarded next": Case(make(Guarded)),
     "whole batches": Case(make(Whole)),
+    "samples of a batch that come once": Case(make(Once, collate_fn=listed, shuffle=True)),
+    "batches by columns": Case(make(Columns, collate_fn=as_they_are, shuffle=True)),
+    "batches by pairs of columns": Case(make(lambda: Columns("pair"), collate_fn=as_they_are, shuffle=True)),
     "unbatched": Case(make(Rows, batch_size=None)),
     "a loader that holds back a batch": Case(make(Rows, HoldsBack)),
     "a loader that gives a few batches": Case(make(Rows, Limited)),

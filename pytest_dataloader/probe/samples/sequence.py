@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 FaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
-    "uneven_sampler", "unlike", "same_order", "wrong_length",
+    "uneven_sampler", "unlike", "same_order", "wrong_length", "whole",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike", "same_order"})
-"""Kinds that may be meant: told as inconclusive."""
+UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole"})
+"""Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
@@ -100,6 +100,10 @@ def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
 def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is indexed."""
     yield from _not_delivered(epochs, about)
+    whole = [entry for epoch in epochs for entry in epoch.entries if entry.kind == "whole"]
+    if whole:
+        detail = "__getitems__ gives whole batches, in which nothing tells the sample of each index"
+        yield OrderFault("whole", about.dataset, detail, sum(len(entry.indices) for entry in whole))
     yield from _of_sampler(about)
     orders = [flat(epoch.given.indices) for epoch in epochs]
     length = min(map(len, orders))
@@ -109,7 +113,7 @@ def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | N
         elif not about.written_down and not _is_arranged(orders[0][:length]):
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
-    if alone is not None:
+    if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
 
 

@@ -6,17 +6,18 @@ They pickle, so they work under fork, spawn and forkserver. What they call are t
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.counting import samples_for, samples_in
 from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 @dataclass(slots=True)
@@ -46,7 +47,10 @@ class Tracer:
         self._epoch = -1
 
     def call(self, kind: Kind, indices: tuple[Any, ...], function: Callable[..., Any], *given: Any, many: bool) -> Any:
-        """Call user code and write an entry of it; ``many``: what it returns is a list of samples."""
+        """Call user code and write an entry of it; ``many``: it returns a sample for each index, in a list or otherwise.
+
+        What can be iterated only once is handed on as an iterator over the samples that were looked at.
+        """
         number = self._count(kind)
         if not self._found:
             self._walk()
@@ -60,14 +64,20 @@ class Tracer:
             ends = kind == "sample" and function is next
             self.journal.write(Entry("end" if ends else "stop", self._epoch, self.worker, number, indices))
             raise
+        once = many and isinstance(made, Iterator)
+        if once:
+            made = list(made)
         after = self._look()  # before digests are made: an image that is loaded late may draw as well
         contents = self._digests(kind, made, len(indices), many=many) if self.digests else ()
         self.journal.write(Entry(kind, self._epoch, self.worker, number, indices, contents, before, after))
-        return made
+        if many and samples_for(made, len(indices)) is None:
+            self.journal.write(Entry("whole", self._epoch, self.worker, number, indices))
+        return iter(made) if once else made
 
     def _digests(self, kind: Kind, made: Any, asked: int, *, many: bool) -> tuple[str, ...]:
         if many:
-            return tuple(map(digest, made))
+            samples = samples_for(made, asked)
+            return (digest(made),) * asked if samples is None else tuple(map(digest, samples))
         whole = kind == "sample" and (asked > 1 or self.whole_batches)
         found = tuple(map(digest, samples_in(made))) if whole else (digest(made),)
         # A batch that was asked for whole and shows no samples has the same content at each of its indices.

@@ -38,6 +38,7 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
 TWINS = (
     "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
     "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
+    "samples of a batch that come once", "batches by columns", "batches by pairs of columns",
     "stream of runs of equal labels", "stream of pairs", "stream of passes",
 )  # fmt: skip
 
@@ -74,6 +75,11 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
     loader = DataLoader(Lying(4 * SIZE), 8, num_workers=2)
     assert judge(measure(loader, setting=QUICK)).outcome == "failed"
     assert judge(measure(loader, setting=replace(QUICK, ranks=4))).outcome == "passed"
+
+
+@pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
+def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
+    assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=QUICK)).reason
 
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
