@@ -23,6 +23,8 @@ def passed(evidence: Order) -> str:
     if evidence.iterable and evidence.partly:
         return f"{samples} of a stream: no two workers begin alike{_part(evidence)}"
     told = f"{samples}, none lost or doubled by the loader"
+    if evidence.passes > 1:
+        told += f"; an epoch is {evidence.passes} passes"
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
         told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
     if evidence.dropped_last:

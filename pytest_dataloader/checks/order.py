@@ -22,6 +22,7 @@ from pytest_dataloader.probe.samples.sequence import (
     indexed_faults,
     is_whole,
     iterable_faults,
+    passes_in,
     subject_of,
 )
 from pytest_dataloader.verdict import Verdict
@@ -76,7 +77,7 @@ def _evidence(
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
     whole, read = is_whole(epochs[0]), _samples_in(epochs[0], about)
-    cut = not whole if iterable else epochs[0].given.cut
+    cut = not whole if iterable else epochs[0].cut
     part = [f"the first {read:,} samples of an epoch were read"] if cut else []
     if iterable and cut and about.size and read > about.size + about.slack:
         part.append(f"its len() says {about.size:,}: an epoch ends there only where the training loop counts")
@@ -102,6 +103,7 @@ def _evidence(
         persistent_workers=about.persistent,
         partly=tuple(part),
         seconds=round(seconds, 3),
+        passes=1 if cut else passes_in(epochs[0], about),
     )
 
 

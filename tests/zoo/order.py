@@ -349,6 +349,30 @@ class Limited(DataLoader[Any]):
         yield from itertools.islice(super().__iter__(), 3)
 
 
+class Thrice(DataLoader[Any]):
+    """An epoch is three passes; its length says so, or ``says`` otherwise."""
+
+    def __init__(self, *given: Any, says: int = 3, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.says = says
+
+    def __len__(self) -> int:
+        return self.says * super().__len__()
+
+    def __iter__(self) -> Any:
+        for _ in range(3):
+            yield from super().__iter__()
+
+
+class Peeks(DataLoader[Any]):
+    """Looks at its first batch and at the plan of the epoch before it begins."""
+
+    def __iter__(self) -> Any:
+        next(super().__iter__())
+        assert list(self.batch_sampler)
+        yield from super().__iter__()
+
+
 class Endless:
     """A sampler that begins again for ever."""
 
@@ -393,6 +417,7 @@ FAULTS = {
     "StopIteration in __getitem__": Case(make(Stops), "truncated", "Stops", "DL309"),
     "StopIteration without workers": Case(make(Stops, num_workers=0), "truncated", "Stops", "DL309"),
     "StopIteration, shuffled": Case(make(Stops, shuffle=True), "truncated", "Stops", "DL309"),
+    "more passes than it says": Case(make(Rows, Thrice, says=1, shuffle=True), "duplicated", "the loader", ""),
     "__getitems__ answers short": Case(make(Short), "lost", "Short", ""),
     "a loader that loses a batch": Case(make(Rows, LosesLast), "lost", "the loader", ""),
     "seeded every epoch": Case(make(Rows, SeedsEveryEpoch, shuffle=True), "not_reshuffled", "RandomSampler", ""),
@@ -450,6 +475,9 @@ CLEAN = {
     "batches by columns": Case(make(Columns, collate_fn=as_they_are, shuffle=True)),
     "batches by pairs of columns": Case(make(lambda: Columns("pair"), collate_fn=as_they_are, shuffle=True)),
     "unbatched": Case(make(Rows, batch_size=None)),
+    "three passes": Case(make(Rows, Thrice, shuffle=True)),
+    "three passes of a stream": Case(make(Stream, Thrice)),
+    "a loader that peeks": Case(make(Rows, Peeks, num_workers=0)),
     "a loader that holds back a batch": Case(make(Rows, HoldsBack)),
     "a loader that gives a few batches": Case(make(Rows, Limited)),
     "a loader that gives a few batches, slowly made": Case(make(Slow, Limited)),

@@ -24,7 +24,7 @@ class Order:
     """What came in two epochs. ``repeated`` and ``left_out`` are of the sampler's whole epoch, in samples.
 
     ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
-    held against those of one process.
+    held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
     """
 
     faults: tuple[OrderFault, ...]
@@ -42,6 +42,7 @@ class Order:
     persistent_workers: bool
     partly: tuple[str, ...]
     seconds: float
+    passes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class Subject:
     """Whether the sampler is a list or its like: an order that is meant."""
     batch_size: int = 1
     ranks: int = 1
+    batches: int = 0
+    """What the loader's own len() says; 0 where it has none."""
 
     @property
     def slack(self) -> int:
@@ -89,6 +91,7 @@ def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterato
         written_down=hasattr(sampling.named_sampler(loader), "__getitem__"),
         batch_size=getattr(loader, "batch_size", None) or 1,
         ranks=ranks,
+        batches=length_of(loader),
     )
 
 
@@ -150,12 +153,29 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
             never = " and ".join(counted(number, what) for number, what in missing if number)
             detail = f"{never} that the sampler gave never came"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
-        elif more:
-            detail = f"reads {counted(more.total(), 'sample')} more often than the sampler gives them"
+        elif unasked := more - _given_again(epoch):
+            detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
+            yield OrderFault("duplicated", "the loader", detail, unasked.total())
+        elif more and epoch.batches > about.batches > 0:
+            detail = f"an epoch begins several passes of the sampler, and len() says {counted(about.batches, 'batch')}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue
         return
+
+
+def _given_again(epoch: Epoch) -> Counter[Any]:
+    """What the sampler gave in the other passes of an epoch that has several."""
+    return Counter(index for given in epoch.passes if given is not epoch.given for index in flat(given.indices))
+
+
+def passes_in(epoch: Epoch, about: Subject) -> int:
+    """How often an epoch that was read to its end goes through all that there is; 1 where it does not, or once."""
+    ends = Counter(entry.worker for entry in epoch.entries if entry.kind == "end")
+    if ends:
+        return min(ends.values())
+    once = len(flat(epoch.given.indices))
+    return 1 if about.keeps_iterator or not once else max(1, sum(len(e.indices) for e in epoch.samples) // once)
 
 
 def _of_sampler(about: Subject) -> Iterator[OrderFault]:
@@ -236,6 +256,7 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
     """Faults of a loader whose dataset is iterated."""
     made = by_worker(epochs[0])
     total = sum(map(len, made.values()))
+    passes = passes_in(epochs[0], about)
     ended = _ended(epochs[0])
     whole = is_whole(epochs[0])
     alike = [
@@ -244,17 +265,17 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         if _same_beginning(made[one], made[other])
     ]
     held = whole and alone is not None and alone.complete
-    if alike and (alone is None or not _repeats(made, made[alike[0][0]], alone, whole=held)):
+    if alike and (alone is None or not _repeats(made, made[alike[0][0]], alone, passes if held else 0)):
         detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
         yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
     elif alone is not None and held and about.workers:
-        uneven = list(_uneven_stream(made, about, alone))
-        yield from uneven or _wrong_length(total, about)
+        uneven = list(_uneven_stream(made, about, alone, passes))
+        yield from uneven or _wrong_length(total // passes, about)
     elif alike:
         detail = "workers begin alike, with samples that come again and again in one process too"
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
-        yield from _wrong_length(total, about)
+        yield from _wrong_length(total // passes, about)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
     if idle and about.workers > 1 and total >= 2 * about.workers:
         detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
@@ -288,22 +309,28 @@ def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
     return list(one[:length]) == list(other[:length]) and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
 
 
-def _repeats(made: dict[int, list[str]], begun: Sequence[str], alone: Reference, *, whole: bool) -> bool:
+def _repeats(made: dict[int, list[str]], begun: Sequence[str], alone: Reference, passes: int) -> bool:
     """Whether workers that begin alike may each have samples of their own: one process reads such ones several times.
 
-    A ``whole`` epoch that has what one process reads is proof. Of a part, not where one process begins like them, too:
+    An epoch of whole ``passes`` that has what one process reads is proof. Of a part, not where one process begins like them, too:
     a worker that had only its share would be further on.
     """
     times = Counter(alone.first)
-    if whole and Counter(itertools.chain.from_iterable(made.values())) == times:
+    if passes and Counter(itertools.chain.from_iterable(made.values())) == _times(alone, passes):
         return True
     again = [times[content] > 1 for content in begun if content in times]
     return alone.steady and not _same_beginning(begun, alone.first) and 2 * sum(again) > len(again)
 
 
-def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference) -> Iterator[OrderFault]:
+def _times(alone: Reference, passes: int) -> Counter[str]:
+    return Counter({content: passes * times for content, times in Counter(alone.first).items()})
+
+
+def _uneven_stream(
+    made: dict[int, list[str]], about: Subject, alone: Reference, passes: int
+) -> Iterator[OrderFault]:
     contents = Counter(itertools.chain.from_iterable(made.values()))
-    expected = Counter(alone.first)
+    expected = _times(alone, passes)
     times = contents.total() / max(1, expected.total())
     if contents == expected:
         return

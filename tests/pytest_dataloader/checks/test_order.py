@@ -14,7 +14,7 @@ from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
-from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
 
 QUICK = Setting()
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
@@ -39,7 +39,7 @@ TWINS = (
     "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
     "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
     "samples of a batch that come once", "batches by columns", "batches by pairs of columns",
-    "stream of runs of equal labels", "stream of pairs", "stream of passes",
+    "a loader that peeks", "stream of runs of equal labels", "stream of pairs", "stream of passes",
 )  # fmt: skip
 
 
@@ -80,6 +80,13 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
 @pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
 def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
     assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=QUICK)).reason
+
+
+@pytest.mark.parametrize("dataset", [Rows, Stream])
+def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
+    told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=QUICK))
+    assert told.outcome == "passed"
+    assert told.reason.startswith(f"{3 * SIZE} samples, none lost or doubled by the loader; an epoch is 3 passes")
 
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
