@@ -103,6 +103,7 @@ def _evidence(
         persistent_workers=about.persistent,
         partly=tuple(part),
         seconds=round(seconds, 3),
+        unseen_batches=0 if iterable or cut else max(0, about.batches - epochs[0].batches),
         passes=1 if cut else passes_in(epochs[0], about),
     )
 

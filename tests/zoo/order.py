@@ -113,6 +113,65 @@ def as_they_are(batch: Any) -> Any:
     return batch
 
 
+class Buffered(Rows):
+    """Reads every sample into the same memory, or in turn into one of ``buffers``; with a label beside it."""
+
+    def __init__(self, buffers: int = 1) -> None:
+        super().__init__()
+        self.buffers = torch.zeros(buffers, 4)
+
+    def __getitem__(self, index: int) -> Any:
+        buffer = self.buffers[index % len(self.buffers)]
+        return buffer.fill_(index), index
+
+
+class BufferedArray(Buffered):
+    def __getitem__(self, index: int) -> Any:
+        return {"row": super().__getitem__(index)[0].numpy(), "label": index}
+
+
+class BufferedStream(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        buffer = torch.zeros(4)
+        return (buffer.fill_(index) for index in range(SIZE))
+
+
+class Copied(Buffered):
+    """The same memory, of which samples are copies, beside a count and a constant that all samples share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared = {"read": 0, "mask": torch.ones(4)}
+
+    def __getitem__(self, index: int) -> Any:
+        self.shared["read"] += 1  # type: ignore[operator]  # a number
+        row, _ = super().__getitem__(index)
+        return row.clone(), self.shared
+
+
+def rows_alone(samples: list[Any]) -> torch.Tensor:
+    return torch.stack([row for row, _ in samples])
+
+
+def all_but_one(samples: list[Any]) -> torch.Tensor:
+    return torch.stack(samples[1:])
+
+
+def in_pairs(samples: list[Any]) -> torch.Tensor:
+    return torch.stack(samples).view(2, -1).T.flip(0)[: len(samples) // 2]
+
+
+class Gaps(Rows):
+    """One in eight rows is missing."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index] if index % 8 else None
+
+
+def without_gaps(samples: list[Any]) -> torch.Tensor:
+    return torch.stack([sample for sample in samples if sample is not None])
+
+
 class OwnFile(Rows):
     """Numbers in a file that each process opens for itself."""
 
@@ -369,7 +428,7 @@ class Peeks(DataLoader[Any]):
 
     def __iter__(self) -> Any:
         next(super().__iter__())
-        assert list(self.batch_sampler)
+        assert list(self.batch_sampler or ())
         yield from super().__iter__()
 
 
@@ -418,6 +477,12 @@ FAULTS = {
     "StopIteration without workers": Case(make(Stops, num_workers=0), "truncated", "Stops", "DL309"),
     "StopIteration, shuffled": Case(make(Stops, shuffle=True), "truncated", "Stops", "DL309"),
     "more passes than it says": Case(make(Rows, Thrice, says=1, shuffle=True), "duplicated", "the loader", ""),
+    "one buffer for all samples": Case(make(Buffered), "overwritten", "Buffered", ""),
+    "a ring of buffers, shuffled": Case(make(lambda: Buffered(4), shuffle=True), "overwritten", "Buffered", ""),
+    "an array for all samples": Case(make(BufferedArray, num_workers=0), "overwritten", "BufferedArray", ""),
+    "a stream through one buffer": Case(
+        make(BufferedStream, num_workers=1), "overwritten", "BufferedStream", ""
+    ),
     "__getitems__ answers short": Case(make(Short), "lost", "Short", ""),
     "a loader that loses a batch": Case(make(Rows, LosesLast), "lost", "the loader", ""),
     "seeded every epoch": Case(make(Rows, SeedsEveryEpoch, shuffle=True), "not_reshuffled", "RandomSampler", ""),
@@ -453,6 +518,9 @@ UNSURE = {
     "as many samples in each worker as alone": Case(
         make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
     ),
+    "a collate function that leaves a row out": Case(
+        make(Rows, collate_fn=all_but_one, shuffle=True), "left_out", "all_but_one", ""
+    ),
     "batches that show no samples": Case(
         make(lambda: Columns("whole"), collate_fn=as_they_are, shuffle=True), "whole", "Columns", ""
     ),
@@ -471,6 +539,10 @@ CLEAN = {
     "drop_last": Case(make(lambda: Rows(SIZE - 3), drop_last=True)),
     "guarded next": Case(make(Guarded)),
     "whole batches": Case(make(Whole)),
+    "a buffer of which samples are copies": Case(make(Copied, collate_fn=rows_alone)),
+    "as many buffers as samples in a batch": Case(make(lambda: Buffered(8))),
+    "batches of pairs": Case(make(Rows, collate_fn=in_pairs)),
+    "missing rows that no batch needs": Case(make(Gaps, collate_fn=without_gaps)),
     "samples of a batch that come once": Case(make(Once, collate_fn=listed, shuffle=True)),
     "batches by columns": Case(make(Columns, collate_fn=as_they_are, shuffle=True)),
     "batches by pairs of columns": Case(make(lambda: Columns("pair"), collate_fn=as_they_are, shuffle=True)),

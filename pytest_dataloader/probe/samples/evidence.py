@@ -25,6 +25,7 @@ class Order:
 
     ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
     held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
+    ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len().
     """
 
     faults: tuple[OrderFault, ...]
@@ -43,6 +44,7 @@ class Order:
     partly: tuple[str, ...]
     seconds: float
     passes: int = 1
+    unseen_batches: int = 0
 
 
 @dataclass(frozen=True, slots=True)

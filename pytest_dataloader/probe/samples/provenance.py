@@ -149,7 +149,7 @@ class Run:
                         self._most = math.inf  # an iterator that is kept for ever may not end
                     self._deadline = min(self._deadline, time.monotonic() + seconds)
                     alive()
-                self._end_what_is_under_way(number, alive)
+                self._end_what_is_under_way(alive)
         except Hang:
             self.borrowed.close(kill=True)
             raise NothingSeen(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
@@ -182,7 +182,7 @@ class Run:
         given = self._given[-1].indices if self._given else []
         return (Given(given[first : first + batches], exhausted=ended, cut=not ended),)
 
-    def _end_what_is_under_way(self, number: int, alive: Callable[[], None]) -> None:
+    def _end_what_is_under_way(self, alive: Callable[[], None]) -> None:
         """Have workers done with this epoch before the next: a loader that stops early leaves batches on their way.
 
         Workers that do not persist would end with the loop of a user, who holds no iterator; others make what they

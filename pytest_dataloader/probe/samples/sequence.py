@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 FaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
-    "uneven_sampler", "unlike", "same_order", "wrong_length", "whole",
+    "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
+    "left_out",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole"})
+UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out"})
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
@@ -60,6 +61,7 @@ class Subject:
     drops_last: bool
     keeps_iterator: bool = False
     files: tuple[str, ...] = ()
+    collate: str = ""
     written_down: bool = False
     """Whether the sampler is a list or its like: an order that is meant."""
     batch_size: int = 1
@@ -87,6 +89,7 @@ def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterato
         given_all=given_all,
         drops_last=bool(getattr(sampling.batching(loader), "drop_last", False)),
         keeps_iterator=keeps_iterator,
+        collate=getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__name__),
         files=open_files([("dataset", loader.dataset)]),
         written_down=hasattr(sampling.named_sampler(loader), "__getitem__"),
         batch_size=getattr(loader, "batch_size", None) or 1,
@@ -102,6 +105,7 @@ def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
 
 def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is indexed."""
+    yield from _of_batches(epochs[0], about)
     yield from _not_delivered(epochs, about)
     whole = [entry for epoch in epochs for entry in epoch.entries if entry.kind == "whole"]
     if whole:
@@ -127,6 +131,20 @@ def _is_arranged(order: Sequence[Any]) -> bool:
     except TypeError:  # indices that have no order: who gives them has arranged them
         return True
     return up >= _ARRANGED * (len(order) - 1)
+
+
+def _of_batches(epoch: Epoch, about: Subject) -> Iterator[OrderFault]:
+    """Samples that were read well and did not come into their batch."""
+    overwritten, left_out = (
+        sum(len(entry.digests) for entry in epoch.entries if entry.kind == kind) for kind in ("overwritten", "left out")
+    )
+    of = counted(sum(len(entry.digests) for entry in epoch.samples), "sample")
+    if overwritten:
+        detail = f"{overwritten:,} of {of} are overwritten before they are batched: samples of a batch share memory"
+        yield OrderFault("overwritten", about.dataset, detail, overwritten)
+    if left_out:
+        detail = f"{left_out:,} of {of} are not in the batch that it makes of them"
+        yield OrderFault("left_out", about.collate, detail, left_out)
 
 
 def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFault]:
@@ -254,6 +272,7 @@ def by_worker(epoch: Epoch) -> dict[int, list[str]]:
 
 def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is iterated."""
+    yield from _of_batches(epochs[0], about)
     made = by_worker(epochs[0])
     total = sum(map(len, made.values()))
     passes = passes_in(epochs[0], about)
@@ -312,8 +331,8 @@ def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
 def _repeats(made: dict[int, list[str]], begun: Sequence[str], alone: Reference, passes: int) -> bool:
     """Whether workers that begin alike may each have samples of their own: one process reads such ones several times.
 
-    An epoch of whole ``passes`` that has what one process reads is proof. Of a part, not where one process begins like them, too:
-    a worker that had only its share would be further on.
+    An epoch of whole ``passes`` that has what one process reads is proof. Of a part, not where one process begins like
+    them, too: a worker that had only its share would be further on.
     """
     times = Counter(alone.first)
     if passes and Counter(itertools.chain.from_iterable(made.values())) == _times(alone, passes):
@@ -326,9 +345,7 @@ def _times(alone: Reference, passes: int) -> Counter[str]:
     return Counter({content: passes * times for content, times in Counter(alone.first).items()})
 
 
-def _uneven_stream(
-    made: dict[int, list[str]], about: Subject, alone: Reference, passes: int
-) -> Iterator[OrderFault]:
+def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference, passes: int) -> Iterator[OrderFault]:
     contents = Counter(itertools.chain.from_iterable(made.values()))
     expected = _times(alone, passes)
     times = contents.total() / max(1, expected.total())

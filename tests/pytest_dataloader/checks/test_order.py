@@ -39,7 +39,9 @@ TWINS = (
     "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
     "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
     "samples of a batch that come once", "batches by columns", "batches by pairs of columns",
-    "a loader that peeks", "stream of runs of equal labels", "stream of pairs", "stream of passes",
+    "a buffer of which samples are copies", "as many buffers as samples in a batch", "batches of pairs",
+    "missing rows that no batch needs", "a loader that peeks", "stream of runs of equal labels", "stream of pairs",
+    "stream of passes",
 )  # fmt: skip
 
 
@@ -87,6 +89,18 @@ def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
     told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=QUICK))
     assert told.outcome == "passed"
     assert told.reason.startswith(f"{3 * SIZE} samples, none lost or doubled by the loader; an epoch is 3 passes")
+
+
+def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
+    told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=QUICK))
+    assert "none doubled by the loader; its epoch ends 9 batches before its len() says" in told.reason
+    assert "lost" not in told.reason
+
+
+def test_a_buffer_that_is_read_into_again_is_explained() -> None:
+    told = judge(measure(FAULTS["one buffer for all samples"].make(), setting=QUICK))
+    assert "84 of 96 samples are overwritten before they are batched: samples of a batch share memory" in told.reason
+    assert "return a copy" in told.advice[0].text
 
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
