@@ -127,6 +127,8 @@ class Run:
         many = name == "batch_sampler"
         fields[name] = TracedSampler(fields[name], self._given, self._over, many=many, plan=plan)
         self._planned = plan is not None
+        if self._planned and "in_order" in fields:  # else a plan's batches go to whichever worker is free
+            fields["in_order"] = True
 
     def _over(self, samples: int) -> bool:
         return samples >= self._most or (self._most < math.inf and time.monotonic() > self._deadline)
