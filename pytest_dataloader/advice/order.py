@@ -34,7 +34,8 @@ def passed(evidence: Order) -> str:
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
         told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
     if evidence.dropped_last:
-        told += f"; drop_last leaves out {evidence.dropped_last:,} of {evidence.size:,} in every epoch"
+        size = evidence.samples[0] if evidence.iterable else evidence.size
+        told += f"; drop_last leaves out {evidence.dropped_last:,} of {size:,} in every epoch"
     told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
     if evidence.compared:
         told += f"; one process reads the same {evidence.compared:,}"

@@ -306,6 +306,14 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
             yield _stale(about)
 
 
+def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
+    """Samples of a whole epoch that ``drop_last`` leaves out: of each worker those that fill no batch."""
+    if not about.drops_last or not is_whole(epoch):
+        return 0
+    passes = passes_in(epoch, about)
+    return sum(passes * (len(made) // passes % about.batch_size) for made in by_worker(epoch).values())
+
+
 def is_whole(epoch: Epoch) -> bool:
     """Whether every worker read its part of a stream to the end: a loader may give a few batches of it on purpose."""
     return by_worker(epoch).keys() <= _ended(epoch)

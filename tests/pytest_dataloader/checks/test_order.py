@@ -126,6 +126,13 @@ def test_what_drop_last_costs_is_stated() -> None:
     assert "drop_last leaves out 5 of 93 in every epoch" in verdict.reason
 
 
+def test_what_drop_last_costs_of_a_stream_is_stated() -> None:
+    loader = DataLoader(Stream(), 7, num_workers=3, drop_last=True)
+    given = sum(map(len, loader))
+    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=QUICK)).reason
+    assert given == SIZE - 12
+
+
 def test_what_was_seen_only_in_part_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "_MOST", 24)
     seen = measure(DataLoader(Rows(), 8, True, num_workers=2), setting=QUICK)
