@@ -22,11 +22,20 @@ def passed(evidence: Order) -> str:
     samples = counted(evidence.samples[0], "sample")
     if evidence.iterable and evidence.partly:
         return f"{samples} of a stream: no two workers begin alike{_part(evidence)}"
-    told = f"{samples}, none lost or doubled by the loader"
+    if evidence.unseen_batches:
+        least = counted(evidence.unseen_batches, "batch")
+        told = (
+            f"{samples}, none doubled by the loader; its epoch ends {least} before its len() says, which were not seen"
+        )
+    else:
+        told = f"{samples}, none lost or doubled by the loader"
+    if evidence.passes > 1:
+        told += f"; an epoch is {evidence.passes} passes"
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
         told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
     if evidence.dropped_last:
-        told += f"; drop_last leaves out {evidence.dropped_last:,} of {evidence.size:,} in every epoch"
+        size = evidence.samples[0] if evidence.iterable else evidence.size
+        told += f"; drop_last leaves out {evidence.dropped_last:,} of {size:,} in every epoch"
     told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
     if evidence.compared:
         told += f"; one process reads the same {evidence.compared:,}"
@@ -60,6 +69,12 @@ _REMEDIES = {
     "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
     "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
     "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
+    "overwritten": (
+        "",
+        "return a copy: a tensor or array that the dataset fills anew is the same memory in every sample of a batch",
+    ),
+    "left_out": ("", "if the function means to leave samples out, nothing is wrong; else hand on all of them"),
+    "whole": ("", "a list of samples, or columns that all have a row for each index, can be looked at"),
     "same_order": (
         "",
         "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",

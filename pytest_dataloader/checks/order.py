@@ -18,10 +18,12 @@ from pytest_dataloader.probe.samples.sequence import (
     OrderFault,
     Subject,
     by_worker,
+    dropped_of_stream,
     flat,
     indexed_faults,
     is_whole,
     iterable_faults,
+    passes_in,
     subject_of,
 )
 from pytest_dataloader.verdict import Verdict
@@ -76,7 +78,7 @@ def _evidence(
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
     whole, read = is_whole(epochs[0]), _samples_in(epochs[0], about)
-    cut = not whole if iterable else epochs[0].given.cut
+    cut = not whole if iterable else epochs[0].cut
     part = [f"the first {read:,} samples of an epoch were read"] if cut else []
     if iterable and cut and about.size and read > about.size + about.slack:
         part.append(f"its len() says {about.size:,}: an epoch ends there only where the training loop counts")
@@ -94,7 +96,7 @@ def _evidence(
         samples=tuple(_samples_in(epoch, about) for epoch in epochs),
         repeated=0 if iterable or not about.given_all else len(about.given) - seen,
         left_out=about.size - seen if about.given_all and not iterable and about.size else 0,
-        dropped_last=sampling.dropped_last(loader),
+        dropped_last=dropped_of_stream(epochs[0], about) if iterable else sampling.dropped_last(loader),
         reshuffled=orders[0] != orders[1] if told_apart and not iterable else None,
         compared=len(alone.first) if alone is not None and alone.steady and held else 0,
         samples_per_worker=tuple(len(made) for _, made in sorted(by_worker(epochs[0]).items())),
@@ -102,6 +104,8 @@ def _evidence(
         persistent_workers=about.persistent,
         partly=tuple(part),
         seconds=round(seconds, 3),
+        unseen_batches=0 if iterable or cut else max(0, about.batches - epochs[0].batches),
+        passes=1 if cut else passes_in(epochs[0], about),
     )
 
 

@@ -60,7 +60,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
             if run.borrowed.keeps_iterator:
                 break  # its workers live on: the next epoch is more of the same
         entries = [entry for epoch in run.epochs for entry in epoch.entries]
-        cut = any(epoch.given.cut for epoch in run.epochs)
+        cut = any(epoch.cut for epoch in run.epochs)
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
     setting.tell(json.dumps(draws.begun_from()))
     shuffled = shuffles(loader)

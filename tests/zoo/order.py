@@ -81,6 +81,97 @@ class Whole(Rows):
         return [("of a batch", self[index]) for index in indices]
 
 
+class Once(Rows):
+    """Makes the samples of a batch as they are asked for, which is once."""
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        return (self.rows[index] for index in indices)
+
+
+def listed(samples: Any) -> torch.Tensor:
+    return torch.stack(list(samples))
+
+
+class Columns(Rows):
+    """Makes batches by columns, as a mapping or a pair; ``whole``: with a part that has no row for each index."""
+
+    def __init__(self, kind: str = "mapping") -> None:
+        super().__init__()
+        self.kind = kind
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        rows, labels = self.rows[indices], torch.tensor(indices)
+        match self.kind:
+            case "pair":
+                return rows, labels
+            case "whole":
+                return {"rows": rows, "mean": rows.float().mean()}
+        return {"rows": rows, "labels": labels, "names": list(map(str, indices))}
+
+
+def as_they_are(batch: Any) -> Any:
+    return batch
+
+
+class Buffered(Rows):
+    """Reads every sample into the same memory, or in turn into one of ``buffers``; with a label beside it."""
+
+    def __init__(self, buffers: int = 1) -> None:
+        super().__init__()
+        self.buffers = torch.zeros(buffers, 4)
+
+    def __getitem__(self, index: int) -> Any:
+        buffer = self.buffers[index % len(self.buffers)]
+        return buffer.fill_(index), index
+
+
+class BufferedArray(Buffered):
+    def __getitem__(self, index: int) -> Any:
+        return {"row": super().__getitem__(index)[0].numpy(), "label": index}
+
+
+class BufferedStream(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        buffer = torch.zeros(4)
+        return (buffer.fill_(index) for index in range(SIZE))
+
+
+class Copied(Buffered):
+    """The same memory, of which samples are copies, beside a count and a constant that all samples share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared = {"read": 0, "mask": torch.ones(4)}
+
+    def __getitem__(self, index: int) -> Any:
+        self.shared["read"] += 1  # type: ignore[operator]  # a number
+        row, _ = super().__getitem__(index)
+        return row.clone(), self.shared
+
+
+def rows_alone(samples: list[Any]) -> torch.Tensor:
+    return torch.stack([row for row, _ in samples])
+
+
+def all_but_one(samples: list[Any]) -> torch.Tensor:
+    return torch.stack(samples[1:])
+
+
+def in_pairs(samples: list[Any]) -> torch.Tensor:
+    return torch.stack(samples).view(2, -1).T.flip(0)[: len(samples) // 2]
+
+
+class Gaps(Rows):
+    """One in eight rows is missing."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index] if index % 8 else None
+
+
+def without_gaps(samples: list[Any]) -> torch.Tensor:
+    return torch.stack([sample for sample in samples if sample is not None])
+
+
 class OwnFile(Rows):
     """Numbers in a file that each process opens for itself."""
 
@@ -203,6 +294,28 @@ class Halves(Stream):
             yield from range(info.id * each + (self.gap if info.id else 0), (info.id + 1) * each)
 
 
+class Repeating(Stream):
+    """Its rows come again and again by themselves: each ``times`` in a row, or all of them in turn."""
+
+    def __init__(self, times: int = 2, *, in_turn: bool = False, sharded: bool = True, drops: int = 0) -> None:
+        super().__init__(sharded=sharded)
+        self.times, self.in_turn, self.drops = times, in_turn, drops
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info and self.sharded else (0, 1)
+        each = SIZE // of
+        dealt = range(mine * each, (mine + 1) * each) if self.in_turn else range(mine, SIZE, of)
+        for row in dealt[: len(dealt) - (self.drops if mine else 0)]:
+            yield row % (SIZE // self.times) if self.in_turn else row // self.times
+
+
+class RepeatingForever(Repeating):
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            yield from super().__iter__()
+
+
 class ShuffledStream(Stream):
     """Every worker shuffles all of it in its own way."""
 
@@ -295,6 +408,30 @@ class Limited(DataLoader[Any]):
         yield from itertools.islice(super().__iter__(), 3)
 
 
+class Thrice(DataLoader[Any]):
+    """An epoch is three passes; its length says so, or ``says`` otherwise."""
+
+    def __init__(self, *given: Any, says: int = 3, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.says = says
+
+    def __len__(self) -> int:
+        return self.says * super().__len__()
+
+    def __iter__(self) -> Any:
+        for _ in range(3):
+            yield from super().__iter__()
+
+
+class Peeks(DataLoader[Any]):
+    """Looks at its first batch and at the plan of the epoch before it begins."""
+
+    def __iter__(self) -> Any:
+        next(super().__iter__())
+        assert list(self.batch_sampler or ())
+        yield from super().__iter__()
+
+
 class Endless:
     """A sampler that begins again for ever."""
 
@@ -339,6 +476,13 @@ FAULTS = {
     "StopIteration in __getitem__": Case(make(Stops), "truncated", "Stops", "DL309"),
     "StopIteration without workers": Case(make(Stops, num_workers=0), "truncated", "Stops", "DL309"),
     "StopIteration, shuffled": Case(make(Stops, shuffle=True), "truncated", "Stops", "DL309"),
+    "more passes than it says": Case(make(Rows, Thrice, says=1, shuffle=True), "duplicated", "the loader", ""),
+    "one buffer for all samples": Case(make(Buffered), "overwritten", "Buffered", ""),
+    "a ring of buffers, shuffled": Case(make(lambda: Buffered(4), shuffle=True), "overwritten", "Buffered", ""),
+    "an array for all samples": Case(make(BufferedArray, num_workers=0), "overwritten", "BufferedArray", ""),
+    "a stream through one buffer": Case(
+        make(BufferedStream, num_workers=1), "overwritten", "BufferedStream", ""
+    ),
     "__getitems__ answers short": Case(make(Short), "lost", "Short", ""),
     "a loader that loses a batch": Case(make(Rows, LosesLast), "lost", "the loader", ""),
     "seeded every epoch": Case(make(Rows, SeedsEveryEpoch, shuffle=True), "not_reshuffled", "RandomSampler", ""),
@@ -358,6 +502,8 @@ FAULTS = {
         make(lambda: ShuffledStream(sharded=False)), "unsharded", "ShuffledStream", "DL405"
     ),
     "unsharded stream without end": Case(make(lambda: Forever(sharded=False)), "unsharded", "Forever", "DL405"),
+    "unsharded stream of runs": Case(make(lambda: Repeating(8, sharded=False)), "unsharded", "Repeating", "DL405"),
+    "a stream of pairs that loses rows": Case(make(lambda: Repeating(drops=3)), "lost", "Repeating", ""),
     "rows lost between workers": Case(make(lambda: Halves(3)), "lost", "Halves", ""),
     "rows doubled between workers": Case(make(lambda: Halves(-3)), "duplicated", "Halves", ""),
     "longer than it says": Case(make(lambda: Lying(40)), "wrong_length", "Lying", ""),
@@ -372,6 +518,16 @@ UNSURE = {
     "as many samples in each worker as alone": Case(
         make(lambda: Stream(sharded=False, noise=True)), "unlike", "Stream", ""
     ),
+    "a collate function that leaves a row out": Case(
+        make(Rows, collate_fn=all_but_one, shuffle=True), "left_out", "all_but_one", ""
+    ),
+    "batches that show no samples": Case(
+        make(lambda: Columns("whole"), collate_fn=as_they_are, shuffle=True), "whole", "Columns", ""
+    ),
+    "pairs of columns, or pairs of samples": Case(
+        make(lambda: Columns("pair"), batch_size=2, collate_fn=as_they_are, shuffle=True), "whole", "Columns", ""
+    ),
+    "stream of pairs without end": Case(make(RepeatingForever), "unlike", "RepeatingForever", ""),
 }
 
 CLEAN = {
@@ -383,7 +539,17 @@ CLEAN = {
     "drop_last": Case(make(lambda: Rows(SIZE - 3), drop_last=True)),
     "guarded next": Case(make(Guarded)),
     "whole batches": Case(make(Whole)),
+    "a buffer of which samples are copies": Case(make(Copied, collate_fn=rows_alone)),
+    "as many buffers as samples in a batch": Case(make(lambda: Buffered(8))),
+    "batches of pairs": Case(make(Rows, collate_fn=in_pairs)),
+    "missing rows that no batch needs": Case(make(Gaps, collate_fn=without_gaps)),
+    "samples of a batch that come once": Case(make(Once, collate_fn=listed, shuffle=True)),
+    "batches by columns": Case(make(Columns, collate_fn=as_they_are, shuffle=True)),
+    "batches by pairs of columns": Case(make(lambda: Columns("pair"), collate_fn=as_they_are, shuffle=True)),
     "unbatched": Case(make(Rows, batch_size=None)),
+    "three passes": Case(make(Rows, Thrice, shuffle=True)),
+    "three passes of a stream": Case(make(Stream, Thrice)),
+    "a loader that peeks": Case(make(Rows, Peeks, num_workers=0)),
     "a loader that holds back a batch": Case(make(Rows, HoldsBack)),
     "a loader that gives a few batches": Case(make(Rows, Limited)),
     "a loader that gives a few batches, slowly made": Case(make(Slow, Limited)),
@@ -399,6 +565,9 @@ CLEAN = {
     "stream, no workers": Case(make(lambda: Stream(sharded=False), num_workers=0)),
     "stream, one worker": Case(make(lambda: Stream(sharded=False), num_workers=1)),
     "stream of halves": Case(make(Halves)),
+    "stream of runs of equal labels": Case(make(lambda: Repeating(8))),
+    "stream of pairs": Case(make(Repeating)),
+    "stream of passes": Case(make(lambda: Repeating(4, in_turn=True))),
     "shuffled stream": Case(make(ShuffledStream)),
     "noisy stream": Case(make(lambda: Stream(noise=True))),
     "stream without end": Case(make(Forever)),

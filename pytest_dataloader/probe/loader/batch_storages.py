@@ -27,13 +27,29 @@ def awaiting_their_turn() -> set[int]:
     return {address for batch in early for address in storage_addresses(batch)}
 
 
+def arrays_by_address(sample: Any) -> dict[int, Any]:
+    """The tensors and arrays of a sample, by where they begin in memory; an image by the address of the object."""
+    return {_address(array): array for array in _arrays(sample)}
+
+
+def _address(array: Any) -> int:
+    with contextlib.suppress(NotImplementedError, RuntimeError, AttributeError):  # no memory of its own to be seen
+        return int(array.data_ptr() if hasattr(array, "untyped_storage") else array.ctypes.data)
+    return id(array)
+
+
 def tensors(batch: Any) -> Iterator[Any]:
     """The tensors of a batch, those inside containers and objects too; of many, the first."""
+    return (array for array in _arrays(batch) if hasattr(array, "untyped_storage"))
+
+
+def _arrays(batch: Any) -> Iterator[Any]:
+    """Tensors, and what else gives its content as bytes."""
     layer = [batch]
     for _ in range(_DEPTH):
         following: list[Any] = []
         for part in layer[:_PARTS]:
-            if hasattr(part, "untyped_storage"):
+            if hasattr(part, "untyped_storage") or hasattr(part, "tobytes"):
                 yield part
             elif isinstance(part, dict):
                 following += part.values()

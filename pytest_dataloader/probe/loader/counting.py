@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any, Literal
 
 from pytest_dataloader.probe.loader.positions import count_indices_in
@@ -99,6 +99,27 @@ def samples_in(batch: Any) -> list[Any]:
         return batch
     size = first_dimension(batch)
     return [batch] if size is None else [_sample_at(batch, position) for position in range(size)]
+
+
+def samples_for(made: Any, asked: int) -> list[Any] | None:
+    """The sample of each index in what ``__getitems__`` gave, a list of them or a batch by columns.
+
+    None where that cannot be told. A list of another length than was asked for is one of too few samples, or too many.
+
+    >>> samples_for({"name": ["a", "b"], "size": (3, 4)}, 2)
+    [{'name': 'a', 'size': 3}, {'name': 'b', 'size': 4}]
+    >>> samples_for(["a", "b"], 3)
+    ['a', 'b']
+    >>> samples_for({"name": ["a", "b"]}, 3) is None
+    True
+    """
+    rows = samples_in(made) if first_dimension(made) == asked else None
+    listed = isinstance(made, Sized) and isinstance(made, Iterable) and not isinstance(made, Mapping | str | bytes)
+    if listed and len(made) == asked:
+        return None if isinstance(made, tuple) and rows else list(made)  # (inputs, labels) of two samples, or two
+    if isinstance(made, list):
+        return None if rows else made
+    return rows
 
 
 def _sample_at(batch: Any, position: int) -> Any:

@@ -24,7 +24,8 @@ class Order:
     """What came in two epochs. ``repeated`` and ``left_out`` are of the sampler's whole epoch, in samples.
 
     ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
-    held against those of one process.
+    held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
+    ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len().
     """
 
     faults: tuple[OrderFault, ...]
@@ -42,6 +43,8 @@ class Order:
     persistent_workers: bool
     partly: tuple[str, ...]
     seconds: float
+    passes: int = 1
+    unseen_batches: int = 0
 
 
 @dataclass(frozen=True, slots=True)

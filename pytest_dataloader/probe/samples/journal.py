@@ -20,9 +20,11 @@ from pytest_dataloader.probe.samples.generators import Standing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["start", "sample", "collate", "stop", "end"]
-"""A worker began (its states before and after ``worker_init_fn``); samples were made; samples were collated;
-StopIteration came out of code that should make a sample; an iterable dataset ended."""
+Kind = Literal["start", "sample", "whole", "overwritten", "left out", "collate", "stop", "end"]
+"""A worker began (its states before and after ``worker_init_fn``); samples were made; they were made as a whole, in
+which the sample of an index cannot be told from others; some were changed by the reading of others of their batch; the
+collate function was given some that its batch does not hold; samples were collated; StopIteration came out of code that
+should make a sample; an iterable dataset ended."""
 
 _EPOCH = "epoch"
 _WIDTH = 8

@@ -80,12 +80,21 @@ class TracedSampler:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One epoch: what the sampler gave, what the workers wrote, how many batches came."""
+    """One epoch: what the sampler gave in each pass, what the workers wrote, how many batches came."""
 
-    given: Given
+    passes: tuple[Given, ...]
     entries: tuple[Entry, ...]
     batches: int
     seconds: float
+
+    @property
+    def given(self) -> Given:
+        """What the sampler gave in one pass, the fullest: a loader may begin several in an epoch."""
+        return max(self.passes, key=lambda given: len(given.indices))
+
+    @property
+    def cut(self) -> bool:
+        return any(given.cut for given in self.passes)
 
     @property
     def samples(self) -> list[Entry]:
@@ -118,6 +127,8 @@ class Run:
         many = name == "batch_sampler"
         fields[name] = TracedSampler(fields[name], self._given, self._over, many=many, plan=plan)
         self._planned = plan is not None
+        if self._planned and "in_order" in fields:  # else a plan's batches go to whichever worker is free
+            fields["in_order"] = True
 
     def _over(self, samples: int) -> bool:
         return samples >= self._most or (self._most < math.inf and time.monotonic() > self._deadline)
@@ -127,7 +138,7 @@ class Run:
 
         Raises NothingSeen for a loader that hangs; the user's errors come out as they are.
         """
-        number, started = len(self.epochs), time.monotonic()
+        number, begun, started = len(self.epochs), len(self._given), time.monotonic()
         self.journal.epoch = number
         self._deadline, self._most = math.inf, most
         batches, ended = 0, False
@@ -140,13 +151,13 @@ class Run:
                         self._most = math.inf  # an iterator that is kept for ever may not end
                     self._deadline = min(self._deadline, time.monotonic() + seconds)
                     alive()
-                self._end_what_is_under_way(number, alive)
+                self._end_what_is_under_way(alive)
         except Hang:
             self.borrowed.close(kill=True)
             raise NothingSeen(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
-        given = self._given_in(number, batches + (not ended), ended=ended)
+        passes = self._given_in(number, begun, batches + (not ended), ended=ended)
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
-        self.epochs.append(Epoch(given, entries, batches + (not ended), time.monotonic() - started))
+        self.epochs.append(Epoch(passes, entries, batches + (not ended), time.monotonic() - started))
         return self.epochs[-1]
 
     @property
@@ -164,15 +175,16 @@ class Run:
                 return False
             raise
 
-    def _given_in(self, number: int, batches: int, *, ended: bool) -> Given:
+    def _given_in(self, number: int, begun: int, batches: int, *, ended: bool) -> tuple[Given, ...]:
         """What the sampler gave for an epoch; of a kept iterator's, which goes on and on, as many as came."""
         if self._planned or not self.borrowed.keeps_iterator:
-            return self._given[-1] if len(self._given) > number else Given()
+            last = self._given[-1:] if len(self._given) > number else []
+            return tuple(self._given[begun:] or last or [Given()])
         first = sum(epoch.batches for epoch in self.epochs)
         given = self._given[-1].indices if self._given else []
-        return Given(given[first : first + batches], exhausted=ended, cut=not ended)
+        return (Given(given[first : first + batches], exhausted=ended, cut=not ended),)
 
-    def _end_what_is_under_way(self, number: int, alive: Callable[[], None]) -> None:
+    def _end_what_is_under_way(self, alive: Callable[[], None]) -> None:
         """Have workers done with this epoch before the next: a loader that stops early leaves batches on their way.
 
         Workers that do not persist would end with the loop of a user, who holds no iterator; others make what they
@@ -182,7 +194,7 @@ class Run:
         if borrowed.keeps_iterator or not torch_private.outstanding_batches(borrowed.iterator):
             return
         if getattr(borrowed.loader, "persistent_workers", False):
-            given = self._given[number]
+            given = self._given[-1]
             cut, self._most = given.cut, 0
             with contextlib.suppress(Exception):
                 for _ in borrowed.iterator:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.counting import samples_for, samples_in
 from pytest_dataloader.probe.loader.sampling import fetches_batches, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 AGAIN = 64
 """Samples that are read again, to see which of them hold still and which follow the epoch."""
@@ -85,7 +86,8 @@ def _at(loader: Any, indices: Sequence[Any]) -> Iterator[Any]:
     size = loader.batch_size or 1
     for start in range(0, len(indices), size):
         asked = list(indices[start : start + size])
-        samples = loader.dataset.__getitems__(asked)
-        if len(samples) != len(asked):
+        made = loader.dataset.__getitems__(asked)
+        samples = samples_for(list(made) if isinstance(made, Iterator) else made, len(asked))
+        if samples is None or len(samples) != len(asked):
             raise ValueError("__getitems__ does not answer for each index")
         yield from samples

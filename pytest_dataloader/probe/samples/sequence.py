@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 FaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
-    "uneven_sampler", "unlike", "same_order", "wrong_length",
+    "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
+    "left_out",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike", "same_order"})
-"""Kinds that may be meant: told as inconclusive."""
+UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out"})
+"""Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
@@ -60,10 +61,13 @@ class Subject:
     drops_last: bool
     keeps_iterator: bool = False
     files: tuple[str, ...] = ()
+    collate: str = ""
     written_down: bool = False
     """Whether the sampler is a list or its like: an order that is meant."""
     batch_size: int = 1
     ranks: int = 1
+    batches: int = 0
+    """What the loader's own len() says; 0 where it has none."""
 
     @property
     def slack(self) -> int:
@@ -85,10 +89,12 @@ def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterato
         given_all=given_all,
         drops_last=bool(getattr(sampling.batching(loader), "drop_last", False)),
         keeps_iterator=keeps_iterator,
+        collate=getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__name__),
         files=open_files([("dataset", loader.dataset)]),
         written_down=hasattr(sampling.named_sampler(loader), "__getitem__"),
         batch_size=getattr(loader, "batch_size", None) or 1,
         ranks=ranks,
+        batches=length_of(loader),
     )
 
 
@@ -99,7 +105,12 @@ def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
 
 def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is indexed."""
+    yield from _of_batches(epochs[0], about)
     yield from _not_delivered(epochs, about)
+    whole = [entry for epoch in epochs for entry in epoch.entries if entry.kind == "whole"]
+    if whole:
+        detail = "__getitems__ gives whole batches, in which nothing tells the sample of each index"
+        yield OrderFault("whole", about.dataset, detail, sum(len(entry.indices) for entry in whole))
     yield from _of_sampler(about)
     orders = [flat(epoch.given.indices) for epoch in epochs]
     length = min(map(len, orders))
@@ -109,7 +120,7 @@ def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | N
         elif not about.written_down and not _is_arranged(orders[0][:length]):
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
-    if alone is not None:
+    if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
 
 
@@ -120,6 +131,20 @@ def _is_arranged(order: Sequence[Any]) -> bool:
     except TypeError:  # indices that have no order: who gives them has arranged them
         return True
     return up >= _ARRANGED * (len(order) - 1)
+
+
+def _of_batches(epoch: Epoch, about: Subject) -> Iterator[OrderFault]:
+    """Samples that were read well and did not come into their batch."""
+    overwritten, left_out = (
+        sum(len(entry.digests) for entry in epoch.entries if entry.kind == kind) for kind in ("overwritten", "left out")
+    )
+    of = counted(sum(len(entry.digests) for entry in epoch.samples), "sample")
+    if overwritten:
+        detail = f"{overwritten:,} of {of} are overwritten before they are batched: samples of a batch share memory"
+        yield OrderFault("overwritten", about.dataset, detail, overwritten)
+    if left_out:
+        detail = f"{left_out:,} of {of} are not in the batch that it makes of them"
+        yield OrderFault("left_out", about.collate, detail, left_out)
 
 
 def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFault]:
@@ -146,12 +171,29 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
             never = " and ".join(counted(number, what) for number, what in missing if number)
             detail = f"{never} that the sampler gave never came"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
-        elif more:
-            detail = f"reads {counted(more.total(), 'sample')} more often than the sampler gives them"
+        elif unasked := more - _given_again(epoch):
+            detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
+            yield OrderFault("duplicated", "the loader", detail, unasked.total())
+        elif more and epoch.batches > about.batches > 0:
+            detail = f"an epoch begins several passes of the sampler, and len() says {counted(about.batches, 'batch')}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue
         return
+
+
+def _given_again(epoch: Epoch) -> Counter[Any]:
+    """What the sampler gave in the other passes of an epoch that has several."""
+    return Counter(index for given in epoch.passes if given is not epoch.given for index in flat(given.indices))
+
+
+def passes_in(epoch: Epoch, about: Subject) -> int:
+    """How often an epoch that was read to its end goes through all that there is; 1 where it does not, or once."""
+    ends = Counter(entry.worker for entry in epoch.entries if entry.kind == "end")
+    if ends:
+        return min(ends.values())
+    once = len(flat(epoch.given.indices))
+    return 1 if about.keeps_iterator or not once else max(1, sum(len(e.indices) for e in epoch.samples) // once)
 
 
 def _of_sampler(about: Subject) -> Iterator[OrderFault]:
@@ -230,8 +272,10 @@ def by_worker(epoch: Epoch) -> dict[int, list[str]]:
 
 def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is iterated."""
+    yield from _of_batches(epochs[0], about)
     made = by_worker(epochs[0])
     total = sum(map(len, made.values()))
+    passes = passes_in(epochs[0], about)
     ended = _ended(epochs[0])
     whole = is_whole(epochs[0])
     alike = [
@@ -239,14 +283,18 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         for one, other in itertools.combinations(sorted(made), 2)
         if _same_beginning(made[one], made[other])
     ]
-    if alike:
+    held = whole and alone is not None and alone.complete
+    if alike and (alone is None or not _repeats(made, made[alike[0][0]], alone, passes if held else 0)):
         detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
         yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
-    elif alone is not None and whole and alone.complete and about.workers:
-        uneven = list(_uneven_stream(made, about, alone))
-        yield from uneven or _wrong_length(total, about)
+    elif alone is not None and held and about.workers:
+        uneven = list(_uneven_stream(made, about, alone, passes))
+        yield from uneven or _wrong_length(total // passes, about)
+    elif alike:
+        detail = "workers begin alike, with samples that come again and again in one process too"
+        yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
-        yield from _wrong_length(total, about)
+        yield from _wrong_length(total // passes, about)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
     if idle and about.workers > 1 and total >= 2 * about.workers:
         detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
@@ -256,6 +304,14 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
         if pairs and all(_same_beginning(one, other) for one, other in pairs):
             yield _stale(about)
+
+
+def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
+    """Samples of a whole epoch that ``drop_last`` leaves out: of each worker those that fill no batch."""
+    if not about.drops_last or not is_whole(epoch):
+        return 0
+    passes = passes_in(epoch, about)
+    return sum(passes * (len(made) // passes % about.batch_size) for made in by_worker(epoch).values())
 
 
 def is_whole(epoch: Epoch) -> bool:
@@ -280,9 +336,26 @@ def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:
     return list(one[:length]) == list(other[:length]) and len(set(one[:length])) >= min(_TELLING, max(2, len(one)))
 
 
-def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference) -> Iterator[OrderFault]:
+def _repeats(made: dict[int, list[str]], begun: Sequence[str], alone: Reference, passes: int) -> bool:
+    """Whether workers that begin alike may each have samples of their own: one process reads such ones several times.
+
+    An epoch of whole ``passes`` that has what one process reads is proof. Of a part, not where one process begins like
+    them, too: a worker that had only its share would be further on.
+    """
+    times = Counter(alone.first)
+    if passes and Counter(itertools.chain.from_iterable(made.values())) == _times(alone, passes):
+        return True
+    again = [times[content] > 1 for content in begun if content in times]
+    return alone.steady and not _same_beginning(begun, alone.first) and 2 * sum(again) > len(again)
+
+
+def _times(alone: Reference, passes: int) -> Counter[str]:
+    return Counter({content: passes * times for content, times in Counter(alone.first).items()})
+
+
+def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference, passes: int) -> Iterator[OrderFault]:
     contents = Counter(itertools.chain.from_iterable(made.values()))
-    expected = Counter(alone.first)
+    expected = _times(alone, passes)
     times = contents.total() / max(1, expected.total())
     if contents == expected:
         return

@@ -90,7 +90,7 @@ def share_of(loader: Any, *, seconds: float) -> Share:
         all_given=all_given,
         batches=None if iterable else _length(torch_private.index_sampler(loader)),
         contents=tuple(thinned(of_worker, one_in[1]) for of_worker in made[0]),
-        all_read=not run.epochs[0].given.cut,
+        all_read=not run.epochs[0].cut,
         one_in=one_in,
         marks=() if iterable else _marks(loader),
         steady=_again(made[0], made[1]),

@@ -5,18 +5,37 @@ They pickle, so they work under fork, spawn and forkserver. What they call are t
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import operator
+from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.batch_storages import arrays_by_address
+from pytest_dataloader.probe.loader.counting import first_dimension, samples_for, samples_in
 from pytest_dataloader.probe.loader.positions import indices_in
 from pytest_dataloader.probe.samples import generators
-from pytest_dataloader.probe.samples.digests import digest
+from pytest_dataloader.probe.samples.digests import digest, leaves
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+
+_MOST_READ = 4096
+"""Samples of one batch that are looked at again: a loader may never collate what it reads."""
+
+
+class Read(NamedTuple):
+    """What a sample held when it was read: a digest of it, and of each of its arrays by where that lies in memory.
+
+    Samples that were read together have overwritten each other before anybody saw them: no arrays.
+    """
+
+    content: str
+    arrays: dict[int, str]
 
 
 @dataclass(slots=True)
@@ -38,6 +57,8 @@ class Tracer:
     """The generators that the last walk came to: nobody's code runs between two calls of an epoch."""
     _epoch: int = -1
     _numbers: dict[str, int] = field(default_factory=dict)
+    _read: deque[Read] = field(default_factory=lambda: deque(maxlen=_MOST_READ))
+    """The samples that were read for the next batch."""
 
     def begin(self, worker: int) -> None:
         """Be in a worker from now on."""
@@ -46,7 +67,10 @@ class Tracer:
         self._epoch = -1
 
     def call(self, kind: Kind, indices: tuple[Any, ...], function: Callable[..., Any], *given: Any, many: bool) -> Any:
-        """Call user code and write an entry of it; ``many``: what it returns is a list of samples."""
+        """Call user code and write an entry of it; ``many``: it makes a sample for each index, in a list or otherwise.
+
+        What can be iterated only once is handed on as an iterator over the samples that were looked at.
+        """
         number = self._count(kind)
         if not self._found:
             self._walk()
@@ -60,14 +84,39 @@ class Tracer:
             ends = kind == "sample" and function is next
             self.journal.write(Entry("end" if ends else "stop", self._epoch, self.worker, number, indices))
             raise
+        once = many and isinstance(made, Iterator)
+        if once:
+            made = list(made)
         after = self._look()  # before digests are made: an image that is loaded late may draw as well
         contents = self._digests(kind, made, len(indices), many=many) if self.digests else ()
         self.journal.write(Entry(kind, self._epoch, self.worker, number, indices, contents, before, after))
-        return made
+        if kind == "sample":
+            self._read += [Read(content, {} if len(contents) > 1 else _arrays(made)) for content in contents]
+        if many and samples_for(made, len(indices)) is None:
+            self.journal.write(Entry("whole", self._epoch, self.worker, number, indices))
+        return iter(made) if once else made
+
+    def collate(self, function: Callable[[Any], Any], samples: Any) -> Any:
+        """Make a batch, and write which of its samples were changed since they were read, or left out of it."""
+        read = list(self._read)
+        self._read.clear()
+        if not self.digests or not isinstance(samples, list) or len(read) != len(samples):
+            return self.call("collate", (), function, samples, many=False)
+        given = list(samples)
+        self._tell("overwritten", _overwritten(given, read))
+        batch = self.call("collate", (), function, samples, many=False)
+        with contextlib.suppress(Exception):  # a batch of the user's may have a shape and no rows
+            self._tell("left out", _left_out(given, read, batch))
+        return batch
+
+    def _tell(self, kind: Kind, digests: tuple[str, ...]) -> None:
+        if digests:
+            self.journal.write(Entry(kind, self._epoch, self.worker, 0, digests=digests))
 
     def _digests(self, kind: Kind, made: Any, asked: int, *, many: bool) -> tuple[str, ...]:
         if many:
-            return tuple(map(digest, made))
+            samples = samples_for(made, asked)
+            return (digest(made),) * asked if samples is None else tuple(map(digest, samples))
         whole = kind == "sample" and (asked > 1 or self.whole_batches)
         found = tuple(map(digest, samples_in(made))) if whole else (digest(made),)
         # A batch that was asked for whole and shows no samples has the same content at each of its indices.
@@ -97,6 +146,7 @@ class Tracer:
         if epoch != self._epoch:
             self._epoch = epoch
             self._numbers.clear()
+            self._read.clear()
             self._found.clear()  # in between, the main process may have put others in their places
         number = self._numbers.get(kind, 0)
         self._numbers[kind] = number + 1
@@ -173,7 +223,7 @@ class TracedCollate:
     tracer: Tracer
 
     def __call__(self, samples: Any) -> Any:
-        return self.tracer.call("collate", (), self.function, samples, many=False)
+        return self.tracer.collate(self.function, samples)
 
 
 @dataclass(slots=True)
@@ -185,6 +235,37 @@ class TracedStart:
 
     def __call__(self, worker: int) -> None:
         self.tracer.start(worker, self.function)
+
+
+def _overwritten(samples: list[Any], read: list[Read]) -> tuple[str, ...]:
+    """Samples of which an array shares memory with another of their batch and holds something else than when read."""
+    times = Counter(itertools.chain.from_iterable(each.arrays for each in read))
+    found = []
+    for sample, each in zip(samples, read, strict=True):
+        shared = [address for address in each.arrays if times[address] > 1]
+        now = arrays_by_address(sample) if shared else {}
+        if any(address in now and digest(now[address]) != each.arrays[address] for address in shared):
+            found.append(each.content)
+    return tuple(found)
+
+
+def _arrays(sample: Any) -> dict[int, str]:
+    return {address: digest(array) for address, array in arrays_by_address(sample).items()}
+
+
+def _left_out(samples: list[Any], read: list[Read], batch: Any) -> tuple[str, ...]:
+    """Samples of which nothing is in a batch that is made of fewer samples, each as it was read."""
+    if (first_dimension(batch) or len(samples)) >= len(samples):
+        return ()
+    parts = [set(leaves(sample).values()) for sample in samples]
+    rows = [set(leaves(row).values()) for row in samples_in(batch)]
+    known, kept = set().union(*parts), set().union(*rows)
+    if not all(row & known for row in rows):
+        return ()
+    return tuple(
+        each.content for sample, part, each in zip(samples, parts, read, strict=True)
+        if sample is not None and not part & kept
+    )  # fmt: skip
 
 
 def _plain(indices: Any) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
-from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
 
 QUICK = Setting()
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
@@ -38,6 +38,10 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
 TWINS = (
     "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
     "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
+    "samples of a batch that come once", "batches by columns", "batches by pairs of columns",
+    "a buffer of which samples are copies", "as many buffers as samples in a batch", "batches of pairs",
+    "missing rows that no batch needs", "a loader that peeks", "stream of runs of equal labels", "stream of pairs",
+    "stream of passes",
 )  # fmt: skip
 
 
@@ -75,6 +79,30 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
     assert judge(measure(loader, setting=replace(QUICK, ranks=4))).outcome == "passed"
 
 
+@pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
+def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
+    assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=QUICK)).reason
+
+
+@pytest.mark.parametrize("dataset", [Rows, Stream])
+def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
+    told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=QUICK))
+    assert told.outcome == "passed"
+    assert told.reason.startswith(f"{3 * SIZE} samples, none lost or doubled by the loader; an epoch is 3 passes")
+
+
+def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
+    told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=QUICK))
+    assert "none doubled by the loader; its epoch ends 9 batches before its len() says" in told.reason
+    assert "lost" not in told.reason
+
+
+def test_a_buffer_that_is_read_into_again_is_explained() -> None:
+    told = judge(measure(FAULTS["one buffer for all samples"].make(), setting=QUICK))
+    assert "84 of 96 samples are overwritten before they are batched: samples of a batch share memory" in told.reason
+    assert "return a copy" in told.advice[0].text
+
+
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=QUICK))
     assert "leaves out 3 samples that one process reads" in verdict.reason
@@ -96,6 +124,13 @@ def test_an_epoch_without_samples_is_not_passed() -> None:
 def test_what_drop_last_costs_is_stated() -> None:
     verdict = judge(measure(CLEAN["drop_last"].make(), setting=QUICK))
     assert "drop_last leaves out 5 of 93 in every epoch" in verdict.reason
+
+
+def test_what_drop_last_costs_of_a_stream_is_stated() -> None:
+    loader = DataLoader(Stream(), 7, num_workers=3, drop_last=True)
+    given = sum(map(len, loader))
+    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=QUICK)).reason
+    assert given == SIZE - 12
 
 
 def test_what_was_seen_only_in_part_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:

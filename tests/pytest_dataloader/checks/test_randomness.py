@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, get_worker_info
 
 from pytest_dataloader.checks import Setting, randomness
 from pytest_dataloader.checks.randomness import judge, measure
@@ -67,6 +68,18 @@ def test_a_twin_is_not_accused(name: str) -> None:
 )
 def test_draws_that_come_again_are_not_said_to_differ(name: str, told: str) -> None:
     assert judge(measure(CLEAN[name].make(), setting=QUICK)).reason.startswith(told)
+
+
+def slow_in_one_worker(_dataset: Any, _index: int) -> float:
+    worker = get_worker_info()
+    time.sleep(0.02 if worker is not None and worker.id == 0 else 0)
+    return 0.0
+
+
+def test_out_of_order_workers_read_the_same_samples_again() -> None:
+    seen = measure(DataLoader(Rows(slow_in_one_worker), 8, num_workers=2, in_order=False), setting=QUICK)
+    assert seen.varies is False
+    assert judge(seen).reason.startswith("no random generator that outlives a sample is drawn from")
 
 
 @pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))
