@@ -121,6 +121,7 @@ def _complete(
         else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
         samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
+        sampler_waiting_ms_per_sample=cost.sampler_waiting * ms,
         handover_ms_per_sample=cost.handover * ms,
         delay_ms_per_sample=cost.delay * ms,
         queue_wait_ms_per_batch=_queue_wait(seen) / 1e6,

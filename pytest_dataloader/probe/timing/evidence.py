@@ -140,6 +140,8 @@ class Stages:
     """Single samples, read one by one after the run; None where that was not tried, or could not be."""
     sampler_ms_per_sample: float = 0.0
     """Part of ``receive`` (without workers: of nothing else): drawing indices in the main process."""
+    sampler_waiting_ms_per_sample: float = 0.0
+    """Part of that: waiting in the sampler; the rest is computing."""
     handover_ms_per_sample: float = 0.0
     """Part of ``receive``: waiting for the workers' threads that hand tensors over."""
     delay_ms_per_sample: float = 0.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, TensorDataset, get_worker_info
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
@@ -170,6 +170,24 @@ def test_workers_that_cost_more_than_they_bring_are_told_so() -> None:
     bringing = measure(DataLoader(Waiting(), batch_size=8, num_workers=2), setting=QUICK)
     assert bringing.alone_samples_per_second == 0
     assert "cost more" not in bringing.why
+
+
+class WaitingSampler(Sampler[int]):
+    """Waits 0.5 ms for each index, as for a service."""
+
+    def __iter__(self) -> Iterator[int]:
+        for index in range(20_000):
+            time.sleep(0.0005)
+            yield index
+
+
+def test_without_workers_a_sampler_that_waits_waits_as_long() -> None:
+    loader = DataLoader(TensorDataset(torch.zeros(20_000, 64)), 32, sampler=WaitingSampler(), num_workers=2)
+    seen = measure(loader, setting=replace(QUICK, seconds=2.0))
+    assert seen.bottleneck == "receive"
+    assert seen.sampler_waiting_ms_per_sample > 0.9 * 0.5
+    assert seen.alone_samples_per_second < 1.25 * 1e3 / seen.sampler_ms_per_sample
+    assert "cost more" not in seen.why
 
 
 @pytest.mark.parametrize("name", ["read", "collate"])
