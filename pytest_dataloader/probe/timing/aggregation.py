@@ -59,6 +59,8 @@ def aggregate(
     found = Stages(
         seconds_to_first_batch=meter.seconds_to_first_batch,
         samples_per_batch=per_batch,
+        tensors_per_batch=instrumented.tensors,
+        tensor_bytes_per_batch=instrumented.tensor_bytes,
         batches=meter.batches,
         stamped_batches=len(seen.passages),
         epochs=meter.epochs,

@@ -166,6 +166,9 @@ class Stages:
     straggler_factor: float = 1.0
     """A batch of the slowest worker over the median of the others'."""
     samples_per_batch: float = 0.0
+    tensors_per_batch: int = 0
+    """In the first batch, as far as they can be seen."""
+    tensor_bytes_per_batch: int = 0
     samples_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0

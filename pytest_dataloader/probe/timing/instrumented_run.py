@@ -25,6 +25,7 @@ from pytest_dataloader.probe.internals.envelopes import (
     glancing,
     starting,
 )
+from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
 from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
@@ -140,6 +141,8 @@ class InstrumentedLoader(Borrowed):
             self.steps, self.step_ns = Steps(step), 1
         self._batch: list[Any] = []
         """The one that the next step is given, where there is a step; none once the epoch has ended."""
+        self.tensors = self.tensor_bytes = 0
+        """Of the first batch."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._due: deque[int] = deque()
@@ -263,6 +266,8 @@ class InstrumentedLoader(Borrowed):
         while self._due and self._due[0] <= self._at:
             self._due.popleft()
         samples = self._learn_size(taken[0]) if got else 0
+        if got and not self.starts:
+            self._weigh(taken[0])
         if self.steps is not None and got:
             self._batch = [taken[0]]
         freeing = thread_cpu_ns()
@@ -308,6 +313,11 @@ class InstrumentedLoader(Borrowed):
         samples, batches = self._sized if self._sized[1] else self.journal.sized
         self._size = samples / batches
         return round(self._size)
+
+    def _weigh(self, batch: Any) -> None:
+        held = list(tensors(batch))
+        parts = [part for tensor in held for part in torch_private.dense_parts(tensor)]
+        self.tensors, self.tensor_bytes = len(held), sum(part.element_size() * part.numel() for part in parts)
 
     def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]

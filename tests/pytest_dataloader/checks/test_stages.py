@@ -116,7 +116,11 @@ ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
             "fewer, larger tensors",
         ),
         (stages_of("receive"), [""], "fewer, larger tensors"),
-        (stages_of("receive", sampler_ms_per_sample=0.9), ["", ""], "make the sampler cheaper"),
+        (stages_of("receive", sampler_ms_per_sample=0.9), [""], "make the sampler cheaper"),
+        (stages_of("receive", tensors_per_batch=1, tensor_bytes_per_batch=8_000), [""], "make larger batches"),
+        (stages_of("receive", tensors_per_batch=1, tensor_bytes_per_batch=8_000_000), [], ""),
+        (stages_of("receive", workers=0, tensors_per_batch=3), [""], "make larger batches"),
+        (stages_of("receive", **DEAR, tensors_per_batch=2), [""], "make their batches larger and of fewer tensors"),
         (stages_of("pin", workers=0), ["DL210"], "copies every batch once more"),
         (stages_of("startup"), ["DL204"], "persistent_workers=True"),
         (stages_of("startup", persistent_workers=True), [], ""),
@@ -170,6 +174,38 @@ def test_workers_that_cost_more_than_they_bring_are_told_so() -> None:
     bringing = measure(DataLoader(Waiting(), batch_size=8, num_workers=2), setting=QUICK)
     assert bringing.alone_samples_per_second == 0
     assert "cost more" not in bringing.why
+
+
+def test_batches_of_one_tensor_are_not_told_to_hold_fewer() -> None:
+    loaders = [
+        DataLoader(TensorDataset(torch.zeros(20_000, 64)), batch_size=32, num_workers=2),
+        DataLoader(Rows(), batch_size=32, num_workers=2),
+    ]
+    for loader in loaders:
+        seen = measure(loader, setting=replace(QUICK, seconds=2.0))
+        assert (seen.tensors_per_batch, seen.tensor_bytes_per_batch) == (1, 32 * 64 * 4)
+        said = "; ".join(advice.text for advice in judge(seen).advice)
+        assert "num_workers=0 is faster" in said
+        assert "make their batches larger" in said
+        assert "tensors" not in said
+
+
+class ComputingSampler(Sampler[int]):
+    """Computes 0.3 ms for each index."""
+
+    def __iter__(self) -> Iterator[int]:
+        for index in range(20_000):
+            compute(0.3)
+            yield index
+
+
+def test_a_sampler_that_most_of_receiving_goes_into_is_what_to_mend() -> None:
+    loader = DataLoader(TensorDataset(torch.zeros(20_000, 64)), 32, sampler=ComputingSampler(), num_workers=2)
+    seen = measure(loader, setting=QUICK)
+    assert seen.bottleneck == "receive"
+    first, *others = (advice.text for advice in judge(seen).advice)
+    assert first.startswith("make the sampler cheaper")
+    assert all(text.startswith("each epoch starts its workers anew") for text in others)  # on a busy machine
 
 
 class WaitingSampler(Sampler[int]):
@@ -258,6 +294,13 @@ class Stream(IterableDataset[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return map(Waiting().__getitem__, itertools.count())
+
+
+class Rows(IterableDataset[Any]):
+    """Endless rows of 64 numbers, which cost next to nothing."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.repeat(torch.zeros(64))
 
 
 class Whole(Waiting):
