@@ -61,8 +61,8 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield from _more_workers(seen)
     if stage == "read":
         yield Advice("", "read a batch at once: give the dataset __getitems__, which gets the indices of a whole batch")
-    if stage == "collate":
-        yield Advice("", _collating(seen))
+    if stage == "collate" and seen.collate_waiting_ms_per_sample < MOST * seen.ms_per_sample["collate"]:
+        yield Advice("", "move conversions from the collate function into the dataset; stack arrays of one shape")
     if stage == "receive" and seen.sampler_ms_per_sample >= MOST * seen.ms_per_sample["receive"]:
         yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
     elif stage in ("send", "receive"):
@@ -89,12 +89,6 @@ def _up_to(seen: Stages) -> str:
     """What more workers would give, as far as the stages tell."""
     times = seen.helpful_workers / seen.workers
     return f"with {seen.helpful_workers} its workers would make up to {times:.1f} times as many samples"
-
-
-def _collating(seen: Stages) -> str:
-    if seen.collate_waiting_ms_per_sample >= MOST * seen.ms_per_sample["collate"]:
-        return "wait in the dataset instead of the collate function, or once for many batches"
-    return "move conversions from the collate function into the dataset; stack arrays of one shape"
 
 
 def _handing_over(seen: Stages) -> Iterator[Advice]:
