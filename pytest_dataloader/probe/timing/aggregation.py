@@ -88,8 +88,8 @@ def _complete(
     workers = _per_worker(seen, found.samples_per_batch)
     slowest, factor = _straggler(seen, in_order=instrumented.in_order)
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
-    per_epoch = instrumented.samples_per_epoch(found.samples_per_batch)
-    begin_ns = startup_ns * found.samples_per_batch / per_epoch if per_epoch else 0.0
+    per_epoch = instrumented.batches_per_epoch
+    begin_ns = startup_ns / per_epoch if per_epoch else 0.0
     held_up_by = costs(seen, [one for one in seen.passages if one.worker == slowest]) if slowest >= 0 else cost
     windows = join(meter.windows)
     allowed = pace(
@@ -136,7 +136,7 @@ def _complete(
         per_worker=workers,
         slowest_worker=slowest,
         straggler_factor=factor,
-        samples_per_epoch=per_epoch,
+        batches_per_epoch=per_epoch,
         simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
     return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))

@@ -169,7 +169,7 @@ class Stages:
     tensors_per_batch: int = 0
     """In the first batch, as far as they can be seen."""
     tensor_bytes_per_batch: int = 0
-    samples_per_epoch: int = 0
+    batches_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0
     stamped_batches: int = 0

@@ -28,7 +28,7 @@ from pytest_dataloader.probe.internals.envelopes import (
 from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices, length_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
@@ -149,8 +149,7 @@ class InstrumentedLoader(Borrowed):
         self._at = 0
         self._size = 1.0
         self._sized = [0, 0]
-        self._samples = 0
-        self._epoch_samples = 0
+        self._epoch_batches = 0
         self._asked: Moment = NEVER
         self._known: list[int | None] = []
         self._late_ns = 0
@@ -168,19 +167,17 @@ class InstrumentedLoader(Borrowed):
         """Whether batches are handed out in the order in which they were asked for."""
         return bool(getattr(self.loader, "in_order", True))
 
-    def samples_per_epoch(self, per_batch: float) -> int:
+    @property
+    def batches_per_epoch(self) -> int:
         """Of an epoch that ended, else what the loader's length promises; 0 where that is not known."""
-        if self._epoch_samples or torch_private.reads_by_iteration(self.loader):
-            return self._epoch_samples
-        try:
-            return round(len(self.loader) * per_batch)
-        except Exception:  # a subclass may have no length, or one that does not work
-            return 0
+        if self._epoch_batches or torch_private.reads_by_iteration(self.loader):
+            return self._epoch_batches
+        return length_of(self.loader)
 
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch, whose first batches are timed."""
         self.journal.epoch += 1
-        self._at = self._late_ns = self._samples = 0
+        self._at = self._late_ns = 0
         self._due.clear()
         self._arm(True)
         self.journal.open()
@@ -198,7 +195,6 @@ class InstrumentedLoader(Borrowed):
             run = min(1 if self.step_ns else most - batches, self._until_next())
             got, more = self._pull_run(run) if run else self._watch()
             batches, samples = batches + got, samples + more
-            self._samples += more
             if got < max(1, run):
                 break
         return batches, samples
@@ -234,9 +230,8 @@ class InstrumentedLoader(Borrowed):
         samples = round(got * self._size)
         self._suspect(got, wall_ns() - asked)
         self._at += got
-        self._samples += samples
         if not got:
-            self._ended(wall_ns() - asked, 0)
+            self._ended(wall_ns() - asked)
         return got, samples
 
     def _pull_run(self, run: int) -> tuple[int, int]:
@@ -245,7 +240,8 @@ class InstrumentedLoader(Borrowed):
         spent = between(asked, ending() if self.step_ns else glancing())
         samples = round(got * self._size)
         if got < run:
-            self._ended(spent[WALL] - got * self._period_ns, samples)
+            self._at += got
+            self._ended(spent[WALL] - got * self._period_ns)
         else:
             self._account(got, spent)
         return got, samples
@@ -274,7 +270,7 @@ class InstrumentedLoader(Borrowed):
         taken.clear()  # what a loop does once it has the next batch: unmapping a large one takes as long as mapping it
         freed = thread_cpu_ns() - freeing
         if not got:
-            self._ended(now[WALL] - asked[WALL], 0)
+            self._ended(now[WALL] - asked[WALL])
             return 0, 0
         if self._at == 0:
             self._began(now)
@@ -394,6 +390,6 @@ class InstrumentedLoader(Borrowed):
         if len(self.taken) < MOST_NAMED:
             self.taken.append((self.journal.epoch, self._at - 1, began, wall_ns()))
 
-    def _ended(self, spent_ns: float, samples: int) -> None:
-        self._epoch_samples = self._samples + samples
+    def _ended(self, spent_ns: float) -> None:
+        self._epoch_batches = self._at
         self.ending_ns[self.journal.epoch] = max(0, int(spent_ns))

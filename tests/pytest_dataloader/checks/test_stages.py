@@ -393,15 +393,16 @@ def test_a_worker_that_holds_the_others_up_is_named() -> None:
 @pytest.mark.parametrize("persistent", every([False, True], step=2))
 def test_the_start_of_epochs_counts_where_each_one_pays_it(persistent: bool) -> None:
     loader = DataLoader(
-        Free(32), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent
+        Free(30), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent
     )
     seen = measure(loader, setting=replace(QUICK, seconds=2.5))
     assert seen.worker_startup_seconds > 0.9
-    assert seen.samples_per_epoch == 32
+    assert seen.batches_per_epoch == 4
     if persistent:
         assert seen.startup_seconds < 0.9
     else:
         assert seen.bottleneck == "startup"
+        assert "starting an epoch of 4 batches takes" in seen.why
         assert seen.startup_seconds > 0.9
         assert seen.epoch_boundary_seconds > 0.9
         assert "DL204" in [advice.code for advice in judge(seen).advice]
