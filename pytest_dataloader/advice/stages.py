@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _STARTS_OFTEN = 0.2
 """Share of the time from which starting workers in each epoch is worth a word."""
+_LARGE_BYTES = 2_000_000
+"""Batches of so much are not to become larger. Four times as large, those of one tensor of up to 131 kB gave 3.0 to 5.6
+times as many samples a second, of 0.5 MB 1.6 to 3.6, of 1 MB 1.3 to 1.7, of 4 MB 1.1 to 1.5, of 8 MB 0.8 to 1.0 times
+(benchmarks/batch_bytes.py, two runs)."""
 
 
 def waiting(stall: Stall) -> str:
@@ -57,14 +61,12 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield from _more_workers(seen)
     if stage == "read":
         yield Advice("", "read a batch at once: give the dataset __getitems__, which gets the indices of a whole batch")
-    if stage == "collate":
-        yield Advice("", _collating(seen))
-    if stage in ("send", "receive"):
-        yield Advice(
-            "", "hand over fewer, larger tensors: each tensor of a batch crosses by itself, other types by value"
-        )
+    if stage == "collate" and seen.collate_waiting_ms_per_sample < MOST * seen.ms_per_sample["collate"]:
+        yield Advice("", "move conversions from the collate function into the dataset; stack arrays of one shape")
     if stage == "receive" and seen.sampler_ms_per_sample >= MOST * seen.ms_per_sample["receive"]:
         yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
+    elif stage in ("send", "receive"):
+        yield from _handing_over(seen)
     if stage == "pin":
         code = "" if seen.workers else "DL210"
         yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
@@ -89,17 +91,23 @@ def _up_to(seen: Stages) -> str:
     return f"with {seen.helpful_workers} its workers would make up to {times:.1f} times as many samples"
 
 
-def _collating(seen: Stages) -> str:
-    if seen.collate_waiting_ms_per_sample >= MOST * seen.ms_per_sample["collate"]:
-        return "wait in the dataset instead of the collate function, or once for many batches"
-    return "move conversions from the collate function into the dataset; stack arrays of one shape"
+def _handing_over(seen: Stages) -> Iterator[Advice]:
+    if seen.workers and seen.tensors_per_batch != 1:
+        yield Advice(
+            "", "hand over fewer, larger tensors: each tensor of a batch crosses by itself, other types by value"
+        )
+    elif seen.tensor_bytes_per_batch < _LARGE_BYTES:
+        yield Advice("", "make larger batches: each costs as much to pass on, however few samples are in it")
 
 
 def _without_workers(seen: Stages) -> str:
     alone, now = rates(seen)
+    better = ["larger"] if seen.tensor_bytes_per_batch < _LARGE_BYTES else []
+    better += ["of fewer tensors"] if seen.tensors_per_batch > 1 else []
+    needed = f". Where workers are needed, make their batches {' and '.join(better)}" if better else ""
     return (
         f"num_workers=0 is faster: {alone} samples/s against at most {now} with {seen.workers}; a batch costs less "
-        "to make than to hand over. Where workers are needed, let them make larger batches, of fewer tensors"
+        f"to make than to hand over{needed}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.probe.timing.bottleneck import MOST
 from pytest_dataloader.probe.tuning.estimates import WORTH
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
@@ -40,6 +41,9 @@ def advice(seen: Tuning) -> tuple[Advice, ...]:
     if any(row.source == "at most" for row in seen.rows) and not seen.keeps_up_with_ms:
         waits = f"a sample waits for {percent(seen.waiting_share)} of its time"
         found.append(Advice("", f"{waits}: a dataset with __getitems__(indices) can wait once for a whole batch"))
+    if seen.sampler_share >= MOST:
+        draws = f"drawing its index takes {percent(seen.sampler_share)} of a sample's time"
+        found.append(Advice("", f"{draws}, in the main process whatever the workers: make the sampler cheaper"))
     if seen.disturbances:
         found.append(Advice("", f"the machine was busy ({seen.disturbances[0]}): repeat it when it is quiet"))
     return (*found, *(Advice(*_coded(note)) for note in seen.notes))

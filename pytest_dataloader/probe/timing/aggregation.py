@@ -59,6 +59,8 @@ def aggregate(
     found = Stages(
         seconds_to_first_batch=meter.seconds_to_first_batch,
         samples_per_batch=per_batch,
+        tensors_per_batch=instrumented.tensors,
+        tensor_bytes_per_batch=instrumented.tensor_bytes,
         batches=meter.batches,
         stamped_batches=len(seen.passages),
         epochs=meter.epochs,
@@ -86,8 +88,8 @@ def _complete(
     workers = _per_worker(seen, found.samples_per_batch)
     slowest, factor = _straggler(seen, in_order=instrumented.in_order)
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
-    per_epoch = instrumented.samples_per_epoch(found.samples_per_batch)
-    begin_ns = startup_ns * found.samples_per_batch / per_epoch if per_epoch else 0.0
+    per_epoch = instrumented.batches_per_epoch
+    begin_ns = startup_ns / per_epoch if per_epoch else 0.0
     held_up_by = costs(seen, [one for one in seen.passages if one.worker == slowest]) if slowest >= 0 else cost
     windows = join(meter.windows)
     allowed = pace(
@@ -121,6 +123,7 @@ def _complete(
         else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
         samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
+        sampler_waiting_ms_per_sample=cost.sampler_waiting * ms,
         handover_ms_per_sample=cost.handover * ms,
         delay_ms_per_sample=cost.delay * ms,
         queue_wait_ms_per_batch=_queue_wait(seen) / 1e6,
@@ -133,7 +136,7 @@ def _complete(
         per_worker=workers,
         slowest_worker=slowest,
         straggler_factor=factor,
-        samples_per_epoch=per_epoch,
+        batches_per_epoch=per_epoch,
         simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
     return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))

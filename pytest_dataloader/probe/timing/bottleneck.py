@@ -38,7 +38,7 @@ def sentence(seen: Stages, part: str) -> str:
     passing = figure(seen.pace_ms_per_sample[stage])
     cost = f"{passing} of the {figure(seen.limit_ms_per_sample)} ms that pass for a sample"
     if stage == "startup":
-        epoch = f"an epoch of {counted(seen.samples_per_epoch, 'sample')}"
+        epoch = f"an epoch of {counted(seen.batches_per_epoch, 'batch')}"
         return f"startup sets the pace: starting {epoch} takes {figure(seen.startup_seconds)} s, {cost}"
     if stage == "consumer":
         return f"consumer sets the pace: the training step takes {cost}, more than the loader needs"

@@ -41,7 +41,8 @@ def look_closer(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: floa
     seen = replace(seen, sample_times=times)
     if seen.workers and _may_cost_more(seen):
         cpu_ms = child_process.ask(lambda: _cpu_ms_alone(loader, seconds), seconds + _TIMEOUT_SECONDS)
-        waiting_ms = seen.ms_per_sample["read"] + seen.collate_waiting_ms_per_sample
+        in_dataset, in_collate = seen.ms_per_sample["read"], seen.collate_waiting_ms_per_sample
+        waiting_ms = in_dataset + in_collate + seen.sampler_waiting_ms_per_sample
         seen = replace(seen, alone_samples_per_second=1e3 / (cpu_ms + waiting_ms) if cpu_ms else 0.0)
     return replace(seen, why=f"{seen.why}{bottleneck.closer(seen)}")
 

@@ -140,6 +140,8 @@ class Stages:
     """Single samples, read one by one after the run; None where that was not tried, or could not be."""
     sampler_ms_per_sample: float = 0.0
     """Part of ``receive`` (without workers: of nothing else): drawing indices in the main process."""
+    sampler_waiting_ms_per_sample: float = 0.0
+    """Part of that: waiting in the sampler; the rest is computing."""
     handover_ms_per_sample: float = 0.0
     """Part of ``receive``: waiting for the workers' threads that hand tensors over."""
     delay_ms_per_sample: float = 0.0
@@ -164,7 +166,10 @@ class Stages:
     straggler_factor: float = 1.0
     """A batch of the slowest worker over the median of the others'."""
     samples_per_batch: float = 0.0
-    samples_per_epoch: int = 0
+    tensors_per_batch: int = 0
+    """In the first batch, as far as they can be seen."""
+    tensor_bytes_per_batch: int = 0
+    batches_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0
     stamped_batches: int = 0

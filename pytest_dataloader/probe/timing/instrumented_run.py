@@ -25,9 +25,10 @@ from pytest_dataloader.probe.internals.envelopes import (
     glancing,
     starting,
 )
+from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices, length_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
@@ -140,14 +141,15 @@ class InstrumentedLoader(Borrowed):
             self.steps, self.step_ns = Steps(step), 1
         self._batch: list[Any] = []
         """The one that the next step is given, where there is a step; none once the epoch has ended."""
+        self.tensors = self.tensor_bytes = 0
+        """Of the first batch."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._due: deque[int] = deque()
         self._at = 0
         self._size = 1.0
         self._sized = [0, 0]
-        self._samples = 0
-        self._epoch_samples = 0
+        self._epoch_batches = 0
         self._asked: Moment = NEVER
         self._known: list[int | None] = []
         self._late_ns = 0
@@ -165,19 +167,17 @@ class InstrumentedLoader(Borrowed):
         """Whether batches are handed out in the order in which they were asked for."""
         return bool(getattr(self.loader, "in_order", True))
 
-    def samples_per_epoch(self, per_batch: float) -> int:
+    @property
+    def batches_per_epoch(self) -> int:
         """Of an epoch that ended, else what the loader's length promises; 0 where that is not known."""
-        if self._epoch_samples or torch_private.reads_by_iteration(self.loader):
-            return self._epoch_samples
-        try:
-            return round(len(self.loader) * per_batch)
-        except Exception:  # a subclass may have no length, or one that does not work
-            return 0
+        if self._epoch_batches or torch_private.reads_by_iteration(self.loader):
+            return self._epoch_batches
+        return length_of(self.loader)
 
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch, whose first batches are timed."""
         self.journal.epoch += 1
-        self._at = self._late_ns = self._samples = 0
+        self._at = self._late_ns = 0
         self._due.clear()
         self._arm(True)
         self.journal.open()
@@ -195,7 +195,6 @@ class InstrumentedLoader(Borrowed):
             run = min(1 if self.step_ns else most - batches, self._until_next())
             got, more = self._pull_run(run) if run else self._watch()
             batches, samples = batches + got, samples + more
-            self._samples += more
             if got < max(1, run):
                 break
         return batches, samples
@@ -231,9 +230,8 @@ class InstrumentedLoader(Borrowed):
         samples = round(got * self._size)
         self._suspect(got, wall_ns() - asked)
         self._at += got
-        self._samples += samples
         if not got:
-            self._ended(wall_ns() - asked, 0)
+            self._ended(wall_ns() - asked)
         return got, samples
 
     def _pull_run(self, run: int) -> tuple[int, int]:
@@ -242,7 +240,8 @@ class InstrumentedLoader(Borrowed):
         spent = between(asked, ending() if self.step_ns else glancing())
         samples = round(got * self._size)
         if got < run:
-            self._ended(spent[WALL] - got * self._period_ns, samples)
+            self._at += got
+            self._ended(spent[WALL] - got * self._period_ns)
         else:
             self._account(got, spent)
         return got, samples
@@ -263,13 +262,15 @@ class InstrumentedLoader(Borrowed):
         while self._due and self._due[0] <= self._at:
             self._due.popleft()
         samples = self._learn_size(taken[0]) if got else 0
+        if got and not self.starts:
+            self._weigh(taken[0])
         if self.steps is not None and got:
             self._batch = [taken[0]]
         freeing = thread_cpu_ns()
         taken.clear()  # what a loop does once it has the next batch: unmapping a large one takes as long as mapping it
         freed = thread_cpu_ns() - freeing
         if not got:
-            self._ended(now[WALL] - asked[WALL], 0)
+            self._ended(now[WALL] - asked[WALL])
             return 0, 0
         if self._at == 0:
             self._began(now)
@@ -308,6 +309,11 @@ class InstrumentedLoader(Borrowed):
         samples, batches = self._sized if self._sized[1] else self.journal.sized
         self._size = samples / batches
         return round(self._size)
+
+    def _weigh(self, batch: Any) -> None:
+        held = list(tensors(batch))
+        parts = [part for tensor in held for part in torch_private.dense_parts(tensor)]
+        self.tensors, self.tensor_bytes = len(held), sum(part.element_size() * part.numel() for part in parts)
 
     def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]
@@ -384,6 +390,6 @@ class InstrumentedLoader(Borrowed):
         if len(self.taken) < MOST_NAMED:
             self.taken.append((self.journal.epoch, self._at - 1, began, wall_ns()))
 
-    def _ended(self, spent_ns: float, samples: int) -> None:
-        self._epoch_samples = self._samples + samples
+    def _ended(self, spent_ns: float) -> None:
+        self._epoch_batches = self._at
         self.ending_ns[self.journal.epoch] = max(0, int(spent_ns))

@@ -65,6 +65,8 @@ class Costs:
     """Part of receiving: waiting for the workers' threads that hand tensors over."""
     pin: float = 0.0
     sampler: float = 0.0
+    sampler_waiting: float = 0.0
+    """Part of drawing indices: neither computing nor waiting for a CPU."""
     delay: float = 0.0
     """Waiting for a CPU, in the worker's stages."""
 
@@ -100,6 +102,7 @@ def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
     read, helped = _waiting(fetched, send)
     here, aside, pin = _arriving(seen, chosen, fetched[CPU] + collated[CPU])
     collate_waiting = blocked([between(one.fetched, one.collated) for one in chosen])
+    sampler_waiting = _sampler_blocked(chosen)
     return Costs(
         read=read,
         fetch=min(fetched[CPU], fetched[WALL]) + helped,
@@ -110,7 +113,8 @@ def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
         receive_aside=aside,
         handover=_handover(chosen) if seen.workers else 0.0,
         pin=pin,
-        sampler=statistics.fmean(one.ticket.sampler_cpu_ns for one in chosen) + _sampler_blocked(chosen),
+        sampler=statistics.fmean(one.ticket.sampler_cpu_ns for one in chosen) + sampler_waiting,
+        sampler_waiting=sampler_waiting,
         delay=fetched[DELAY] + collated[DELAY],
     )
 

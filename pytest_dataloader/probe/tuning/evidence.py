@@ -49,7 +49,9 @@ class Tuning:
     """Without ``pin_memory`` and with it; empty where there is no CUDA device."""
     notes: tuple[str, ...] = ()
     waiting_share: float = 0.0
-    """Of a sample's time without workers."""
+    """Of a sample's time without workers: waiting in the dataset and in the collate function."""
+    sampler_share: float = 0.0
+    """Of a sample's time without workers: drawing its index, which stays in the main process."""
     cpus: float = 1.0
     crowding: float = 1.0
     """How many times more CPU time work takes when all of them are busy."""
@@ -69,6 +71,7 @@ def tuning(search: Search) -> Tuning:
         rows=ladder(search),
         notes=tuple(dict.fromkeys(search.notes)),
         waiting_share=alone.waiting_seconds / alone.mean_seconds,
+        sampler_share=alone.sampler_seconds / alone.mean_seconds,
         cpus=cpus_allowed(),
         crowding=search.crowding,
         disturbances=tuple(dict.fromkeys(each for trial in search.trials.values() for each in trial.disturbances)),

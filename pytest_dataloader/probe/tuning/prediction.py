@@ -24,15 +24,19 @@ class Profile:
     """What a batch costs; seconds, without the neighbours."""
 
     batch_seconds: tuple[float, ...]
-    """Of one batch after the other, without workers."""
+    """Of one batch after the other, without workers, but for drawing its indices."""
     waiting_seconds: float
     """Mean of the part that is not CPU time."""
+    sampler_seconds: float
+    """Drawing the indices of a batch, which the main process does whatever the workers."""
+    sampler_waiting_seconds: float
+    """The part of that that is not CPU time."""
     samples_per_batch: float
     worker_seconds: float
     """A batch in the only worker: its own time, and what passing it on adds."""
     worker_cpu_seconds: float
     main_cpu_seconds: float
-    """Receiving a batch."""
+    """Receiving a batch, and drawing the indices of another."""
     start_seconds: float
     """To start one worker, to its first batch."""
     cpus: float
@@ -43,15 +47,26 @@ class Profile:
     """Of an epoch; None where the loader does not say."""
 
     @property
+    def making_seconds(self) -> float:
+        """A batch without workers, once its indices are drawn."""
+        return sum(self.batch_seconds) / len(self.batch_seconds)
+
+    @property
     def alone_seconds(self) -> float:
         """A batch without workers."""
-        return sum(self.batch_seconds) / len(self.batch_seconds)
+        return self.making_seconds + self.sampler_seconds
+
+    @property
+    def main_seconds(self) -> float:
+        """What a batch takes of the main process, whatever the workers."""
+        return self.main_cpu_seconds + self.sampler_waiting_seconds
 
 
 def period(profile: Profile, settings: Settings) -> float:
     """Seconds per batch once warm, of a consumer that takes batches as fast as they come.
 
-    The workers share their time, the main process receives one batch after the other, and all share the CPUs.
+    The workers share their time, the main process receives one batch after the other and draws the indices of those to
+    come, and all share the CPUs.
     """
     if not settings.num_workers:
         return profile.alone_seconds
@@ -66,17 +81,17 @@ def simulate(profile: Profile, settings: Settings) -> float:
     In order, batch i goes to worker i mod N, and only once batch i - N x prefetch_factor was handed out; out of order
     it goes to whoever is free.
     """
-    scale = profile.worker_seconds / max(profile.alone_seconds, 1e-9)
+    scale = profile.worker_seconds / max(profile.making_seconds, 1e-9)
     times = [scale * each for each in profile.batch_seconds]
     handed = (_in_order if settings.in_order else _out_of_order)(
         [times[at % len(times)] for at in range(_SIMULATED)],
         settings.num_workers,
         settings.num_workers * settings.prefetch_factor,
-        profile.main_cpu_seconds,
+        profile.main_seconds,
     )
     third = _SIMULATED // 3
     steady = (handed[-1] - handed[third]) / (_SIMULATED - 1 - third)
-    return _norm(steady, profile.main_cpu_seconds)
+    return _norm(steady, profile.main_seconds)
 
 
 def _in_order(times: Sequence[float], workers: int, most: int, receiving: float) -> list[float]:
@@ -129,11 +144,11 @@ def batched(profile: Profile) -> Profile:
     """The best profile that the loader could have if its dataset had ``__getitems__``: a batch waits only once."""
     spared = 1 - 1 / max(1.0, profile.samples_per_batch)
     # Each wait costs CPU time as well, to fall asleep and to wake up; at best all of it.
-    computing = profile.alone_seconds - profile.waiting_seconds
-    saved = profile.alone_seconds * spared
+    computing = profile.making_seconds - profile.waiting_seconds
+    saved = profile.making_seconds * spared
     return dataclasses.replace(
         profile,
-        batch_seconds=(profile.alone_seconds - saved,),
+        batch_seconds=(profile.making_seconds - saved,),
         waiting_seconds=profile.waiting_seconds * (1 - spared),
         worker_seconds=profile.worker_seconds - saved,
         worker_cpu_seconds=max(profile.worker_cpu_seconds - computing * spared, 0.0),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import clocks
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
+from pytest_dataloader.probe.loader.sampling import loaders_inside
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -21,6 +24,8 @@ from pytest_dataloader.probe.tuning.prediction import Profile, rate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_T = TypeVar("_T")
+
 _WAIT_SECONDS = 60.0
 """A loader that gives nothing for so long hangs."""
 LEAST_SECONDS = 0.25
@@ -29,8 +34,12 @@ ROOM = 0.5
 """Share of the free memory, and of the free shared memory, that a trial may fill."""
 _LEAST_BATCHES = 3
 _MOST_BATCHES = 2000
+_DRAWING = 0.25
+"""Share of a look's seconds that drawing indices alone may take beside it."""
+_MOST_DRAWN = 200
+_ENDED = object()
 _HIDDEN = 1.3
-"""A worker that takes less than this many times the main process's CPU time per batch may be waiting for it."""
+"""A worker that takes less than this many times the main process's time per batch may be waiting for it."""
 
 
 class EmptyLoader(Exception):
@@ -155,6 +164,10 @@ class Alone:
 
     batch_seconds: tuple[float, ...]
     waiting_seconds: float
+    """In the dataset and in the collate function."""
+    sampler_seconds: float
+    """Of each batch: drawing its indices."""
+    sampler_waiting_seconds: float
     cpu_seconds: float
     samples_per_batch: float
     batches: int | None
@@ -182,29 +195,57 @@ def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *,
             if spent >= 1 and len(times) >= _LEAST_BATCHES:
                 break
             came(spent)
-            got, more, service, cpu = _timed_pull(borrowed)
+            (got, more), service, cpu = _timed(functools.partial(borrowed.pull, 1))
             if not got:
                 borrowed.begin_epoch()
                 continue
             samples += more
             times.append((service, cpu))
-        cpu_seconds = sum(cpu for _, cpu in times) / len(times)
+        mean, cpu_seconds = _means(times)
+        drawing, drawing_cpu = _drawing(borrowed, _DRAWING * seconds)
+        drawing, drawing_waits = min(drawing, mean), max(0.0, drawing - drawing_cpu)
         return Alone(
             batch_seconds=tuple(service for service, _ in times),
-            waiting_seconds=max(0.0, sum(service for service, _ in times) / len(times) - cpu_seconds),
+            waiting_seconds=max(0.0, mean - cpu_seconds - drawing_waits),
+            sampler_seconds=drawing,
+            sampler_waiting_seconds=drawing_waits,
             cpu_seconds=cpu_seconds,
             samples_per_batch=samples / len(times),
             batches=_length(loader),
         )
 
 
-def _timed_pull(borrowed: Borrowed) -> tuple[int, int, float, float]:
-    """A batch: how many came, its samples, its time without others', and its CPU time."""
+def _drawing(borrowed: Borrowed, seconds: float) -> tuple[float, float]:
+    """Drawing the indices of a batch, but for an epoch's first: means of its time without others', and of its CPU time.
+
+    Not while batches are pulled: clocks in every one would cost small ones a quarter of their time.
+    """
+    borrowed.leave()
+    loader = next(iter(loaders_inside(borrowed.loader)), borrowed.loader)
+    indices = iter(torch_private.index_sampler(loader))
+    next(indices, None)
+    times: list[tuple[float, float]] = []
+    started = clocks.wall_ns()
+    while len(times) < _LEAST_BATCHES or (len(times) < _MOST_DRAWN and clocks.wall_ns() - started < 1e9 * seconds):
+        drawn, service, cpu = _timed(functools.partial(next, indices, _ENDED))
+        if drawn is _ENDED:
+            break
+        times.append((service, cpu))
+    return _means(times) if times else (0.0, 0.0)
+
+
+def _timed(call: Callable[[], _T]) -> tuple[_T, float, float]:
+    """What a call returns, its time without others', and its CPU time; seconds."""
     delay, cpu, wall = clocks.thread_delay_ns() or 0, clocks.thread_cpu_ns(), clocks.wall_ns()
-    got, samples = borrowed.pull(1)
+    found = call()
     wall_spent, cpu_spent = clocks.wall_ns() - wall, clocks.thread_cpu_ns() - cpu
     lost = (clocks.thread_delay_ns() or 0) - delay
-    return got, samples, max(cpu_spent, wall_spent - lost) / 1e9, cpu_spent / 1e9
+    return found, max(cpu_spent, wall_spent - lost) / 1e9, cpu_spent / 1e9
+
+
+def _means(times: list[tuple[float, float]]) -> tuple[float, float]:
+    service, cpu = (sum(each) / len(times) for each in zip(*times, strict=True))
+    return service, cpu
 
 
 def _length(loader: Any) -> int | None:
@@ -216,13 +257,16 @@ def _length(loader: Any) -> int | None:
 
 def profile_of(alone: Alone, single: Trial, *, cpus: float, crowding: float) -> Profile:
     """The profile of a loader from its runs without workers and with one that persists."""
-    # Where receiving is the bottleneck, the worker's own time hides behind it.
-    hidden = single.batch_seconds < _HIDDEN * single.main_cpu_seconds
+    making = 1 - alone.sampler_seconds / alone.mean_seconds
+    # Where receiving or drawing is the bottleneck, the worker's own time hides behind it.
+    hidden = single.batch_seconds < _HIDDEN * (single.main_cpu_seconds + alone.sampler_waiting_seconds)
     return Profile(
-        batch_seconds=alone.batch_seconds,
+        batch_seconds=tuple(making * each for each in alone.batch_seconds),
         waiting_seconds=alone.waiting_seconds,
+        sampler_seconds=alone.sampler_seconds,
+        sampler_waiting_seconds=alone.sampler_waiting_seconds,
         samples_per_batch=alone.samples_per_batch,
-        worker_seconds=max(alone.mean_seconds, single.worker_cpu_seconds) if hidden else single.batch_seconds,
+        worker_seconds=max(making * alone.mean_seconds, single.worker_cpu_seconds) if hidden else single.batch_seconds,
         worker_cpu_seconds=single.worker_cpu_seconds,
         main_cpu_seconds=single.main_cpu_seconds,
         start_seconds=single.first_seconds,

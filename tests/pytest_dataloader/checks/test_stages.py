@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, TensorDataset, get_worker_info
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
@@ -102,12 +102,8 @@ ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
         (stages_of("fetch", workers=1, helpful_workers=2), [""], "raise num_workers: 2 CPUs are allowed"),
         (stages_of("fetch", workers=8), ["DL206"], "samples must become cheap"),
         (stages_of("collate"), ["", ""], "from the collate function"),
-        (
-            stages_of("collate", collate_waiting_ms_per_sample=0.9, **WAITS),
-            ["", ""],
-            "wait in the dataset instead of the collate function",
-        ),
-        (stages_of("collate", collate_waiting_ms_per_sample=0.9, **WAITS), ["", ""], "raise num_workers, also above"),
+        (stages_of("collate", collate_waiting_ms_per_sample=0.9, **WAITS), [""], "raise num_workers, also above"),
+        (stages_of("collate", workers=0, collate_waiting_ms_per_sample=0.9), ["DL207"], "give it workers"),
         (stages_of("receive", **DEAR), [""], "num_workers=0 is faster: 9,000 samples/s against at most 1,000 with 2"),
         (stages_of("receive", **{**DEAR, "alone_samples_per_second": 1200.0}), [""], "fewer, larger tensors"),
         (
@@ -116,7 +112,11 @@ ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
             "fewer, larger tensors",
         ),
         (stages_of("receive"), [""], "fewer, larger tensors"),
-        (stages_of("receive", sampler_ms_per_sample=0.9), ["", ""], "make the sampler cheaper"),
+        (stages_of("receive", sampler_ms_per_sample=0.9), [""], "make the sampler cheaper"),
+        (stages_of("receive", tensors_per_batch=1, tensor_bytes_per_batch=8_000), [""], "make larger batches"),
+        (stages_of("receive", tensors_per_batch=1, tensor_bytes_per_batch=8_000_000), [], ""),
+        (stages_of("receive", workers=0, tensors_per_batch=3), [""], "make larger batches"),
+        (stages_of("receive", **DEAR, tensors_per_batch=2), [""], "make their batches larger and of fewer tensors"),
         (stages_of("pin", workers=0), ["DL210"], "copies every batch once more"),
         (stages_of("startup"), ["DL204"], "persistent_workers=True"),
         (stages_of("startup", persistent_workers=True), [], ""),
@@ -172,13 +172,65 @@ def test_workers_that_cost_more_than_they_bring_are_told_so() -> None:
     assert "cost more" not in bringing.why
 
 
+def test_batches_of_one_tensor_are_not_told_to_hold_fewer() -> None:
+    loaders = [
+        DataLoader(TensorDataset(torch.zeros(20_000, 64)), batch_size=32, num_workers=2),
+        DataLoader(Rows(), batch_size=32, num_workers=2),
+    ]
+    for loader in loaders:
+        seen = measure(loader, setting=replace(QUICK, seconds=2.0))
+        assert (seen.tensors_per_batch, seen.tensor_bytes_per_batch) == (1, 32 * 64 * 4)
+        said = "; ".join(advice.text for advice in judge(seen).advice)
+        assert "num_workers=0 is faster" in said
+        assert "make their batches larger" in said
+        assert "tensors" not in said
+
+
+class ComputingSampler(Sampler[int]):
+    """Computes 0.3 ms for each index."""
+
+    def __iter__(self) -> Iterator[int]:
+        for index in range(20_000):
+            compute(0.3)
+            yield index
+
+
+def test_a_sampler_that_most_of_receiving_goes_into_is_what_to_mend() -> None:
+    loader = DataLoader(TensorDataset(torch.zeros(20_000, 64)), 32, sampler=ComputingSampler(), num_workers=2)
+    seen = measure(loader, setting=QUICK)
+    assert seen.bottleneck == "receive"
+    first, *others = (advice.text for advice in judge(seen).advice)
+    assert first.startswith("make the sampler cheaper")
+    assert all(text.startswith("each epoch starts its workers anew") for text in others)  # on a busy machine
+
+
+class WaitingSampler(Sampler[int]):
+    """Waits 0.5 ms for each index, as for a service."""
+
+    def __iter__(self) -> Iterator[int]:
+        for index in range(20_000):
+            time.sleep(0.0005)
+            yield index
+
+
+def test_without_workers_a_sampler_that_waits_waits_as_long() -> None:
+    loader = DataLoader(TensorDataset(torch.zeros(20_000, 64)), 32, sampler=WaitingSampler(), num_workers=2)
+    seen = measure(loader, setting=replace(QUICK, seconds=2.0))
+    assert seen.bottleneck == "receive"
+    assert seen.sampler_waiting_ms_per_sample > 0.9 * 0.5
+    assert seen.alone_samples_per_second < 1.25 * 1e3 / seen.sampler_ms_per_sample
+    assert "cost more" not in seen.why
+
+
 @pytest.mark.parametrize("name", ["read", "collate"])
 def test_more_workers_help_where_workers_wait(name: str) -> None:
     make, _, _ = TRUTHS[name]
     seen = measure(make(), setting=QUICK)
     assert seen.helpful_workers == 8
     assert seen.waiting_share_of_worker > 0.7
-    assert any("raise num_workers, also above the number of CPUs" in advice.text for advice in judge(seen).advice)
+    said = [advice.text for advice in judge(seen).advice]
+    assert any("raise num_workers, also above the number of CPUs" in text for text in said)
+    assert not any("collate function" in text for text in said)  # a worker waits as long in the dataset
 
 
 def test_the_limits_are_those_that_users_write() -> None:
@@ -240,6 +292,13 @@ class Stream(IterableDataset[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return map(Waiting().__getitem__, itertools.count())
+
+
+class Rows(IterableDataset[Any]):
+    """Endless rows of 64 numbers, which cost next to nothing."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.repeat(torch.zeros(64))
 
 
 class Whole(Waiting):
@@ -334,15 +393,16 @@ def test_a_worker_that_holds_the_others_up_is_named() -> None:
 @pytest.mark.parametrize("persistent", every([False, True], step=2))
 def test_the_start_of_epochs_counts_where_each_one_pays_it(persistent: bool) -> None:
     loader = DataLoader(
-        Free(32), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent
+        Free(30), batch_size=8, num_workers=1, worker_init_fn=wait_at_start, persistent_workers=persistent
     )
     seen = measure(loader, setting=replace(QUICK, seconds=2.5))
     assert seen.worker_startup_seconds > 0.9
-    assert seen.samples_per_epoch == 32
+    assert seen.batches_per_epoch == 4
     if persistent:
         assert seen.startup_seconds < 0.9
     else:
         assert seen.bottleneck == "startup"
+        assert "starting an epoch of 4 batches takes" in seen.why
         assert seen.startup_seconds > 0.9
         assert seen.epoch_boundary_seconds > 0.9
         assert "DL204" in [advice.code for advice in judge(seen).advice]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, get_worker_info
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, Sampler, get_worker_info
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
@@ -217,6 +217,25 @@ def test_where_one_number_is_far_ahead_nothing_is_looked_at_again(monkeypatch: p
     seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=Setting(seconds=20.0))
     assert seen.settings is not None
     assert tried.count(seen.settings.num_workers) == 1 + (not seen.settings.persistent_workers), tried
+
+
+class WaitingSampler(Sampler[int]):
+    def __iter__(self) -> Iterator[int]:
+        for index in range(2_000):
+            time.sleep(0.0005)
+            yield index
+
+
+def test_what_a_sampler_waits_stays_in_the_main_process_whatever_the_workers() -> None:
+    seen = measure(DataLoader(Waiting(0.0), batch_size=16, sampler=WaitingSampler()), setting=SETTING)
+    assert seen.sampler_share > 0.7
+    assert seen.waiting_share < 0.25
+    none, *others = seen.predictions
+    assert max(each.samples_per_second for each in others) < 1.5 * none.measured, seen
+    assert not [row for row in seen.rows if row.source == "at most"]
+    said = "; ".join(advice.text for advice in judge(seen).advice)
+    assert "make the sampler cheaper" in said
+    assert "__getitems__" not in said
 
 
 def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:

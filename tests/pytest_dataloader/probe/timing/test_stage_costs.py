@@ -63,7 +63,10 @@ def cost_of(consumer_ms: float = 0.0, **times: float) -> Costs:
         ({"read": 4, "fetch": 16, "others": 4, "feeder": 4}, {"read": 0.8, "fetch": 16, "send": 4}),
         ({"read": 16, "fetch": 0, "others": 4, "feeder": 4}, {"read": 16, "send": 4}),
         ({"feeder": 3, "sharer": 2}, {"send": 5}),
-        ({"unpack": 2, "handover": 7, "consumer_ms": 3}, {"receive": 3 + 1 + 7, "handover": 7, "sampler": 3}),
+        (
+            {"unpack": 2, "handover": 7, "consumer_ms": 3},
+            {"receive": 3 + 1 + 7, "handover": 7, "sampler": 3, "sampler_waiting": 1},
+        ),
         # The thread that hands tensors over waits for a CPU: others hold it.
         ({"unpack": 2, "handover": 7, "handing_delay": 20}, {"receive": 1 + 7, "handover": 7}),
     ],

@@ -10,11 +10,13 @@ from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.tuning.prediction import Profile, batched, period, rate
 
 WAITS = Profile(
-    batch_seconds=(0.080,), waiting_seconds=0.078, samples_per_batch=8, worker_seconds=0.080, worker_cpu_seconds=0.002,
-    main_cpu_seconds=0.001, start_seconds=0.130, cpus=2, crowding=1.0, batches=None,
+    batch_seconds=(0.080,), waiting_seconds=0.078, sampler_seconds=0.0, sampler_waiting_seconds=0.0,
+    samples_per_batch=8, worker_seconds=0.080, worker_cpu_seconds=0.002, main_cpu_seconds=0.001,
+    start_seconds=0.130, cpus=2, crowding=1.0, batches=None,
 )  # fmt: skip
 COMPUTES = dataclasses.replace(WAITS, waiting_seconds=0.0, worker_cpu_seconds=0.080)
 UNEVEN = dataclasses.replace(WAITS, batch_seconds=(0.02, 0.02, 0.02, 0.26))
+SLOW_SAMPLER = dataclasses.replace(WAITS, sampler_seconds=0.025, sampler_waiting_seconds=0.024)
 
 
 def persistent(number: int) -> Settings:
@@ -28,6 +30,7 @@ def persistent(number: int) -> Settings:
         (COMPUTES, 0, 0.080), (COMPUTES, 1, 0.080), (COMPUTES, 4, 0.040), (COMPUTES, 8, 0.040),
         (dataclasses.replace(COMPUTES, crowding=1.5), 8, 0.060),
         (dataclasses.replace(WAITS, main_cpu_seconds=0.030), 8, 0.030),
+        (SLOW_SAMPLER, 0, 0.105), (SLOW_SAMPLER, 1, 0.080), (SLOW_SAMPLER, 8, 0.025), (SLOW_SAMPLER, 32, 0.025),
     ],
 )  # fmt: skip
 def test_workers_share_the_work_until_the_cpus_or_the_receiver_are_full(
@@ -70,3 +73,4 @@ def test_reading_batches_at_once_saves_at_most_all_waits_but_one() -> None:
     assert period(batched(WAITS), Settings()) == pytest.approx(0.010)
     alone = dataclasses.replace(WAITS, samples_per_batch=1)
     assert batched(alone) == alone
+    assert period(batched(SLOW_SAMPLER), Settings()) == pytest.approx(0.025 + 0.010)
