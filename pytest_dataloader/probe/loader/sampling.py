@@ -145,6 +145,13 @@ def why_empty(loader: Any) -> str:
     return f"{type(named_sampler(loader)).__name__} gives no index"
 
 
+def giver(loader: Any) -> Any:
+    """What decides how much an epoch gives: a loop of the loader's own, the iterable dataset, or the sampler."""
+    if torch_private.iterates_its_own_way(loader):
+        return loader
+    return loader.dataset if torch_private.reads_by_iteration(loader) else named_sampler(loader)
+
+
 def named_sampler(loader: Any) -> Any:
     """The sampler that decides what comes: the batch sampler where it is not torch's own, else the one inside."""
     batches = getattr(loader, "batch_sampler", None)
