@@ -74,7 +74,7 @@ def _first_batches(sampler: Any) -> list[Any]:
     count = 0
     for batch in sampler:
         found.append(batch)
-        count += count_indices_in(batch, many=True)
+        count += count_indices_in(batch, many=True) or 0
         if count >= INDICES or time.monotonic() > deadline:
             break
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.counting import samples_in
-from pytest_dataloader.probe.loader.positions import indices_in
+from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
@@ -139,7 +139,8 @@ class TracedDataset:
         return len(self._traced_dataset)
 
     def __getitem__(self, index: Any) -> Any:
-        indices = _plain(indices_in(index, many=False))
+        size = length_of(self._traced_dataset) if isinstance(index, slice) else 0
+        indices = _plain(indices_in(index, many=False, size=size))
         return self._traced_by.call("sample", indices, operator.getitem, self._traced_dataset, index, many=False)
 
     def __iter__(self) -> Iterator[Any]:
