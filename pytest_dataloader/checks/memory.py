@@ -34,7 +34,7 @@ BOUNDLESS = frozenset({"leak", "retained"})
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
     """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left.
 
-    Raises NothingSeen for a loader that gives no batch.
+    Raises EmptyEpoch for a loader that gives no batch.
     """
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)

@@ -30,6 +30,8 @@ class Plan:
     iterable: bool = False
     shuffled: bool = True
     note: str = ""
+    empty: bool = False
+    """Whether the sampler gives nothing to read."""
 
 
 def length_of(thing: Any) -> int:

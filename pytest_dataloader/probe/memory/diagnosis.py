@@ -163,9 +163,9 @@ def _cut_short(found: DirectTest) -> str:
 
 
 def _ended_at_once(found: DirectTest) -> bool:
-    """Whether the reader answered and had no sample, nor an error instead of one."""
+    """Whether there was nothing to read, or the reader answered and had no sample, nor an error instead of one."""
     windows = found.windows.values()
-    return bool(windows) and not any(window.samples or window.errors for window in windows)
+    return found.plan.empty or (bool(windows) and not any(window.samples or window.errors for window in windows))
 
 
 def _accumulated(heap: Accumulation, epoch: Epoch) -> int:

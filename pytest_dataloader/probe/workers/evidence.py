@@ -87,6 +87,11 @@ class Portability:
     """Methods of which only the pickling was tried, and no worker started."""
 
     @property
+    def empty(self) -> bool:
+        """Whether a worker started and there was no batch to give."""
+        return any(start.empty for start in self.starts)
+
+    @property
     def working(self) -> tuple[str, ...]:
         """The start methods under which a batch came."""
         return tuple(start.method for start in self.starts if start.works)
