@@ -43,6 +43,8 @@ def what_instead(value: object) -> str:
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     if data is not None and isinstance(value, data.Dataset):
         return f"{name}, which is a Dataset: wrap it in a DataLoader"
+    if isinstance(value, list | tuple):
+        return f"{name}, whose items are no batches"
     if callable(getattr(value, "train_dataloader", None)):
         return f"{name}: name its loader, ATTR.train_dataloader"
     inside = next((key for key, held in getattr(value, "__dict__", {}).items() if is_dataloader(held)), None)
