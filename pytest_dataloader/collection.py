@@ -40,6 +40,8 @@ class Declared:
 
 
 DECLARED = pytest.StashKey[Declared]()
+LEFT_OUT = pytest.StashKey[list[str]]()
+"""What a run says of targets of which nothing is left to measure."""
 
 
 class TargetsFile(pytest.File):
@@ -92,7 +94,11 @@ class TargetNode(pytest.Collector):
         if self.target.checks != targets.DECLARATION:
             checks = tuple(check for check in checks if check in options.checks)
         if options.quick:
-            checks = self._applicable(checks)
+            applicable = self._applicable(checks)
+            if checks and not applicable:
+                told = f"{self.name}: --dataloader-quick leaves out {', '.join(checks)}, as nothing in its loader calls for it"
+                self.config.stash.setdefault(LEFT_OUT, []).append(f"dataloader: {told}")
+            checks = applicable
         for check in (*checks, *tune):
             if self.only is None or check in self.only:
                 yield CheckItem.from_parent(self, name=check)
