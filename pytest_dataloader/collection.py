@@ -96,8 +96,8 @@ class TargetNode(pytest.Collector):
         if options.quick:
             applicable = self._applicable(checks)
             if checks and not applicable:
-                told = f"{self.name}: --dataloader-quick leaves out {', '.join(checks)}, as nothing in its loader calls for it"
-                self.config.stash.setdefault(LEFT_OUT, []).append(f"dataloader: {told}")
+                told = f"--dataloader-quick leaves out {', '.join(checks)}, as nothing in its loader calls for it"
+                self.config.stash.setdefault(LEFT_OUT, []).append(f"dataloader: {self.name}: {told}")
             checks = applicable
         for check in (*checks, *tune):
             if self.only is None or check in self.only:

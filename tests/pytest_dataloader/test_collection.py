@@ -178,7 +178,9 @@ def test_one_header_line_says_what_is_measured(declared: Project, arguments: tup
 
 
 def test_a_table_that_is_called_as_the_package_is_told_its_name(project: Project) -> None:
-    project.path.joinpath("pyproject.toml").write_text('[tool.pytest_dataloader.targets.x]\nloader = "proj.data:make"\n')
+    project.path.joinpath("pyproject.toml").write_text(
+        '[tool.pytest_dataloader.targets.x]\nloader = "proj.data:make"\n'
+    )
     told = "[[]tool.pytest_dataloader[]] is called [[]tool.pytest-dataloader[]]"
     done = project.collect("--dataloader-bench")
     done.stdout.fnmatch_lines([f"dataloader: *; no targets declared in */pyproject.toml: {told}"])

@@ -77,7 +77,7 @@ def test_a_loader_or_what_returns_one_is_built(root: Path, reference: str) -> No
         ("looked_up:Data.tarin", "looked_up.Data has no attribute 'tarin'; did you mean train?"),
         (
             "looked_up:numbers",
-            "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list, whose items are no batches",
+            "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list, whose items are no b",
         ),
         ("looked_up:dataset", "TensorDataset, which is a Dataset: wrap it in a DataLoader"),
         ("looked_up:lists", "looked_up.lists() returned list, whose items are no batches"),
