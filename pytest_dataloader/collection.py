@@ -40,6 +40,8 @@ class Declared:
 
 
 DECLARED = pytest.StashKey[Declared]()
+LEFT_OUT = pytest.StashKey[list[str]]()
+"""What a run says of targets of which nothing is left to measure."""
 
 
 class TargetsFile(pytest.File):
@@ -92,7 +94,11 @@ class TargetNode(pytest.Collector):
         if self.target.checks != targets.DECLARATION:
             checks = tuple(check for check in checks if check in options.checks)
         if options.quick:
-            checks = self._applicable(checks)
+            applicable = self._applicable(checks)
+            if checks and not applicable:
+                told = f"--dataloader-quick leaves out {', '.join(checks)}, as nothing in its loader calls for it"
+                self.config.stash.setdefault(LEFT_OUT, []).append(f"dataloader: {self.name}: {told}")
+            checks = applicable
         for check in (*checks, *tune):
             if self.only is None or check in self.only:
                 yield CheckItem.from_parent(self, name=check)
@@ -187,7 +193,9 @@ def listing(config: pytest.Config, options: Options) -> list[str]:
     roots = targets.roots_of(config.invocation_params.dir, config.rootpath)
     ad_hoc = [targets.ad_hoc(given, [target.name for target in declared], roots) for given in options.targets]
     none = f"no loaders are declared: no pyproject.toml with [{targets.TABLE}.targets] up to {config.rootpath}"
-    return list(targets.listing([*declared, *ad_hoc], options.checks)) or [none]
+    misnamed = "" if file is not None else targets.misnamed_table(config.rootpath / "pyproject.toml")
+    told = list(targets.listing([*declared, *ad_hoc], options.checks)) or [none]
+    return [*told, misnamed] if misnamed else told
 
 
 def refuse_unasked(config: pytest.Config) -> None:
@@ -235,8 +243,9 @@ def announce(config: pytest.Config) -> str:
     names = [target.name for target in options.targets]
     if file is None:
         declared = config.rootpath / "pyproject.toml"
+        misnamed = targets.misnamed_table(declared)
         none = f"no targets declared in {declared}" if declared.exists() else f"no pyproject.toml in {config.rootpath}"
-        note = "" if names else none
+        note = f"{none}: {misnamed}" if misnamed else "" if names else none
     elif selects_targets(config):
         names = [target.name for target in targets.read_file(file, file.name)] + names
         note = "" if names else f"no targets declared in {file}"

@@ -35,5 +35,12 @@ class NothingSeen(NotMeasured):
     """A check that applies to the loader saw no sample, no batch or no answer of it."""
 
 
+class EmptyEpoch(NothingSeen):
+    """An epoch of the loader ended before its first batch: no other check could see more."""
+
+    def __init__(self, reason: str = "the loader gave no batch: its epoch is empty") -> None:
+        super().__init__(reason)
+
+
 class DataLoaderWarning(UserWarning):
     """A check could not reach a verdict: the machine was too busy to say."""

@@ -43,6 +43,8 @@ def what_instead(value: object) -> str:
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     if data is not None and isinstance(value, data.Dataset):
         return f"{name}, which is a Dataset: wrap it in a DataLoader"
+    if isinstance(value, list | tuple):
+        return f"{name}, whose items are no batches"
     if callable(getattr(value, "train_dataloader", None)):
         return f"{name}: name its loader, ATTR.train_dataloader"
     inside = next((key for key, held in getattr(value, "__dict__", {}).items() if is_dataloader(held)), None)
@@ -219,12 +221,21 @@ def explain(error: BaseException) -> str:
     if carried is not None:
         worker, text, frames = carried
         return "\n".join([f"{text} (in worker {worker})", *(f"  {frame}" for frame in frames)])
-    hidden = [_OURS, *_machinery()]
-    found = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in found if not any(_is_inside(frame.filename, folder) for folder in hidden)]
+    theirs = _their_frames(error)
     if fault.dead_workers(error) or (not theirs and isinstance(error, ConnectionError | EOFError)):
         return f"{_in_a_line(error)}; a worker ended before its time: the workers check tells at which sample"
     return "\n".join([*_told(error), *"".join(traceback.StackSummary.from_list(theirs).format()).rstrip().splitlines()])
+
+
+def place_of(error: BaseException) -> str:
+    """The innermost place of an exception outside this package and torch, ``data.py:31``; empty where there is none."""
+    return next((f"{frame.filename}:{frame.lineno}" for frame in reversed(_their_frames(error))), "")
+
+
+def _their_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    hidden = [_OURS, *_machinery()]
+    found = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in found if not any(_is_inside(frame.filename, folder) for folder in hidden)]
 
 
 def is_ours(error: BaseException) -> bool:

@@ -148,6 +148,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         collection.group_benches(items)
 
 
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    if not _measures(config):
+        return []
+    from pytest_dataloader import collection
+
+    return [printable(line) for line in config.stash.get(collection.LEFT_OUT, [])]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.user_properties:  # only of an item that runs again
@@ -191,8 +199,9 @@ def _measures(config: pytest.Config) -> bool:
     return bench is not None and bench.options.measures
 
 
-def _tells_something(record: Record) -> bool:
-    return (record.verdict != "not_measured" and record.description != "") or (
+def _tells_something(record: Record, *, bench: bool) -> bool:
+    """Whether a summary has something to say of a loader: in a run that measures, also why nothing was measured."""
+    return (record.description != "" and (bench or record.verdict != "not_measured")) or (
         record.check == "tune" and bool(record.evidence)
     )
 
@@ -346,7 +355,8 @@ class Reports:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         verbosity = self._config.get_verbosity()
         records = self._records()
-        if verbosity > -2 and any(map(_tells_something, records)):
+        bench = self._bench.options.bench
+        if verbosity > -2 and any(_tells_something(record, bench=bench) for record in records):
             from pytest_dataloader.report import bars, terminal
 
             terminalreporter.section("dataloader")

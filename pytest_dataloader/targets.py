@@ -90,6 +90,16 @@ def find_file(start: Path, rootdir: Path) -> Path | None:
     return None
 
 
+def misnamed_table(file: Path) -> str:
+    """What to say of a table that is called as our package is imported; empty where the file has none."""
+    try:
+        tool = tomllib.loads(disk.read(file).decode()).get("tool")
+    except (ValueError, RecursionError, disk.TooLargeError, OSError):
+        return ""
+    name = TABLE.rpartition(".")[2].replace("-", "_")
+    return f"[tool.{name}] is called [{TABLE}]" if isinstance(tool, dict) and name in tool else ""
+
+
 def _has_table(file: Path) -> bool:
     """Whether a file declares targets; True for one that mentions us and cannot be read, so that the run says so."""
     try:

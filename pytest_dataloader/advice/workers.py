@@ -22,6 +22,10 @@ _MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
 _SEED = "Seed must be between 0 and 2**32 - 1"
 
+_NEW_ITERATOR = (
+    "make a new iterator in __iter__ (a generator function does, and return iter(...)): one that returns self, or what "
+    "was made before, is at its end when the next epoch asks"
+)
 
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
@@ -104,9 +108,8 @@ def passed(seen: Workers) -> str:
 def _extent(seen: Workers) -> str:
     """The batches that came, and how much that is of what there is."""
     if seen.whole:
-        *_, last = seen.epochs
         epochs = "an epoch" if len(seen.epochs) == 1 else counted(len(seen.epochs), "epoch")
-        return f"{counted(seen.batches, 'batch')} in {epochs}{'' if last.batches else ', the last of them empty'}"
+        return f"{counted(seen.batches, 'batch')} in {epochs}"
     most = max(epoch.batches for epoch in seen.epochs)
     if seen.batches_in_epoch > most:
         return f"{most:,} of the {counted(seen.batches_in_epoch, 'batch')} of an epoch"
@@ -118,6 +121,11 @@ def empty(seen: Workers) -> str:
     if seen.hollow:
         return f"every batch is None, {seen.hollow:,} of {seen.batches:,}: collate_fn returns nothing"
     return f"the epoch is empty: {seen.why}"
+
+
+def used_up(seen: Workers) -> str:
+    """An epoch that gives nothing after one that did."""
+    return f"the second epoch is empty, after {counted(seen.batches, 'batch')} in the first: {seen.why}"
 
 
 def slow_start(seen: Workers) -> tuple[Advice, ...]:
@@ -135,6 +143,8 @@ def slow_start(seen: Workers) -> tuple[Advice, ...]:
 
 def advice(seen: Workers) -> tuple[Advice, ...]:
     """What to change about a fault."""
+    if seen.used_up:
+        return (Advice("", _NEW_ITERATOR),)
     return () if seen.fault == "none" else tuple(_advice(seen))
 
 

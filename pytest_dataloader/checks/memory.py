@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.advice import memory as sentences
 from pytest_dataloader.probe.host.capacity import available_bytes
 from pytest_dataloader.probe.loader.settings import worker_processes_of
+from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
@@ -31,10 +32,15 @@ BOUNDLESS = frozenset({"leak", "retained"})
 
 
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
-    """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left."""
+    """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left.
+
+    Raises EmptyEpoch for a loader that gives no batch.
+    """
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)
     found = diagnose(loader, sources=sources)
+    if found.nothing_to_read:
+        smoke_run(loader)  # which tells a loader that gives nothing from one whose worker 0 has no share
     tried = try_replacement(loader, found, sources)
     watched = NOT_WATCHED
     if setting.bench:

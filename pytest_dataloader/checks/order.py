@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import order as sentences
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Order
@@ -45,7 +46,8 @@ _ALONE_SECONDS = 60.0
 def measure(loader: Any, *, setting: Setting) -> Order:
     """Trace two epochs of a copy, its sampler's whole epoch, and the dataset read by one process.
 
-    The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
+    The user's errors come out as they are; raises NotMeasured for a loader that hangs, gives no batch or
+    can be iterated only once.
     """
     started = time.monotonic()
     seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
@@ -69,6 +71,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
     about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
+    if not (first.batches or faults):
+        raise EmptyEpoch
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
 
 
@@ -121,6 +125,5 @@ def judge(evidence: Order) -> Verdict:
         outcome: Outcome = "failed" if sure else "inconclusive"
         return Verdict(outcome, sentences.faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
-        reason = "no sample came: the epoch is empty, or the loader reads no dataset of its own"
-        return Verdict("not_measured", reason, vacuous=True)
+        return Verdict("not_measured", "no sample came: the loader reads no dataset of its own", vacuous=True)
     return Verdict("passed", sentences.passed(evidence))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import randomness as sentences
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import EmptyEpoch, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
@@ -37,7 +37,8 @@ _SECONDS = 4.0
 def measure(loader: Any, *, setting: Setting) -> Randomness:
     """Have two workers read the same few samples twice in two epochs, the second time with every generator displaced.
 
-    The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
+    The user's errors come out as they are; raises NotMeasured for a loader that hangs, gives no batch or
+    can be iterated only once.
     """
     started = time.monotonic()
     if has_thread_workers(loader):
@@ -61,6 +62,8 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
                 break  # its workers live on: the next epoch is more of the same
         entries = [entry for epoch in run.epochs for entry in epoch.entries]
         cut = any(epoch.cut for epoch in run.epochs)
+    if not any(epoch.batches for epoch in run.epochs):
+        raise EmptyEpoch
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
     setting.tell(json.dumps(draws.begun_from()))
     shuffled = shuffles(loader)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import shards as sentences
-from pytest_dataloader.errors import NothingSeen, NotMeasured
+from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Shards
@@ -78,7 +78,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     if whole.error:
         raise NotMeasured(f"a world of one rank cannot be simulated: {whole.error}")
     if not whole.epochs[0]:
-        raise NothingSeen("a world of one rank gives no sample: the epoch is empty")
+        raise EmptyEpoch("a world of one rank gives no sample: the epoch is empty")
     iterable = torch_private.reads_by_iteration(loader)
     two = _world(found, world_size or 2, whole, same_seeds=True)
     if not iterable and found.how != "sampler" and not (two.clean or two.error):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
 from pytest_dataloader.advice.resources import leftovers
-from pytest_dataloader.errors import NothingSeen, NotMeasured
+from pytest_dataloader.errors import EmptyEpoch, NotMeasured
 from pytest_dataloader.probe.host import descriptors, segments
 from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.streams import measures
@@ -83,7 +83,7 @@ def _left(block: Block) -> tuple[str, ...]:
 def judge(evidence: Batches, limits: Mapping[str, Any]) -> Verdict:
     """The verdict of evidence of a stream."""
     if evidence.empty:
-        raise NothingSeen("it gave no batch: its epoch is empty")
+        raise EmptyEpoch("it gave no batch: its epoch is empty")
     match evidence:
         case Contents():
             return _of_contents(evidence)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.advice import workers as sentences
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import length_of
-from pytest_dataloader.probe.loader.sampling import why_empty
+from pytest_dataloader.probe.loader.sampling import giver, why_empty
 from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
@@ -73,19 +73,23 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
 
 
 def _why(loader: Any, seen: Lifecycle, method: str) -> str:
-    """Why a loader gives nothing, or a worker does not start."""
+    """Why a loader gives nothing, or nothing more, or a worker does not start."""
     if seen.fault.kind != "none":
         return obstacle(loader, seen.fault, method).sentence
-    return "" if any(each.batches for each in seen.epochs) else why_empty(loader)
+    if not any(each.batches for each in seen.epochs):
+        return why_empty(loader)
+    return "" if all(each.batches for each in seen.epochs) else f"{type(giver(loader)).__name__} is used up by it"
 
 
 def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> Verdict:
-    """Fail for any fault, for a worker that does not go, and for a start that takes longer than allowed."""
+    """Fail for any fault, an epoch without a batch, a worker that does not go, a start that takes too long."""
     advice = sentences.advice(evidence)
     if evidence.fault != "none":
         return Verdict("failed" if evidence.certain else "inconclusive", sentences.sentence(evidence), advice)
     if evidence.empty:
         return Verdict("failed", sentences.empty(evidence), advice)
+    if evidence.used_up:
+        return Verdict("failed", sentences.used_up(evidence), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.left_behind(evidence), advice)
     took = evidence.seconds_to_first_batch

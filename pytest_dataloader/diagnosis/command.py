@@ -75,12 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BadTarget, BadLimit) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return _NOT_RUN
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         watched.clear()
         report = Report(tuple(told), {})
         _show(report, given)
         _tell_github(report, given, build)
-        print(f"{parser.prog}: interrupted", file=sys.stderr)
+        place = loaders.place_of(stop)
+        print(printable(f"{parser.prog}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
         return _NOT_RUN
     finally:
         put_back()

@@ -8,7 +8,7 @@ from weakref import ref
 
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.checks.streams import is_of_inner
-from pytest_dataloader.errors import DataLoaderCheckError, NothingSeen, NotMeasured
+from pytest_dataloader.errors import DataLoaderCheckError, EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.loader.stream import Stream
 from pytest_dataloader.record import Record, figures, plain
@@ -16,6 +16,9 @@ from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+_NOTHING = "the loader gives nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ def examine(
         verdict = _of_part(loader, check, checks.judge(check, evidence, limits=limits))
         breakages.remember(loader, check, _breakage(evidence))
     except NotMeasured as error:
+        if isinstance(error, EmptyEpoch):
+            breakages.remember(loader, check, _NOTHING)
         return Examined(Verdict("not_measured", str(error), vacuous=isinstance(error, NothingSeen)))
     except DataLoaderCheckError as error:
         return Examined(Verdict("failed", str(error)), error=error)
@@ -109,4 +114,4 @@ def _breakage(evidence: Any) -> str:
         return "no batch came in time" if getattr(evidence, "at_work", False) else "the loader hangs"
     if fault != "none" and evidence.phase != "exiting":
         return "the loader raises" if fault == "exception" else "a worker of the loader dies"
-    return "the loader gives nothing" if getattr(evidence, "empty", False) else ""
+    return _NOTHING if getattr(evidence, "empty", False) else ""

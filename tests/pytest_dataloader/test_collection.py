@@ -177,6 +177,17 @@ def test_one_header_line_says_what_is_measured(declared: Project, arguments: tup
     assert not [line for line in quiet.outlines if line.startswith("dataloader:")]
 
 
+def test_a_table_that_is_called_as_the_package_is_told_its_name(project: Project) -> None:
+    project.path.joinpath("pyproject.toml").write_text(
+        '[tool.pytest_dataloader.targets.x]\nloader = "proj.data:make"\n'
+    )
+    told = "[[]tool.pytest_dataloader[]] is called [[]tool.pytest-dataloader[]]"
+    done = project.collect("--dataloader-bench")
+    done.stdout.fnmatch_lines([f"dataloader: *; no targets declared in */pyproject.toml: {told}"])
+    done = project.pytester.runpytest_inprocess("--dataloader-list")
+    done.stdout.fnmatch_lines(["no loaders are declared: *", told])
+
+
 def test_everything_that_measures_is_one_group_for_loadgroup(declared: Project) -> None:
     declared.path.joinpath("checks", "test_mine.py").write_text(
         "import pytest\n"

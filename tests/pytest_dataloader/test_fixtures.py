@@ -67,7 +67,7 @@ def test_random_state_is_as_it_was(dataloader_throughput):
 MESSAGES = {
     "test_unknown_limit": "dataloader_throughput: throughput has no limit 'min_sample_per_second'; its limits are*",
     "test_bad_limit": "dataloader_throughput: min_samples_per_second: expected a number, got 'many'",
-    "test_no_loader": "dataloader_memory: expected a torch.utils.data.DataLoader, got list",
+    "test_no_loader": "dataloader_memory: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
     "test_a_dataset": "dataloader_memory: * got proj.data.Zeros, which is a Dataset: wrap it in a DataLoader",
 }
 ONLY_WITH_BENCH = {
@@ -271,7 +271,7 @@ def test_a_loader_is_compared_with_a_reference(project: Project) -> None:
     done.stdout.fnmatch_lines(
         [
             "compare: * times the reference *, 50 % more tolerated",
-            "dataloader_throughput: expected a torch.utils.data.DataLoader, got list",
+            "dataloader_throughput: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
             "dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
         ]
     )

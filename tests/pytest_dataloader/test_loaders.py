@@ -75,9 +75,12 @@ def test_a_loader_or_what_returns_one_is_built(root: Path, reference: str) -> No
         ("logging.handler:ready", "has no module 'handler'; did you mean handlers?"),
         ("looked_up:redy", "looked_up has no attribute 'redy'; did you mean ready?"),
         ("looked_up:Data.tarin", "looked_up.Data has no attribute 'tarin'; did you mean train?"),
-        ("looked_up:numbers", "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list"),
+        (
+            "looked_up:numbers",
+            "expected a torch.utils.data.DataLoader or a callable, looked_up.numbers is list, whose items are no b",
+        ),
         ("looked_up:dataset", "TensorDataset, which is a Dataset: wrap it in a DataLoader"),
-        ("looked_up:lists", "expected a torch.utils.data.DataLoader, looked_up.lists() returned list"),
+        ("looked_up:lists", "looked_up.lists() returned list, whose items are no batches"),
         ("looked_up:Data", "looked_up.Data: name its loader, ATTR.train_dataloader"),
         ("looked_up:wants", "looked_up.wants cannot be called without arguments (missing a required argument: 'root')"),
         ("looked_up:fails", "looked_up.fails() raised ValueError: no samples\n"),
@@ -94,6 +97,13 @@ def test_what_cannot_be_built_says_why(root: Path, reference: str, fault: str) -
     with pytest.raises(BadTarget) as caught:
         loaders.build(reference, [root])
     assert fault.format(root=root) in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_ready_batches_are_an_iterable_of_batches(kind: type) -> None:
+    found = loaders.measurable(kind({"x": torch.zeros(4, 2), "y": torch.zeros(4)} for _ in range(3)))
+    seen = checks.measure("order", found, setting=checks.Setting(), limits={})
+    assert (type(found).__name__, seen.samples, seen.complete) == ("Stream", (12, 12), (True, True))
 
 
 def test_an_error_of_the_users_code_comes_with_their_frames_and_no_others(root: Path) -> None:

@@ -382,10 +382,33 @@ def test_what_was_not_seen_fails_when_strict_and_a_check_that_does_not_apply_doe
     project.bench().assert_outcomes(skipped=4)
     assert {check["verdict"] for check in project.loaders["train"]["checks"].values()} == {"not_measured"}
     done = project.bench("--dataloader-strict")
-    done.assert_outcomes(failed=3, skipped=1)
+    done.assert_outcomes(failed=1, skipped=3)
     done.stdout.fnmatch_lines(
         ["fds: not measured: the loader gave no batch*", "(--dataloader-strict: what was not seen fails)"]
     )
+
+
+def test_a_target_of_which_nothing_was_measured_has_a_block_with_the_reasons(project: Project) -> None:
+    project.declare(
+        train='loader = "proj.data:make_empty"\nchecks = ["memory", "fds"]',
+        ranks='loader = "proj.data:make"\nchecks = ["shards", "resume"]',
+    )
+    done = project.bench()
+    done.assert_outcomes(skipped=4)
+    done.stdout.fnmatch_lines(
+        [
+            "train  DataLoader(Zeros, *",
+            "  fds     not measured  the loader gave no batch: its epoch is empty",
+            "  memory  not measured  the loader gives nothing: see fds",
+            "ranks  DataLoader(Zeros, *",
+            "  shards  not measured  nothing shards this loader by rank*",
+            "  resume  not measured  DataLoader has no state_dict *",
+        ],
+        consecutive=False,
+    )
+    done = project.bench("--dataloader-quick", "pyproject.toml::ranks")
+    assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    done.stdout.fnmatch_lines(["dataloader: ranks: --dataloader-quick leaves out shards, resume, as nothing in *"])
 
 
 def test_a_fault_of_ours_is_one_line_and_no_failure_of_the_loader(project: Project) -> None:

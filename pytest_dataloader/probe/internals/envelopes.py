@@ -123,9 +123,11 @@ _REMEMBERED = 1024
 
 @dataclass(slots=True)
 class Journal:
-    """The passages that came in from one borrowed loader; ``count`` says how many samples an index asks for."""
+    """The passages that came in from one borrowed loader; ``count`` says how many samples an index asks for, None where
+    the batch alone tells.
+    """
 
-    count: Callable[[Any], int]
+    count: Callable[[Any], int | None]
     number: int = field(default_factory=itertools.count(1).__next__)
     epoch: int = 0
     arrived: list[tuple[Any, ...]] = field(default_factory=list)
@@ -133,7 +135,7 @@ class Journal:
     pinned: dict[tuple[int, ...], Moment] = field(default_factory=dict)
     """By epoch and number."""
     sized: list[int] = field(default_factory=lambda: [0, 0])
-    """How many samples the timed indices ask for, and in how many batches."""
+    """How many samples the timed indices ask for, and in how many batches, as far as indices tell."""
     asked: deque[tuple[int, int, Any]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     """The last indices that were asked for, by epoch and number."""
     name: Callable[[Any], tuple[int, ...]] = lambda _index: ()

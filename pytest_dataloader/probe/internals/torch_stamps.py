@@ -109,8 +109,10 @@ def _remembered_index(iterator: Any) -> Any:
 
 def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
     journal: Journal = iterator._journal
-    journal.sized[0] += journal.count(index)
-    journal.sized[1] += 1
+    asked = journal.count(index)
+    if asked is not None:
+        journal.sized[0] += asked
+        journal.sized[1] += 1
     if iterator._num_workers == 0:
         journal.note_samples(iterator._num_yielded, index)
         ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)

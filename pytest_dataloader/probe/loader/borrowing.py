@@ -54,7 +54,9 @@ class Borrowed:
         self._copies: list[Any] = []
         self._keeps: bool | None = None
         self._made: list[Any] = []
-        self._sizes: deque[int] | None = None
+        self._sizes: deque[int | None] | None = None
+        self._whole = False
+        """Whether an index asked for a batch, whose samples no index tells."""
         self._batches: Iterator[Any] | None = None
         self.loader = self._copy(loader)
         self.batch_size: int | None = getattr(loader, "batch_size", None)
@@ -62,7 +64,7 @@ class Borrowed:
     @property
     def counted_by(self) -> counting.CountedBy:
         """Which rule of ``counting`` counts this loader's samples."""
-        if self._sizes is not None:
+        if self._sizes is not None and not self._whole:
             return "indices"
         return "first dimension" if self.batch_size is None else "batch_size"
 
@@ -122,11 +124,14 @@ class Borrowed:
         assert self._batches is not None
         if self._sizes is None:
             return self._pull_and_look(most)
-        batches = 0
-        for _ in itertools.islice(self._batches, most):
+        batches = samples = 0
+        for batch in itertools.islice(self._batches, most):
             batches += 1
-        # A loader that makes up its own batches can hand out more of them than the sampler gave.
-        return batches, sum(self._sizes.popleft() for _ in range(min(batches, len(self._sizes))))
+            # A loader that makes up its own batches can hand out more of them than the sampler gave.
+            asked = self._sizes.popleft() if self._sizes else 0
+            self._whole = self._whole or asked is None
+            samples += counting.count(batch, None) if asked is None else asked
+        return batches, samples
 
     def _pull_and_look(self, most: int) -> tuple[int, int]:
         assert self._batches is not None
@@ -223,7 +228,7 @@ class Borrowed:
         self.started_seconds += time.monotonic() - begun
         return copy
 
-    def _count_indices(self, copy: Any) -> deque[int] | None:
+    def _count_indices(self, copy: Any) -> deque[int | None] | None:
         return counting.count_indices(copy)
 
     def forget_ended(self) -> None:

@@ -2,11 +2,12 @@
 
 The rule, first that applies:
 
-1. map-style dataset: the number of indices that the sampler asked for (a key, a tuple or a number is one sample);
+1. map-style dataset: the number of indices that the sampler asked for at a time (where torch makes the batches, a key,
+   a tuple or a number is one sample);
 2. iterable dataset or StatefulDataLoader with ``batch_size``: the common first dimension of the batch, at most
    ``batch_size``; ``batch_size`` itself where the batch has none;
-3. otherwise (``batch_size=None``, a loader that makes up its own batches): the common first dimension of the batch,
-   or one sample where it has none.
+3. otherwise (``batch_size=None`` of a stream or with single indices, a loader that makes up its own batches): the
+   common first dimension of the batch, or one sample where it has none.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ CountedBy = Literal["indices", "batch_size", "first dimension"]
 
 
 class CountedSampler:
-    """A sampler that notes how many indices it hands out at a time; everything else is the wrapped sampler's."""
+    """A sampler that notes how many samples it asks for at a time; everything else is the wrapped sampler's."""
 
-    def __init__(self, sampler: Iterable[Any], sizes: deque[int], *, many: bool) -> None:
+    def __init__(self, sampler: Iterable[Any], sizes: deque[int | None], *, many: bool) -> None:
         self._sampler = sampler
         self._sizes = sizes
         self._many = many
@@ -42,8 +43,10 @@ class CountedSampler:
         return getattr(self._sampler, name)
 
 
-def count_indices(copy: Any) -> deque[int] | None:
+def count_indices(copy: Any) -> deque[int | None] | None:
     """Have a copied loader note the sizes of its index lists; None where there are no indices to count.
+
+    A size is None where only the batch that comes of the index tells how many samples it holds.
 
     Not for StatefulDataLoader, which asks the sampler's iterator for its state.
     """
@@ -53,7 +56,7 @@ def count_indices(copy: Any) -> deque[int] | None:
     sampler = vars(copy).get(name)
     if sampler is None or hasattr(copy, "state_dict") or isinstance(vars(copy).get("dataset"), IterableDataset):
         return None
-    sizes: deque[int] = deque()
+    sizes: deque[int | None] = deque()
     vars(copy)[name] = CountedSampler(sampler, sizes, many=name == "batch_sampler")
     return sizes
 

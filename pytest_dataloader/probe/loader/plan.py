@@ -9,6 +9,7 @@ from typing import Any
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import Plan, count_indices_in, draw, flat_indices, length_of
+from pytest_dataloader.probe.loader.sampling import drops_all
 
 INDICES = 2064
 """The reader's windows together: 16 to warm up, 1,000 and 1,000 new ones, and a batch to spare."""
@@ -20,6 +21,8 @@ def plan_reading(loader: Any) -> Plan:
     """Choose samples all over the dataset, in random order; a sampler of the user's own is asked, in a child."""
     if torch_private.reads_by_iteration(loader):
         return Plan(tuple(range(INDICES)), 0, iterable=True, shuffled=False)
+    if drops_all(loader):
+        return Plan(empty=True)
     size = length_of(loader.dataset)
     sampler = _plain_sampler(loader)
     allowed = _allowed_indices(sampler, size) if sampler is not None else None
@@ -30,6 +33,8 @@ def plan_reading(loader: Any) -> Plan:
     if batches:
         indices = flat_indices(batches)
         return Plan(indices, size or max(indices, default=-1) + 1, tuple(batches), shuffled=_is_shuffled(indices))
+    if batches is not None:
+        return Plan(empty=True)
     note = "the loader's sampler yielded nothing in time"
     return Plan(draw(size, INDICES), size, note=f"{note}; samples were chosen at random") if size else Plan(note=note)
 
@@ -74,7 +79,7 @@ def _first_batches(sampler: Any) -> list[Any]:
     count = 0
     for batch in sampler:
         found.append(batch)
-        count += count_indices_in(batch, many=True)
+        count += count_indices_in(batch, many=True) or 0
         if count >= INDICES or time.monotonic() > deadline:
             break
     return found

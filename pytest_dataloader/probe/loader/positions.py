@@ -30,6 +30,8 @@ class Plan:
     iterable: bool = False
     shuffled: bool = True
     note: str = ""
+    empty: bool = False
+    """Whether the sampler gives nothing to read."""
 
 
 def length_of(thing: Any) -> int:
@@ -40,18 +42,22 @@ def length_of(thing: Any) -> int:
         return 0
 
 
-def indices_in(given: Any, *, many: bool) -> Sequence[Any]:
+def indices_in(given: Any, *, many: bool, size: int = 0) -> Sequence[Any]:
     """The indices in what a sampler gave at a time: ``many`` where it makes batches, of whatever type.
 
     Without, a dataset may still be asked for many indices at once, which is how batches are read whole: for a list, an
-    array, a set of cuts. There, a tuple is one index.
+    array, a set of cuts, a slice of the ``size`` that it has. There, a tuple is one index.
     """
+    if isinstance(given, slice) and size and not many:
+        return range(*given.indices(size)) or (given,)
     return tuple(given) if _holds_indices(given, many=many) else (given,)
 
 
-def count_indices_in(given: Any, *, many: bool) -> int:
-    """How many indices ``indices_in`` would find."""
-    return len(given) if _holds_indices(given, many=many) else 1
+def count_indices_in(given: Any, *, many: bool) -> int | None:
+    """How many samples what a sampler gave at a time asks for; None for a single index without ``many``, which a
+    dataset may answer with a whole batch.
+    """
+    return len(given) if _holds_indices(given, many=many) else 1 if many else None
 
 
 def first_indices(given: Any, most: int) -> tuple[int, ...]:

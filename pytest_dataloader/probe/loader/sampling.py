@@ -133,16 +133,29 @@ def dropped_last(loader: Any) -> int:
     return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
 
 
+def drops_all(loader: Any) -> bool:
+    """Whether ``drop_last`` leaves no batch."""
+    left_out = dropped_last(loader)
+    return left_out > 0 and left_out == length_of(inner_sampler(loader))
+
+
 def why_empty(loader: Any) -> str:
     """Why an epoch of a loader has no batch, as far as its lengths tell."""
     if torch_private.reads_by_iteration(loader):
         return f"{type(loader.dataset).__name__} gives no sample"
     if not length_of(loader.dataset):
         return f"{type(loader.dataset).__name__} has no sample"
-    left_out = dropped_last(loader)
-    if left_out and left_out == length_of(inner_sampler(loader)):
-        return f"drop_last leaves out all {left_out:,} samples, fewer than batch_size={loader.batch_sampler.batch_size}"
+    if drops_all(loader):
+        few = f"all {dropped_last(loader):,} samples, fewer than batch_size={loader.batch_sampler.batch_size}"
+        return f"drop_last leaves out {few}"
     return f"{type(named_sampler(loader)).__name__} gives no index"
+
+
+def giver(loader: Any) -> Any:
+    """What decides how much an epoch gives: a loop of the loader's own, the iterable dataset, or the sampler."""
+    if torch_private.iterates_its_own_way(loader):
+        return loader
+    return loader.dataset if torch_private.reads_by_iteration(loader) else named_sampler(loader)
 
 
 def named_sampler(loader: Any) -> Any:

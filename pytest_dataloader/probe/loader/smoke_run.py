@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_dataloader.errors import NothingSeen
+from pytest_dataloader.errors import EmptyEpoch, NothingSeen
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.loader.stream import Stream, drawn
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
@@ -17,7 +17,7 @@ _WAIT_SECONDS = 60.0
 def smoke_run(loader: Any) -> None:
     """Pull two batches and stop the workers; the loader and the random states stay as they were.
 
-    Exceptions of the loader come out as they are; raises NothingSeen where no batch comes.
+    Exceptions of the loader come out as they are; raises NothingSeen where no batch comes, EmptyEpoch where none will.
     """
     with drawn(loader) if isinstance(loader, Stream) else borrow(loader) as borrowed:
         try:
@@ -28,4 +28,4 @@ def smoke_run(loader: Any) -> None:
             borrowed.close(kill=True)
             raise NothingSeen(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None
     if not came:
-        raise NothingSeen("the loader gave no batch: its epoch is empty")
+        raise EmptyEpoch

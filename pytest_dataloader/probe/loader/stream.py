@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NothingSeen, NotMeasured
@@ -22,6 +22,8 @@ _DEPTH = 3
 """Wrappers inside wrappers that are looked into: detectron2's and timm's hold the DataLoader at the first level."""
 _WAIT_SECONDS = 60.0
 """Nothing for so long: it hangs."""
+_LOOKED_AT = 64
+"""Items of a list that tell whether it is one of batches."""
 _AHEAD = 2
 """Batches that a child process is taken to make ahead, as torch's workers do."""
 
@@ -43,10 +45,14 @@ class Stream:
 
 
 def stream_of(value: Any, name: str) -> Stream | None:
-    """A value as a stream of batches; None for what has none: containers, datasets, and what cannot be iterated."""
+    """A value as a stream of batches; None for what has none: datasets, what cannot be iterated, and containers of
+    anything else, as of loaders, paths or numbers.
+    """
     from torch.utils.data import Dataset
 
-    if isinstance(value, str | bytes | Mapping | list | tuple | set | frozenset | Dataset | type):
+    if isinstance(value, str | bytes | Mapping | set | frozenset | Dataset | type):
+        return None
+    if isinstance(value, list | tuple) and not _are_batches(value[:_LOOKED_AT]):
         return None
     if isinstance(value, Iterator):
         return Stream(lambda: value, name, value, once=True)
@@ -55,6 +61,11 @@ def stream_of(value: Any, name: str) -> Stream | None:
     if isinstance(value, Iterable):
         return Stream(lambda: iter(value), name, value)
     return None
+
+
+def _are_batches(items: Sequence[Any]) -> bool:
+    """Whether items of a list are batches, which hold samples."""
+    return len(items) > 0 and all(counting.first_dimension(item) is not None for item in items)
 
 
 def _loader_in(value: Any, depth: int = _DEPTH) -> tuple[str, Any]:

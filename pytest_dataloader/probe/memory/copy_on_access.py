@@ -189,6 +189,8 @@ def compare(
     if not hasattr(os, "fork"):
         found.withheld += ("this system cannot fork, so nothing is copied on access",)
         return found
+    if plan.empty:
+        return found
     with Child.fork(lambda child: child.sleep()) as control:
         _Watch(found, sources, control, large).read(loader, leaks, unnamed)
     found.seconds = time.monotonic() - started

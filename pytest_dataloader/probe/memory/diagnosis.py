@@ -50,6 +50,8 @@ class Diagnosis:
     unclear: str
     withheld: tuple[str, ...]
     partly: tuple[str, ...]
+    nothing_to_read: bool = False
+    """Whether what was to be read has ended before its first sample, without an error."""
 
 
 def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
@@ -105,6 +107,7 @@ def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, kept: float)
         unclear=(_cut_short(found) or unclear) if forked and not cost.whole else "",
         withheld=found.withheld,
         partly=found.partly,
+        nothing_to_read=_ended_at_once(found),
     )
 
 
@@ -157,6 +160,12 @@ def _cut_short(found: DirectTest) -> str:
     if not found.walk.complete:
         return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
     return "" if SECOND in found.windows else "the reader did not come to its end"
+
+
+def _ended_at_once(found: DirectTest) -> bool:
+    """Whether there was nothing to read, or the reader answered and had no sample, nor an error instead of one."""
+    windows = found.windows.values()
+    return found.plan.empty or (bool(windows) and not any(window.samples or window.errors for window in windows))
 
 
 def _accumulated(heap: Accumulation, epoch: Epoch) -> int:

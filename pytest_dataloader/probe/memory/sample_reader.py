@@ -124,7 +124,7 @@ class Reader:
             at = time.monotonic()
             yield self.sent, batch
             self.sent += 1
-            read += samples
+            read += 0 if self.ended else samples
             self._adapt(samples, time.monotonic() - at)
             spent = time.monotonic() - started
             late = spent >= SECONDS[name] and not self._doubtful(name, read, spent)

@@ -31,6 +31,11 @@ class ResourceUse:
     epochs: int
     batches: int
 
+    @property
+    def empty(self) -> bool:
+        """Whether it was run and gave no batch."""
+        return not (self.batches or self.shortage or self.exhausted or self.hung)
+
 
 @dataclass(frozen=True, slots=True)
 class Fds(ResourceUse):

@@ -48,11 +48,12 @@ class TracedSampler:
 
     def __init__(
         self, sampler: Any, epochs: list[Given], over: Callable[[int], bool], *, many: bool,
-        plan: Sequence[Any] | None = None,
+        size: int = 0, plan: Sequence[Any] | None = None,
     ) -> None:  # fmt: skip
         self._sampler = sampler
         self._plan = plan
         self._many = many
+        self._size = size
         self._epochs = epochs
         self._over = over
 
@@ -64,7 +65,8 @@ class TracedSampler:
             if self._over(samples):
                 given.cut = True
                 return
-            given.indices.append(tuple(plain_index(index) for index in indices_in(each, many=self._many)))
+            asked = indices_in(each, many=self._many, size=self._size)
+            given.indices.append(tuple(map(plain_index, asked)))
             samples += len(given.indices[-1])
             yield each
         given.exhausted = True
@@ -117,6 +119,7 @@ class Run:
 
     def prepare(self, copy: Any, plan: list[Any] | None, workers: int | None) -> None:
         fields = vars(copy)
+        size = length_of(fields["dataset"])
         fields["dataset"] = TracedDataset(fields["dataset"], self.tracer)
         fields["collate_fn"] = TracedCollate(fields["collate_fn"], self.tracer)
         fields["worker_init_fn"] = TracedStart(fields["worker_init_fn"], self.tracer)
@@ -125,7 +128,7 @@ class Run:
         name = "batch_sampler" if torch_private.reads_batches(copy) else "sampler"
         self._samplers.append(fields[name])
         many = name == "batch_sampler"
-        fields[name] = TracedSampler(fields[name], self._given, self._over, many=many, plan=plan)
+        fields[name] = TracedSampler(fields[name], self._given, self._over, many=many, size=size, plan=plan)
         self._planned = plan is not None
         if self._planned and "in_order" in fields:  # else a plan's batches go to whichever worker is free
             fields["in_order"] = True
@@ -214,7 +217,7 @@ class Run:
         deadline = time.monotonic() + seconds
         found: list[Any] = []
         for number, each in enumerate(self._samplers[-1], 1):
-            found += [plain_index(index) for index in indices_in(each, many=many)]
+            found += map(plain_index, indices_in(each, many=many, size=length_of(loader.dataset)))
             if number == epoch:
                 return found, True
             if time.monotonic() > deadline or len(found) > enough:

@@ -16,7 +16,7 @@ from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
 from pytest_dataloader.probe.loader.coordination import workers_meet
 from pytest_dataloader.probe.loader.counting import samples_in
-from pytest_dataloader.probe.loader.positions import indices_in
+from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
 from pytest_dataloader.probe.samples.digests import digest
@@ -206,7 +206,7 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
         found: list[Any] = []
         for each in torch_private.index_sampler(loader):
             batches += epoch == 0
-            indices = indices_in(each, many=torch_private.reads_batches(loader))
+            indices = indices_in(each, many=torch_private.reads_batches(loader), size=length_of(loader.dataset))
             found += [digest(loader.dataset[index]) if by_content else plain_index(index) for index in indices]
             if time.monotonic() > deadline or len(found) >= _MOST:
                 complete = False

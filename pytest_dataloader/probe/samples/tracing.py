@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.loader.batch_storages import arrays_by_address
 from pytest_dataloader.probe.loader.counting import first_dimension, samples_for, samples_in
-from pytest_dataloader.probe.loader.positions import indices_in
+from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest, leaves
 from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
@@ -189,7 +189,8 @@ class TracedDataset:
         return len(self._traced_dataset)
 
     def __getitem__(self, index: Any) -> Any:
-        indices = _plain(indices_in(index, many=False))
+        size = length_of(self._traced_dataset) if isinstance(index, slice) else 0
+        indices = _plain(indices_in(index, many=False, size=size))
         return self._traced_by.call("sample", indices, operator.getitem, self._traced_dataset, index, many=False)
 
     def __iter__(self) -> Iterator[Any]:

@@ -76,6 +76,11 @@ class Throughput:
     quietness: Quietness = QUIET
 
     @property
+    def empty(self) -> bool:
+        """Whether an epoch ended without a batch."""
+        return not (self.batches or self.hung_seconds)
+
+    @property
     def vague(self) -> bool:
         """Whether the interval says nothing of the rate."""
         return self.interval[1] >= _VAGUE * self.interval[0]
@@ -189,6 +194,11 @@ class Stages:
     timeline: Timeline | None = None
     """The first batches one by one; None where no batch was seen."""
     quietness: Quietness = QUIET
+
+    @property
+    def empty(self) -> bool:
+        """Whether an epoch ended without a batch."""
+        return not (self.batches or self.hung_seconds)
 
     @property
     def stall(self) -> float:

@@ -59,6 +59,12 @@ class Workers:
         """Whether whole epochs had no batch, or none that holds anything."""
         return self.fault == "none" and self.whole and self.batches == self.hollow
 
+    @property
+    def used_up(self) -> bool:
+        """Whether an epoch had no batch after one with batches that was watched to its end."""
+        batches = [epoch.batches for epoch in self.epochs]
+        return self.fault == "none" and self.whole and batches[0] > 0 and not all(batches)
+
 
 @dataclass(frozen=True, slots=True)
 class Portability:
@@ -79,6 +85,11 @@ class Portability:
     seconds: float
     pickled_only: tuple[str, ...] = ()
     """Methods of which only the pickling was tried, and no worker started."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether a worker started and there was no batch to give."""
+        return any(start.empty for start in self.starts)
 
     @property
     def working(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from pytest_dataloader.errors import DataLoaderCheckError
 from pytest_dataloader.probe.host import clocks, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
+from pytest_dataloader.probe.loader.sampling import epochs_told
 from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
@@ -29,7 +30,7 @@ from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
 from pytest_dataloader.probe.workers.watchdog import GivenUp, Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from multiprocessing.process import BaseProcess
 
 _SHM_MANAGER = "torch_shm_manag"
@@ -141,7 +142,7 @@ class _Observation:
                 stack.enter_context(status_slots.main_process_slot(self.slots))
             try:
                 borrowed = stack.enter_context(borrow_as(functools.partial(_ObservedLoader, self), self.loader))
-                self._live(borrowed, seconds, epochs)
+                self._live(borrowed, seconds, epochs, stack.enter_context(epochs_told(self.loader)))
                 self._end(borrowed)
             except GivenUp:
                 self._abort(borrowed, None)
@@ -212,9 +213,10 @@ class _Observation:
 
         vars(process)["terminate"] = noted
 
-    def _live(self, borrowed: Borrowed, seconds: float, epochs: int) -> None:
+    def _live(self, borrowed: Borrowed, seconds: float, epochs: int, tell: Callable[[int], None]) -> None:
         """An epoch, and shorter ones where starting workers again costs less than what was planned for all of it."""
         while len(self.lives.epochs) < epochs:
+            tell(len(self.lives.epochs))
             epoch = self._epoch(borrowed, seconds)
             self.lives.epochs.append(epoch)
             if epoch.first_batch_seconds is None or (

@@ -69,9 +69,14 @@ class Start:
 
 
 def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
-    """Start a worker by each method."""
+    """Start a worker by each method, until one had no batch to give: then no other has."""
     there = multiprocessing.get_all_start_methods()
-    return tuple(_try(loader, method) if method in there else Start(method, available=False) for method in methods)
+    starts: list[Start] = []
+    for method in methods:
+        starts.append(_try(loader, method) if method in there else Start(method, available=False))
+        if starts[-1].empty:
+            break
+    return tuple(starts)
 
 
 def unpicklable(method: str, culprit: Culprit) -> Start:

@@ -21,6 +21,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
+from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.memory import copy_on_access, pagemap
 from pytest_dataloader.probe.memory.copy_on_access import Sources
@@ -611,6 +612,30 @@ def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int]
     assert "()" not in verdict.reason
 
 
+class Lent(IterableDataset[Any]):
+    """Gives samples to the workers that are named."""
+
+    def __init__(self, *workers: int) -> None:
+        self.workers = workers
+
+    def __iter__(self) -> Iterator[int]:
+        info = torch.utils.data.get_worker_info()
+        assert info is not None
+        return iter(range(1000) if info.id in self.workers else ())
+
+
+def test_a_stream_that_gives_nothing_is_not_passed() -> None:
+    with pytest.raises(NothingSeen, match="the loader gave no batch: its epoch is empty"):
+        measured(load(Lent()))
+
+
+def test_a_stream_whose_first_worker_has_no_share_gives_something() -> None:
+    verdict = memory.judge(measured(load(Lent(1))))
+    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
+    assert "no sample could be read" in verdict.reason
+    assert measured(load(Lent(0))).samples_read > 0
+
+
 def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     loader = load(Rows(length, rows=names(100_000), size=100_000), shuffle=True)
     seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
@@ -668,6 +693,7 @@ import ctypes, os, sys
 sys.path[:0] = {path!r}
 from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.checks import Setting, memory
+from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.memory import pagemap
 class Rows(Dataset):
     def __init__(self): self.rows = [f"/data/images/train/{{at:020d}}.jpg" for at in range(40_000)]

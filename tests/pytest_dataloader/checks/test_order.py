@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Subset
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, RandomSampler, Subset
 
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
+from pytest_dataloader.errors import EmptyEpoch
 from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
@@ -117,8 +118,35 @@ def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
 
 
 def test_an_epoch_without_samples_is_not_passed() -> None:
-    verdict = judge(measure(DataLoader(Subset(Rows(), []), 8, num_workers=2), setting=QUICK))
-    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
+    with pytest.raises(EmptyEpoch, match="its epoch is empty"):
+        measure(DataLoader(Subset(Rows(), []), 8, num_workers=2), setting=QUICK)
+
+
+class Table(Dataset[Any]):
+    """Rows that are read by slices."""
+
+    def __len__(self) -> int:
+        return 70
+
+    def __getitem__(self, rows: slice) -> Any:
+        return torch.arange(70)[rows]
+
+
+@pytest.mark.parametrize(
+    ("starts", "outcome", "words"),
+    [
+        (range(0, 70, 16), "passed", "70 samples, none lost or doubled by the loader"),
+        (
+            range(0, 64, 32),
+            "passed",
+            "32 samples, none lost or doubled by the loader; list repeats 0 and leaves out 38",
+        ),
+    ],
+)
+def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words: str) -> None:
+    loader = DataLoader(Table(), batch_size=None, sampler=[slice(start, start + 16) for start in starts])
+    verdict = judge(measure(loader, setting=QUICK))
+    assert (verdict.outcome, verdict.reason[: len(words)]) == (outcome, words)
 
 
 def test_what_drop_last_costs_is_stated() -> None:

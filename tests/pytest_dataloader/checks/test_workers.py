@@ -69,8 +69,12 @@ HANGS = replace(
         ),
         (replace(SEEN, whole=False), {}, "passed", "12 batches of an epoch that was not watched to its end", ""),
         (
-            replace(SEEN, epochs=(EPOCH, replace(EPOCH, batches=0)), batches=12), {}, "passed",
-            "12 batches in 2 epochs, the last of them empty", "",
+            replace(SEEN, epochs=(EPOCH, replace(EPOCH, batches=0)), batches=12, why="Own is used up by it"), {},
+            "failed", "the second epoch is empty, after 12 batches in the first: Own is used up by it", "",
+        ),
+        (
+            replace(SEEN, whole=False, epochs=(replace(EPOCH, whole=False), replace(EPOCH, batches=0)), batches=12),
+            {}, "passed", "12 batches of an epoch that was not watched to its end", "",
         ),
         (
             replace(SEEN, batches=0, why="Rows has no sample"), {}, "failed", "the epoch is empty: Rows has no sample",
@@ -479,6 +483,62 @@ def test_an_empty_epoch_is_a_fault_with_its_reason(kind: str) -> None:
     make, why = EMPTY[kind]
     seen = measure(make(), setting=PATIENT)
     assert (seen.empty, judge(seen).outcome, judge(seen).reason) == (True, "failed", f"the epoch is empty: {why}")
+
+
+class Once(IterableDataset[Any]):
+    """Is its own iterator, which nothing resets but ``set_epoch``."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> int:
+        if self.at >= 40:
+            raise StopIteration
+        self.at += 1
+        return self.at
+
+
+class Reset(Once):
+    def set_epoch(self, _epoch: int) -> None:
+        self.at = 0
+
+
+class Drawn(Sampler[int]):
+    def __init__(self) -> None:
+        self.indices = iter(list(range(64)))
+
+    def __iter__(self) -> Iterator[int]:
+        return self.indices
+
+
+USED_UP: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
+    "in this process": (lambda: DataLoader(Once(), batch_size=4), "10 batches in the first: Once"),
+    "in a worker that persists": (
+        lambda: DataLoader(Once(), batch_size=4, num_workers=1, persistent_workers=True),
+        "10 batches in the first: Once",
+    ),
+    "a sampler": (lambda: DataLoader(Faulty(), batch_size=4, sampler=Drawn()), "16 batches in the first: Drawn"),
+}
+
+
+@pytest.mark.parametrize("kind", USED_UP)
+def test_a_loader_that_its_first_epoch_uses_up_is_a_fault(kind: str) -> None:
+    make, what = USED_UP[kind]
+    verdict = judge(measure(make(), setting=PATIENT))
+    assert verdict.outcome == "failed"
+    assert verdict.reason == f"the second epoch is empty, after {what} is used up by it"
+    assert "make a new iterator in __iter__" in verdict.advice[0].text
+
+
+@pytest.mark.parametrize("settings", [{"num_workers": 1}, {}], ids=["workers of one epoch", "told the epoch"])
+def test_what_begins_anew_with_each_epoch_is_healthy(settings: dict[str, Any]) -> None:
+    dataset = Once() if settings else Reset()
+    seen = measure(DataLoader(dataset, batch_size=4, **settings), setting=PATIENT)
+    assert [epoch.batches for epoch in seen.epochs] == [10, 10]
+    assert (judge(seen).outcome, dataset.at) == ("passed", 0)
 
 
 def test_batches_that_are_none_are_nothing() -> None:

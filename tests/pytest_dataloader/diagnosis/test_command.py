@@ -169,6 +169,22 @@ def test_the_help_has_examples_and_every_limit(capsys: pytest.CaptureFixture[str
     assert not [limit for limit in limits if f"--{limit.replace('_', '-')} " not in text]
 
 
+def test_an_interrupt_out_of_the_users_code_is_told_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder.joinpath("stopping.py").write_text(
+        "from torch.utils.data import DataLoader\n"
+        "class Data(list):\n"
+        "    def __getitem__(self, index):\n"
+        "        raise KeyboardInterrupt\n"
+        "def make():\n"
+        "    return DataLoader(Data([1, 2]))\n"
+    )
+    assert main(["stopping:make", "--checks", "workers"]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith(f"python -m pytest_dataloader: interrupted at {folder / 'stopping.py'}:4\n")
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_tells_what_it_knows(folder: Path, by: signal.Signals) -> None:
     command = [

@@ -153,3 +153,20 @@ def test_a_notebook_shows_a_report_as_a_table(tmp_path: Path) -> None:
     assert shown.data["text/html"].count("<tr>") == len(checks.NAMES) - 2
     assert "<b>failed</b>" not in shown.data["text/html"]
     assert book.cells[2].outputs[0].data["text/plain"] == "640"
+
+
+EMPTY = (load(rows=0, num_workers=1), load(rows=3, drop_last=True, num_workers=1))
+
+
+@pytest.mark.parametrize("first", [check for check in checks.NAMES if check not in ("shards", "resume", "portability")])
+def test_the_first_check_of_a_loader_that_gives_nothing_says_so_for_the_others(first: str) -> None:
+    for loader in EMPTY:
+        told, later = pytest_dataloader.diagnose(loader, checks=[first, "portability"], quick=True).records
+        assert told.vacuous or told.verdict == "failed"
+        assert "the epoch is empty" in told.reason or "its epoch is empty" in told.reason
+        assert (later.reason, later.vacuous) == (f"the loader gives nothing: see {first}", False)
+
+
+def test_no_further_worker_is_started_where_one_had_nothing_to_give() -> None:
+    report = pytest_dataloader.diagnose(EMPTY[0], checks=["portability"])
+    assert [start.method for start in report["portability"].starts] == ["fork"]

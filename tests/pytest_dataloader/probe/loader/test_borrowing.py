@@ -12,8 +12,9 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, get_worker_info
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
-from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
+from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, borrow_as
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
+from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from tests.variants import variants
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def test_every_kind_of_loader_is_pulled_from_epoch_after_epoch(make: Any) -> Non
     expected = (len(batches_of(loader)), 5 if getattr(loader.batch_sampler, "append", None) else 10)
     if vars(loader).get("sampler") == [[0, 1], [2]]:
         expected = (2, 3)
+    elif loader.batch_size is None and vars(loader).get("batch_sampler") is None:
+        expected = (10, 20)  # what a single index gives may be a batch: pairs count as such
     with borrow(loader) as borrowed:
         assert drain(borrowed) == expected
         assert drain(borrowed) == expected
@@ -300,3 +303,29 @@ def test_the_sampler_of_batches_counts_its_indices() -> None:
     with borrow(DataLoader(Numbers(), batch_sampler=sampler)) as borrowed:
         assert drain(borrowed) == (3, 10)
         assert borrowed.counted_by == "indices"
+
+
+class Ready(Dataset[Any]):
+    """Batches that are stored whole."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.full((64, 4), float(index))
+
+
+class ReadyStream(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return map(Ready().__getitem__, range(3))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("kind", [Borrowed, InstrumentedLoader])
+def test_the_samples_of_ready_batches_are_counted_however_these_are_read(kind: Any, workers: int) -> None:
+    datasets: list[Dataset[Any]] = [Ready(), ReadyStream()]
+    for dataset in datasets:
+        with borrow_as(kind, DataLoader(dataset, batch_size=None, num_workers=workers)) as borrowed:
+            borrowed.begin_epoch()
+            assert borrowed.pull(8) == (3, 3 * 64)
+            assert borrowed.counted_by == "first dimension" or kind is InstrumentedLoader

@@ -58,17 +58,34 @@ def test_batch_size_bounds_what_the_batch_shows(batch: object, batch_size: int |
         ([3, 1], 2, 2),
         (torch.tensor([3, 1]), 2, 2),
         (frozenset({"a", "b"}), 2, 2),
-        ((3, "train"), 1, 2),
-        ({"row": 3}, 1, 1),
-        ("row", 1, 1),
-        (torch.tensor(3), 1, 1),
-        (3, 1, 1),
+        ((3, "train"), None, 2),
+        ({"row": 3}, None, 1),
+        ("row", None, 1),
+        (torch.tensor(3), None, 1),
+        (slice(2, 8), None, 1),
+        (3, None, 1),
     ],
 )
-def test_a_collection_is_many_indices_but_a_key_or_a_tuple_is_one(given: object, single: int, batch: int) -> None:
+def test_a_collection_is_many_indices_but_what_a_single_one_gives_the_batch_tells(
+    given: object, single: int | None, batch: int
+) -> None:
     for many, count in ((False, single), (True, batch)):
         assert positions.count_indices_in(given, many=many) == count
-        assert len(positions.indices_in(given, many=many)) == count
+        assert len(positions.indices_in(given, many=many)) == (count or 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "indices"),
+    [
+        (slice(2, 5), [2, 3, 4]),
+        (slice(8, 12), [8, 9]),
+        (slice(None), list(range(10))),
+        (slice(-2, None), [8, 9]),
+        (slice(20, 24), [slice(20, 24)]),
+    ],
+)
+def test_a_slice_is_the_indices_that_it_takes_of_a_dataset(given: slice, indices: list[Any]) -> None:
+    assert list(positions.indices_in(given, many=False, size=10)) == indices
 
 
 class Stream(IterableDataset[int]):
@@ -76,7 +93,7 @@ class Stream(IterableDataset[int]):
         return iter(range(10))
 
 
-def _counted(loader: DataLoader[Any]) -> list[int] | None:
+def _counted(loader: DataLoader[Any]) -> list[int | None] | None:
     borrowed = copy.copy(loader)
     sizes = counting.count_indices(borrowed)
     if sizes is None:
@@ -92,11 +109,11 @@ def _counted(loader: DataLoader[Any]) -> list[int] | None:
         (DataLoader(DATA, batch_size=4, drop_last=True, shuffle=True), [4, 4]),
         (DataLoader(DATA, batch_sampler=[[0], [1, 2, 3]]), [1, 3]),
         (DataLoader(DATA, batch_size=None, sampler=BatchSampler(RandomSampler(DATA), 4, False)), [4, 4, 2]),
-        (DataLoader(DATA, batch_size=None), [1] * 10),
+        (DataLoader(DATA, batch_size=None), [None] * 10),
         (DataLoader(Stream(), batch_size=4), None),
     ],
 )
-def test_indices_count_for_map_style_datasets(loader: DataLoader[Any], sizes: list[int] | None) -> None:
+def test_indices_count_for_map_style_datasets(loader: DataLoader[Any], sizes: list[int | None] | None) -> None:
     assert _counted(loader) == sizes
 
 
@@ -110,7 +127,7 @@ def test_a_counted_sampler_is_otherwise_the_sampler() -> None:
 
 
 def test_each_epoch_counts_from_its_start() -> None:
-    sizes: deque[int] = deque()
+    sizes: deque[int | None] = deque()
     counted = counting.CountedSampler([[1], [2, 3]], sizes, many=True)
     next(iter(counted))
     list(counted)

@@ -84,7 +84,13 @@ def test_iterable_datasets_are_read_in_order() -> None:
 
 
 def test_an_empty_dataset_has_nothing_to_read() -> None:
-    assert plan_reading(DataLoader(TensorDataset(torch.zeros(0)))).indices == ()
+    few = TensorDataset(torch.zeros(3))
+    nothing = (
+        DataLoader(TensorDataset(torch.zeros(0))),
+        DataLoader(few, sampler=[]),
+        DataLoader(few, batch_size=4, drop_last=True),
+    )
+    assert [(plan.indices, plan.empty) for plan in map(plan_reading, nothing)] == [((), True)] * 3
 
 
 def test_planning_draws_no_random_number() -> None:
