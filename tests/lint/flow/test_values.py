@@ -394,6 +394,26 @@ def test_variables_of_the_environment(load: Load, code: str, expected: str) -> N
     assert probes(load(f"import os\nprobe({code})")) == [expected]
 
 
+OBJECTS = {
+    "a name": ("p = P()\np(1)", "1"),
+    "an attribute": ("class T:\n    def __init__(self):\n        self.p = P()\n    def f(self):\n        self.p(1)", "1"),
+    "of a builder": ("def build():\n    return P()\np = build()\np(1)", "1"),
+    "of a subclass": ("class Q(P):\n    pass\nq = Q()\nq(1)", "1"),
+    "of a subclass with its own": ("class Q(P):\n    def __call__(self, x):\n        pass\nq = Q()\nq(1)", "unknown"),
+    "one of two": ("p, q = P(), P()\np(1)", "unknown"),
+    "two calls": ("p = P()\np(1)\np(2)", "1 | 2"),
+    "also in a list": ("p = P()\np(1)\nrun([P()])", "unknown"),
+    "never called": ("p = P()", "unknown"),
+    "another object of that name": ("p = P()\ndef f(p):\n    p(1)\nf(len)", "unknown"),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), OBJECTS.values(), ids=OBJECTS)
+def test_what_an_object_is_called_with(load: Load, code: str, expected: str) -> None:
+    called = "class P:\n    def __call__(self, x=0):\n        probe(x)\n"
+    assert probes(load(called + code)) == [expected]
+
+
 MAPPINGS = {
     "all options": ("probe(config)", "{flag: command line default False, n: command line default 8, …}"),
     "one of them": ("probe(config['n'])", "command line default 8"),
