@@ -34,7 +34,7 @@ from dl_lint.flow.values import (
     alternatives,
     union,
 )
-from dl_lint.source.syntax import Assignment, FunctionDefinition, called, dotted
+from dl_lint.source.syntax import Assignment, FunctionDefinition, called, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,9 +87,8 @@ def _solved(program: Program, scope: Scope) -> Value:
 
 
 def _find(program: Program, scope: Scope) -> Value:
-    if scope.name == "__call__":
-        return _Callers(None)
-    likely = (call for call in _candidates(program, scope) if _may_call(program, call, scope))
+    calling = _calls_of_objects(program, scope) if scope.name == "__call__" else _candidates(program, scope)
+    likely = (call for call in calling if _may_call(program, call, scope))
     candidates = list(islice(likely, MOST_CANDIDATES + 1))
     if len(candidates) > MOST_CANDIDATES:
         return _Callers(None)
@@ -99,7 +98,27 @@ def _find(program: Program, scope: Scope) -> Value:
             found.append(Frame(scope, call))
             if len(found) > MOST_CALLS:
                 return _Callers(None)
-    return _Callers(tuple(found))
+    return _Callers(tuple(found) if found or scope.name != "__call__" else None)
+
+
+def _calls_of_objects(program: Program, scope: Scope) -> list[ast.Call]:
+    """The calls by the names that the objects with ``scope`` for their ``__call__`` are given; none where one of them
+    is handed on without a name, as those in a list of transforms are."""
+    cls = Class(scope.parent) if scope.parent is not None else None
+    kinds = [cls, *classes.subclasses(program, cls)] if cls is not None else []
+    makers = [one.scope.name for one in kinds if classes.of_class(program, one, "__call__") == Function(scope)]
+    names: dict[str, None] = {}
+    for maker in makers:
+        for call in program.modules.calls.get(maker, ()):
+            match program.parents.get(call):
+                case (ast.Assign() | ast.AnnAssign()) as above if all(map(dotted, targets(above))):
+                    names |= {(dotted(one) or "").rpartition(".")[2]: None for one in targets(above)}
+                case ast.Return() if len(makers) < MOST_CALLS:
+                    function = program.sites[call].scope.function
+                    makers += [function.name] if function.name not in makers else []
+                case _:
+                    return []
+    return [call for name in names for call in program.modules.calls.get(name, ())]
 
 
 def _candidates(program: Program, scope: Scope) -> list[ast.Call]:
@@ -136,7 +155,7 @@ def _find_aliases(program: Program) -> dict[str, dict[str, None]]:
 def _calls(program: Program, call: ast.Call, scope: Scope) -> bool:
     target = _entered(call, scope)
     found = _values(program, target) if target is not None else ()
-    return any(_is(one, scope) or _constructs(program, one, scope) for one in found)
+    return any(_is(one, scope) or _constructs(program, one, scope) or _is_object(program, one, scope) for one in found)
 
 
 def _is_replaced(program: Program, call: ast.Call, scope: Scope) -> bool:
@@ -189,6 +208,15 @@ def _constructs(program: Program, value: Value, scope: Scope) -> bool:
         return False
     init = classes.of_class(program, value, "__init__")
     return isinstance(init, Function) and init.scope is scope
+
+
+def _is_object(program: Program, value: Value, scope: Scope) -> bool:
+    """Whether calling an object enters ``scope``."""
+    return (
+        isinstance(value, Instance)
+        and scope.name == "__call__"
+        and classes.of_class(program, value.cls, "__call__") == Function(scope)
+    )
 
 
 # --- what they pass ----------------------------------------------------------------

@@ -371,7 +371,7 @@ class Program:
             return made if made == value else self._again(made, bind, frame)
         found = self.rewrite(base, bind, frame)
         key = value.key
-        if value.step in ("otherwise", "item") and isinstance(key, Value):
+        if value.step in ("otherwise", "item", "laid") and isinstance(key, Value):
             key = self.rewrite(key, bind, frame)
         if found == base and key == value.key:
             return value

@@ -307,8 +307,8 @@ class Parameter(Value):
 
 @_value
 class Derived(Value):
-    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), iterate, call or
-    operand (what the function of torch ``key`` makes of it)."""
+    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), laid
+    (``{**base, **key}``), iterate, call or operand (what the function of torch ``key`` makes of it)."""
 
     base: Value
     step: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, guards
 from dl_lint.flow.interpreter import classes, objects
-from dl_lint.flow.reaching import visible_at_end
+from dl_lint.flow.reaching import reaching, visible_at_end
 from dl_lint.flow.values import (
     Bound,
     Class,
@@ -26,7 +26,7 @@ from dl_lint.flow.values import (
 )
 from dl_lint.pipeline import datasets, workers
 from dl_lint.pipeline.handles import HANDLES, PICKLED_BY_HAND
-from dl_lint.source.syntax import dotted
+from dl_lint.source.syntax import dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,10 +82,12 @@ def obstacles(program: Program, value: Value, at: ast.AST, depth: int = DEEPEST)
                 yield from _of_arguments(program, one.call, depth, first=1)
             case Instance():
                 yield from _of_instance(program, one, depth)
+                yield from _set_on(program, one, at, depth)
             case Loader() | Sampler():
                 continue
             case Made():
                 yield from _of_made(program, one, depth)
+                yield from _set_on(program, one, at, depth)
             case Derived(step="item", base=Made(name=workers.SPLIT) as made):
                 yield from _of_arguments(program, made.call, depth)
             case Generated():
@@ -169,6 +171,30 @@ def _of_made(program: Program, made: Made, depth: int) -> Iterator[Obstacle]:
         yield from _of_arguments(program, made.call, depth)
 
 
+def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) -> Iterator[Obstacle]:
+    """What the functions that an object goes through set on it: ``dataset.transform = lambda x: x``, before ``at``."""
+    if made.call is None or (made.cls is not None and _pickles_by_hand(program, made.cls)):
+        return
+    calls = (made.call, *(frame.call for frame in made.frames))
+    for scope in dict.fromkeys(enclosing.function_of(program, call) for call in calls):
+        for name in scope.bindings:
+            owner = name.rpartition(".")[0]
+            if not owner or (scope.is_method and scope.params and owner == scope.params[0].name):
+                continue
+            here = scope is program.site(at).scope
+            reach = reaching(scope, name, program.site(at)) if here else visible_at_end(scope, name)
+            for one in reach.bindings:
+                target = next((t for t in targets(one.node) if dotted(t) == name), None)
+                if one.kind == "assign" and not one.path and isinstance(target, ast.Attribute):
+                    if any(_is_same(other, made) for other in alternatives(program.value(target.value))):
+                        yield from obstacles(program, program.value(one.value), one.value or one.node, depth - 1)
+
+
+def _is_same(one: Value, made: Made | Instance) -> bool:
+    """Whether two values are of one object, however it came there."""
+    return isinstance(one, Made | Instance) and one.call is made.call
+
+
 def _of_container(program: Program, value: Collection | Table, at: ast.AST, depth: int) -> Iterator[Obstacle]:
     if isinstance(value, Collection) and value.kind == "generator":
         yield Obstacle("a generator", value.node or at)
@@ -189,8 +215,12 @@ def _of_instance(program: Program, instance: Instance, depth: int) -> Iterator[O
     return iter(program.once(key, lambda: tuple(_kept_by(program, instance, depth))))
 
 
+def _pickles_by_hand(program: Program, cls: Class) -> bool:
+    return any(isinstance(classes.of_class(program, cls, name), Function) for name in PICKLED_BY_HAND)
+
+
 def _kept_by(program: Program, instance: Instance, depth: int) -> Iterator[Obstacle]:
-    if any(isinstance(classes.of_class(program, instance.cls, name), Function) for name in PICKLED_BY_HAND):
+    if _pickles_by_hand(program, instance.cls):
         return
     yield from _of_local_class(program, instance)
     building = workers.building(program, instance.cls)

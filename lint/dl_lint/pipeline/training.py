@@ -260,11 +260,9 @@ def is_only_evaluated(program: Program, loader: Loader) -> bool:
         return False  # evaluation takes a few batches of a stream that never ends
     if loops.is_drawn_by_hand(program, loader):
         return False  # a batch now and then is looked at
-    made: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
-    said = {purpose(program, loader), *(branch_purpose(program, one) for one in made)}
+    said = {purpose(program, loader), branch_purpose(program, loader.call)}
     for frame in loader.frames:
-        names = {*_bound_to(program, frame.call), *(name for arg in frame.call.args for name in _mentioned(arg))}
-        said.add("training" if (of_frame := _of_words(names)) == "both" else of_frame)
+        said |= _of_call(program, frame.call)
     if "evaluation" not in said or "training" in said:
         return False
     return not any(
@@ -275,12 +273,30 @@ def is_only_evaluated(program: Program, loader: Loader) -> bool:
     )
 
 
+def _of_call(program: Program, call: ast.Call) -> set[Purpose]:
+    """What a call of a builder says: the branch that it stands in, and its names."""
+    names = {*_bound_to(program, call), *(name for arg in call.args for name in _mentioned(arg))}
+    of_names = _of_words(names)
+    return {branch_purpose(program, call), "training" if of_names == "both" else of_names}
+
+
+def evaluating_call(program: Program, loader: Loader) -> ast.Call | None:
+    """The call of a builder that says that its loader is for evaluation; None where the construction says so."""
+    if "evaluation" in (purpose(program, loader), branch_purpose(program, loader.call)):
+        return None
+    calls = (frame.call for frame in loader.frames)
+    return next((call for call in calls if "evaluation" in _of_call(program, call)), None)
+
+
 def branch_purpose(program: Program, node: ast.AST) -> Purpose:
     """What the tests around a node say: ``if split == "test":``, ``if not is_train:``."""
-    for test, outcome in enclosing.tests_around(program, node):
+    tests = list(enclosing.tests_around(program, node))
+    for test, outcome in tests:
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test, outcome = test.operand, not outcome
         match test:
+            case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is outcome:
+                tests += ((one, outcome) for one in values if _asks_for_purpose(one))
             case ast.Name() | ast.Attribute():
                 said = _of_words({dotted(test) or ""})
                 if said == "training":
@@ -295,6 +311,14 @@ def branch_purpose(program: Program, node: ast.AST) -> Purpose:
             case _:
                 continue
     return "unknown"
+
+
+def _asks_for_purpose(test: ast.expr) -> bool:
+    """Whether a part of a test asks for nothing else: ``is_train``, and not ``freeze_train``."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    named = set(words(dotted(test) or ""))
+    return isinstance(test, ast.Compare) or named <= TRAINING | EVALUATION | {"is"}
 
 
 def evaluation_bindings(program: Program, expr: ast.AST) -> Iterator[Binding]:

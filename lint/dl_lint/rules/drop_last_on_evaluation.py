@@ -45,7 +45,7 @@ from dl_lint import edits
 from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Absent, Const, alternatives
 from dl_lint.pipeline import training, workers
-from dl_lint.rule import Finding, Fix, rule
+from dl_lint.rule import Finding, Fix, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,12 +65,16 @@ def drop_last_on_evaluation(project: Project) -> Iterator[Finding]:
                 seen.add(node)
                 shuffled = project.argument(loader, "shuffle").value == TRUE
                 is_own = node in [one.value for one in loader.call.keywords] and not loader.frames
+                call = training.evaluating_call(project, loader)
+                asked = [project.place(call)] if call is not None else []
                 edit = edits.without_argument(project, loader.call, "drop_last") if is_own else None
                 yield Finding(
                     project.place(node),
-                    "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them "
+                    "".join(f"for the loader that {project.told(one)} asks for, " for one in asked)
+                    + "evaluation leaves out the samples that fill no batch: up to `batch_size - 1` of them "
                     + ("do not count, others in each pass" if shuffled else "never count"),
                     "leave `drop_last` out where nothing is trained",
+                    tuple(Related(one, "asked for here, for evaluation") for one in asked),
                     fix=Fix("evaluate the last batch, too", (edit,), safe=False) if edit is not None else None,
                 )
 

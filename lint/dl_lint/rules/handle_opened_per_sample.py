@@ -3,8 +3,9 @@
 ## What it does
 
 Finds HDF5, netCDF and LMDB files, SQLite connections, archives and pandas tables that are opened whenever a sample is
-fetched, by a path that is the same for all samples. One file per sample, and whatever is opened under a condition, in a
-cached function or an exception handler, is left alone.
+fetched, by a path that is the same for all samples, also where a setting (`if self.in_memory`) decides whether it is.
+One file per sample, and whatever is opened under another condition, in a cached function or an exception handler, is
+left alone.
 
 ## Why is this bad?
 

@@ -1,5 +1,5 @@
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, DistributedSampler
 
 
 def direct(val_dataset, test_set):
@@ -44,6 +44,29 @@ def provider(dataset, flag, size):
         shuffle = True
         drop_last = True
     return DataLoader(dataset, batch_size=size, shuffle=shuffle, drop_last=drop_last)
+
+
+class Provider:
+    def __init__(self, options):
+        self.data = make(options)
+        if options.distributed and options.is_train:
+            self.sampler = DistributedSampler(self.data)
+            self.loader = DataLoader(self.data, 32, sampler=self.sampler, drop_last=True)
+        elif options.distributed or not options.is_train:
+            self.loader = DataLoader(self.data, 32, drop_last=True)  # expect
+        else:
+            self.loader = DataLoader(self.data, 32, drop_last=True)
+
+
+def providers(train_options, val_options):
+    train_provider, val_provider = Provider(train_options), Provider(val_options)
+    return train_provider.loader, val_provider.loader
+
+
+def thawed(val_set, freeze_train, frozen):
+    if freeze_train and not frozen:
+        val_loader = DataLoader(val_set, batch_size=32, drop_last=True)  # expect
+        return val_loader
 
 
 # --- traps ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import h5py
 import lmdb
 import numpy as np
 import pandas as pd
-from torch.utils.data import Dataset, IterableDataset
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 ROOT = "/data"
 
@@ -67,6 +67,35 @@ class Tar(Dataset):
     def __getitem__(self, index):
         with tarfile.open(self.path) as tar:  # expect
             return tar.extractfile(self.members[index]).read()
+
+
+class InMemoryOrNot(Dataset):
+    def __init__(self, path, in_memory=False):
+        self.path = path
+        self.in_memory = in_memory
+
+    def __getitem__(self, index):
+        if self.in_memory:
+            return self.images[index]
+        with h5py.File(self.path, "r") as file:  # expect
+            return file["images"][index]
+
+
+class ByPhase(Dataset):
+    def __init__(self, path, phase, options):
+        self.path = path
+        self.phase = phase
+        self.options = options
+
+    def __getitem__(self, index):
+        if self.phase in ("val", "test") and not self.options.augmented:
+            return None
+        else:
+            return self.raw(index)
+
+    def raw(self, index):
+        with h5py.File(self.path, "r") as file:  # expect
+            return file["images"][index]
 
 
 # --- traps ---------------------------------------------------------------------------------
@@ -199,3 +228,88 @@ class Text(Dataset):
         with open(self.path) as file:
             file.seek(self.offsets[index])
             return file.readline()
+
+
+class InMemory(Dataset):
+    def __init__(self, path, in_memory=True):
+        self.path = path
+        self.in_memory = in_memory
+
+    def __getitem__(self, index):
+        if self.in_memory:
+            return self.images[index]
+        with h5py.File(self.path, "r") as file:
+            return file["images"][index]
+
+
+class LoadedWhenAskedTo(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.images = None
+
+    def preload(self):
+        with h5py.File(self.path, "r") as file:
+            self.images = file["images"][:]
+
+    def __getitem__(self, index):
+        if self.images is not None:
+            return self.images[index]
+        with h5py.File(self.path, "r") as file:
+            return file["images"][index]
+
+
+class OpenedByWorkerInit(Dataset):
+    def __init__(self, path):
+        self.path = path
+        self.handle = None
+
+    def __getitem__(self, index):
+        if self.handle is None:
+            with h5py.File(self.path, "r") as file:
+                return file["images"][index]
+        return self.handle["images"][index]
+
+
+def open_in_worker(_):
+    dataset = get_worker_info().dataset
+    dataset.handle = h5py.File(dataset.path, "r")
+
+
+class CachedWhereAllowed(Dataset):
+    def __init__(self, path, caching):
+        self.path = path
+        self.caching = caching
+        self.cache = {}
+
+    def __getitem__(self, index):
+        if self.caching and index in self.cache:
+            return self.cache[index]
+        with h5py.File(self.path, "r") as file:
+            self.cache[index] = file["images"][index]
+        return self.cache[index]
+
+
+class OncePerWorkerWhereAllowed(Dataset):
+    def __init__(self, path, lazy):
+        self.path = path
+        self.lazy = lazy
+        self.file = None
+
+    def __getitem__(self, index):
+        if self.lazy:
+            if self.file is None:
+                self.file = h5py.File(self.path, "r")
+            return self.file["images"][index]
+        return self.images[index]
+
+
+class ForSomeSamples(Dataset):
+    def __init__(self, path, extra):
+        self.path = path
+        self.extra = extra
+
+    def __getitem__(self, index):
+        if index < self.extra:
+            with h5py.File(self.path, "r") as file:
+                return file["images"][index]
+        return self.images[index]

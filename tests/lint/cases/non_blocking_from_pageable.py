@@ -148,6 +148,32 @@ def cast_from_a_loader_that_does_not_pin(model, dataset):
         model(images, masks)
 
 
+class Predictor:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, loader):
+        for images in loader:
+            self.model(images.to(device, non_blocking=True))  # expect
+
+
+def predicted(model, dataset):
+    predictor = Predictor(model)
+    predictor(DataLoader(dataset, num_workers=4))
+
+
+class EitherWay(Predictor):
+    def __call__(self, loader):
+        for images in loader:
+            self.model(images.to(device, non_blocking=True))
+
+
+def predicted_either_way(model, dataset, show):
+    show([EitherWay(model)], DataLoader(dataset, num_workers=4))
+    predictor = EitherWay(model)
+    predictor(DataLoader(dataset, num_workers=4))
+
+
 # --- traps ----------------------------------------------------------------------------------
 
 

@@ -336,3 +336,59 @@ if __name__ == "__main__":
     DataLoader(OfTheScript(), num_workers=2)  # expect
     DataLoader([0, 1], num_workers=0, collate_fn=collate_of_the_script)
     DataLoader([0, 1], num_workers=2, collate_fn=collate)
+
+
+def set_on_a_dataset(folder, flip):
+    train, val, plain = MNIST(folder), MNIST(folder), Rows(folder)
+    train.transform = lambda image: image  # expect
+    val.transform = transforms.Compose([transforms.ToTensor(), transforms.Lambda(lambda image: image)])  # expect
+    if flip:
+        plain.transform = lambda row: row[::-1]  # expect
+    return [DataLoader(one, num_workers=2) for one in (train, val, plain)]
+
+
+def set_on_the_dataset_of_a_part(rows):
+    whole = made_rows(rows)
+    whole.transform = lambda row: row  # expect
+    return DataLoader(torch.utils.data.Subset(whole, [0]), num_workers=2)
+
+
+def made_rows(rows):
+    return Rows(rows)
+
+
+def set_for_a_while(folder):
+    dataset = MNIST(folder)
+    dataset.transform = lambda image: image
+    mean = dataset[0]
+    dataset.transform = collate
+    return DataLoader(dataset, num_workers=2), mean
+
+
+def set_later(folder):
+    dataset = MNIST(folder)
+    for batch in DataLoader(dataset, num_workers=2):
+        yield batch
+    dataset.transform = lambda image: image
+    yield dataset[0]
+
+
+def set_on_another(folder, model):
+    dataset, shown, alone = MNIST(folder), MNIST(folder), MNIST(folder)
+    shown.transform = model.hook = lambda image: image
+    dataset.transform = collate
+    alone.transform = lambda image: image
+    yield from DataLoader(dataset, num_workers=2)
+    yield from DataLoader(alone, num_workers=0)
+    yield shown
+
+
+def set_on_what_pickles_itself(rows):
+    dataset = ByHand(rows)
+    dataset.transform = lambda row: row
+    return DataLoader(dataset, num_workers=2)
+
+
+class ByHand(Rows):
+    def __getstate__(self):
+        return {**self.__dict__, "transform": None}

@@ -394,6 +394,62 @@ def test_variables_of_the_environment(load: Load, code: str, expected: str) -> N
     assert probes(load(f"import os\nprobe({code})")) == [expected]
 
 
+OBJECTS = {
+    "a name": ("p = P()\np(1)", "1"),
+    "an attribute": ("class T:\n    def __init__(self):\n        self.p = P()\n    def f(self):\n        self.p(1)", "1"),
+    "of a builder": ("def build():\n    return P()\np = build()\np(1)", "1"),
+    "of a subclass": ("class Q(P):\n    pass\nq = Q()\nq(1)", "1"),
+    "of a subclass with its own": ("class Q(P):\n    def __call__(self, x):\n        pass\nq = Q()\nq(1)", "unknown"),
+    "one of two": ("p, q = P(), P()\np(1)", "unknown"),
+    "two calls": ("p = P()\np(1)\np(2)", "1 | 2"),
+    "also in a list": ("p = P()\np(1)\nrun([P()])", "unknown"),
+    "never called": ("p = P()", "unknown"),
+    "another object of that name": ("p = P()\ndef f(p):\n    p(1)\nf(len)", "unknown"),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), OBJECTS.values(), ids=OBJECTS)
+def test_what_an_object_is_called_with(load: Load, code: str, expected: str) -> None:
+    called = "class P:\n    def __call__(self, x=0):\n        probe(x)\n"
+    assert probes(load(called + code)) == [expected]
+
+
+MAPPINGS = {
+    "all options": ("probe(config)", "{flag: command line default False, n: command line default 8, …}"),
+    "one of them": ("probe(config['n'])", "command line default 8"),
+    "one that is not declared": ("probe(config['other'])", "unknown"),
+    "one that has another default": ("probe(config.get('n', 1))", "command line default 8"),
+    "of a namespace that is passed on": ("def f(a):\n    probe(vars(a)['n'])\nf(args)", "command line default 8"),
+    "the attribute": ("probe(args.__dict__['n'])", "command line default 8"),
+    "spread": ("def f(n, other=1, **rest):\n    probe(n)\nf(**config)", "command line default 8"),
+    "spread over a default": ("def f(other=1, **rest):\n    probe(other)\nf(**config)", "unknown"),
+    "spread and laid over": ("def f(n, **rest):\n    probe(n)\nf(**{**config, 'n': 3})", "3"),
+    "passed on and laid over": ("def f(c):\n    probe({**c, 'n': 3}['n'])\nf(config)", "3"),
+    "passed on and laid under": ("def f(c):\n    probe({'n': 3, **c}['n'])\nf(config)", "3 | unknown"),
+    "passed on and copied": ("def f(c):\n    probe(dict(c, m=3)['n'])\nf(config)", "command line default 8"),
+    "passed on and set": ("def f(c):\n    c['n'] = 3\n    probe(c['n'])\nf(config)", "3"),
+    "passed on and perhaps set": (
+        "def f(c):\n    if x:\n        c['n'] = 3\n    probe(c['n'])\nf(config)",
+        "3 | command line default 8",
+    ),
+    "updated": ("config.update(n=3)\nprobe(config['n'])", "3"),
+    "updated with who knows what": ("config.update(x)\nprobe(config['n'])", "command line default 8 | unknown"),
+    "passed on and updated with who knows what": (
+        "def f(c):\n    c.update(x)\n    probe(c['n'])\nf(config)",
+        "command line default 8 | unknown",
+    ),
+    "an object of a class": ("class C:\n    n = 1\nprobe(vars(C())['n'])", "unknown"),
+    "a batch that is passed on and set": ("def f(c):\n    c['n'] = 3\n    probe(c)\nf((1, 2))", "tuple(1, 2)"),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), MAPPINGS.values(), ids=MAPPINGS)
+def test_a_command_line_as_a_dict(load: Load, code: str, expected: str) -> None:
+    parsed = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int, default=8)\n"
+    parsed += "p.add_argument('--flag', action='store_true')\nargs = p.parse_args()\nconfig = vars(args)\n"
+    assert probes(load(parsed + code)) == [expected]
+
+
 def test_what_is_too_wide_is_unknown(load: Load) -> None:
     code = "def f(x):\n    probe(x)\n" + "".join(f"f({n})\n" for n in range(9))
     assert "unknown" in probes(load(code))[0].split(" | ")

@@ -22,6 +22,7 @@ from dl_lint.flow.values import (
     Literal,
     Made,
     Option,
+    Parameter,
     Picked,
     Table,
     Tensor,
@@ -102,21 +103,29 @@ def _member(program: Program, item: ast.expr) -> Value:
 def _mapping(program: Program, expr: ast.Dict) -> Value:
     items: dict[Literal, Value] = {}
     closed = len(expr.keys) <= 4 * MOST_ITEMS
+    below: Value | None = None
     for key, value in zip(expr.keys[: 4 * MOST_ITEMS], expr.values, strict=False):
         if key is None:
-            closed &= _merge(items, program.symbolic(value))
+            other = program.symbolic(value)
+            if below is None and not items and isinstance(other, Parameter | Derived):
+                below = other
+            else:
+                closed &= _merge(items, other)
             continue
         name = program.symbolic(key)
         if isinstance(name, Const):
             items[name.value] = program.symbolic(value)
         else:
             closed = False
-    return Table(tuple(items.items()), closed, expr)
+    table = Table(tuple(items.items()), closed, expr)
+    return table if below is None else operations.laid(below, table)
 
 
 def _merge(items: dict[Literal, Value], other: Value) -> bool:
     """Lay ``**other`` over ``items``; False if it may hold more than is known."""
     tables = [one for one in alternatives(other) if isinstance(one, Table)]
+    if len(tables) < len(alternatives(other)):
+        items.update((key, union((value, UNKNOWN))) for key, value in items.items())
     for key in dict.fromkeys(key for table in tables for key, _ in table.items):
         items[key] = union(operations.found(table.get(key), items.get(key)) for table in tables)
     return bool(tables) and len(tables) == len(alternatives(other)) and all(table.closed for table in tables)

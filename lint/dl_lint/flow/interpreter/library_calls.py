@@ -119,15 +119,18 @@ def _dict(program: Program, expr: ast.Call) -> Value:
         return Collection("dict", None, value, expr)
     items: dict[Literal, Value] = {}
     closed = True
-    for other in (*expr.args, *(k.value for k in expr.keywords if k.arg is None)):
-        tables = [one for one in alternatives(program.symbolic(other)) if isinstance(one, Table)]
+    others = [program.symbolic(one) for one in (*expr.args, *(k.value for k in expr.keywords if k.arg is None))]
+    below = others.pop(0) if others and isinstance(others[0], Parameter | Derived) else None
+    for other in others:
+        tables = [one for one in alternatives(other) if isinstance(one, Table)]
         closed = closed and bool(tables) and all(table.closed for table in tables)
         for key in dict.fromkeys(key for table in tables for key, _ in table.items):
             items[key] = operations.found(union(table.get(key) for table in tables), items.get(key))
     for keyword in expr.keywords:
         if keyword.arg is not None:
             items[keyword.arg] = program.symbolic(keyword.value)
-    return Table(tuple(items.items()), closed, expr)
+    table = Table(tuple(items.items()), closed, expr)
+    return table if below is None else operations.laid(below, table)
 
 
 def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
@@ -262,6 +265,11 @@ def _getattr(program: Program, expr: ast.Call) -> Value:
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 
+def _vars(program: Program, expr: ast.Call) -> Value:
+    """``vars(args)`` is ``args.__dict__``."""
+    return program.attribute(_first(program, expr), "__dict__") if expr.args else UNKNOWN
+
+
 def _type(program: Program, expr: ast.Call) -> Value:
     """``type(self)``: the class of an object of the project."""
     found = _first(program, expr)
@@ -310,6 +318,7 @@ _FUNCTIONS: dict[str, Callable[[Program, ast.Call], Value]] = {
     "builtins.getattr": _getattr,
     "builtins.map": _mapped,
     "builtins.type": _type,
+    "builtins.vars": _vars,
     "functools.partial": _partial,
     "mmcv.utils.build_from_cfg": _from_registry,
     "mmengine.registry.build_from_cfg": _from_registry,

@@ -100,7 +100,11 @@ def _on_table(program: Program, table: Table, change: Change, always: bool) -> T
 
 
 def _on_unknown(program: Program, value: Value, change: Change, always: bool) -> Value:
-    """What is taken out of a dict that only the callers know."""
+    """What is taken out of a dict that only the callers know, or laid over it."""
+    if change.kind in ("item", "update"):
+        over = _on_table(program, Table((), True, None), change, always)
+        is_dict = change.kind == "update" or any(isinstance(key, str) for key, _ in over.items)
+        return operations.laid(value, over) if is_dict else value
     if change.kind not in ("pop", "delete"):
         return value
     call = change.node
@@ -133,6 +137,7 @@ def _updated(program: Program, table: Table, change: Change, always: bool) -> Ta
         for one in alternatives(program.symbolic(other)):
             if not isinstance(one, Table):
                 closed = False
+                items = {key: union((value, UNKNOWN)) for key, value in items.items()}
                 continue
             closed = closed and one.closed
             for key, value in one.items:

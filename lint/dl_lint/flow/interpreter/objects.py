@@ -80,6 +80,10 @@ def attribute(program: Program, base: Value, name: str) -> Value:
             return base if name in _VIEWS else UNKNOWN
         case Made():
             return _of_made(program, base, name)
+        case Namespace() if name == "__dict__":
+            return options.mapping(program, base)
+        case Made() if name == "__dict__" and configurations.is_configuration(base):
+            return base
         case Namespace():
             return options.option(program, base, name)
         case Table(node=ast.Call()):  # types.SimpleNamespace(name=…); a method of a dict is no key of it

@@ -65,6 +65,8 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
         return keyword(program, base, str(key))
     if kind == "without":
         return union(_without(one, str(key)) for one in alternatives(base))
+    if kind == "laid":
+        return laid(base, key) if isinstance(key, Table) else UNKNOWN
     if kind == "iterate":
         return iterate(program, base)
     if kind == "operand":
@@ -94,6 +96,8 @@ def _has_many_parts(value: Value) -> bool:
                 waiting += [one.base, one.key] if isinstance(one.key, Value) else [one.base]
             case OneOf():
                 waiting += one.members
+            case Table():
+                waiting += (value for _, value in one.items)
             case Wrapped():
                 waiting += one.inner
             case Tensor():
@@ -136,6 +140,25 @@ def _without(mapping: Value, names: str) -> Value:
             return mapping
 
 
+def laid(mapping: Value, over: Table) -> Value:
+    """``{**mapping, **over}``; what proves to be no dict, a batch for one, stays what it is."""
+    match mapping:
+        case OneOf():
+            return union(laid(one, over) for one in mapping.members)
+        case Table():
+            items = {key: value if over.closed else union((value, UNKNOWN)) for key, value in mapping.items}
+            items.update((key, found(value, mapping.get(key))) for key, value in over.items)
+            return Table(tuple(items.items()), mapping.closed and over.closed, over.node or mapping.node)
+        case Derived(step="laid", key=Table() as lower):
+            return derived(mapping.base, "laid", laid(lower, over))
+        case Parameter() | Derived():
+            return derived(mapping, "laid", over)
+        case Unknown():
+            return laid(Table((), False, over.node), over)
+        case _:
+            return mapping
+
+
 def keyword(program: Program, mapping: Value, name: str) -> Value:
     """The argument ``name`` of a call with ``**mapping``; what is no known dict may hold anything."""
     return union(_keyword(program, one, name) for one in alternatives(mapping))
@@ -171,6 +194,11 @@ def item(program: Program, base: Value, key: Value) -> Value:
             return Batch(base.loader, whole=False) if isinstance(base, Batch) else base
         case Generated() | Wrapped() | Nothing():
             return iterate(program, base)
+        case Derived(step="laid", key=Table() as over, base=below) if isinstance(key, Const):
+            value = over.get(key.value)
+            if ABSENT not in alternatives(value) and value != UNKNOWN:
+                return value
+            return item(program, below, key) if value == ABSENT else derived(base, "item", key)
         case Parameter() | Derived():
             return derived(base, "item", key)
         case Made() if not isinstance(base, Loader | Sampler):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import arguments, operations
 from dl_lint.flow.libraries import PARSERS
-from dl_lint.flow.values import NONE, UNKNOWN, Absent, Const, Made, Namespace, Option, Value, alternatives, union
+from dl_lint.flow.values import NONE, UNKNOWN, Absent, Const, Made, Namespace, Option, Table, Value, alternatives, union
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -33,6 +33,16 @@ def parsed(parser: Made, method: str) -> Value | None:
 def option(program: Program, namespace: Namespace, name: str) -> Value:
     """``args.name``: the option's default, and what the project stores there."""
     return program.solver.solve(("option", namespace, name), lambda: _option(program, namespace, name))
+
+
+def mapping(program: Program, namespace: Namespace) -> Value:
+    """``vars(args)``: its options by their names, and what else is stored there."""
+    return program.solver.solve(("options", namespace), lambda: _mapping(program, namespace))
+
+
+def _mapping(program: Program, namespace: Namespace) -> Value:
+    found = ((name, option(program, namespace, name)) for name in sorted(program.modules.options))
+    return Table(tuple((name, value) for name, value in found if value != UNKNOWN), False, None)
 
 
 def _option(program: Program, namespace: Namespace, name: str) -> Value:

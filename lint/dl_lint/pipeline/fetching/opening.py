@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, guards, scopes
 from dl_lint.flow.interpreter.classes import lineage
 from dl_lint.flow.libraries import TABLES
-from dl_lint.flow.values import Class, Const, alternatives
+from dl_lint.flow.values import Class, Const, Instance, Option, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
 from dl_lint.pipeline.handles import HANDLES
-from dl_lint.source.syntax import called, children
+from dl_lint.source.syntax import called, children, dotted, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,17 +48,17 @@ class Opening:
 
 
 def openings(program: Program, dataset: DatasetClass) -> Iterator[Opening]:
-    """The openings while a sample is fetched of what does not depend on the sample, under no condition at all."""
+    """The openings while a sample is fetched of what does not depend on the sample, under no condition but settings."""
     functions = tuple(f for f in datasets.fetching(program, dataset.cls) if f.name not in ("__iter__", "__next__"))
     own = {function for function, _ in workers.methods(program, dataset.cls)}
-    path = _Path(program, dataset.cls, functions)
+    fetching = _Fetching(program, dataset.cls, functions)
     for function in functions:
         if function.is_method and function not in own:
             continue  # of an object that is made for the sample
         for call, name in datasets.outside_calls(program, function):
-            if name in COSTLY and _reads_only(program, call) and not is_guarded(program, call, functions):
+            if name in COSTLY and _reads_only(program, call) and not fetching.is_guarded(call, DEEPEST):
                 given = call.args[:1] or [one.value for one in call.keywords if one.arg in ("name", "filename", "path")]
-                if given and not path.differs(given[0], function, DEEPEST):
+                if given and not fetching.differs(given[0], function, DEEPEST):
                     yield Opening(call, COSTLY[name])
 
 
@@ -68,30 +68,81 @@ def _reads_only(program: Program, call: ast.Call) -> bool:
     return not mode.given or known
 
 
-def is_guarded(program: Program, node: ast.AST, functions: tuple[Scope, ...], depth: int = DEEPEST) -> bool:
-    """Whether a place depends on a test, a handler or a cache, here or wherever ``functions`` call its function."""
-    function = enclosing.function_of(program, node)
-    blocks = tuple(enclosing.blocks(program, node))
-    if (
-        guards.is_conditional(program, node)
-        or any(block.kind == "try-else" for block in blocks)
-        or any(True for block in blocks for _ in enclosing.jumps(program, block, node, "leave"))
-        or any(isinstance(one, ast.BoolOp) for one in enclosing.ancestors(program, node))
-        or not scopes.decorators(function) <= PLAIN
-    ):
-        return True
-    calling = [one.call for one in call_graph.callers(program, function)] if depth else []
-    inside = [one for one in calling if enclosing.function_of(program, one) in functions]
-    return bool(inside) and all(is_guarded(program, one, functions, depth - 1) for one in inside)
+def _may_be(program: Program, test: ast.expr, outcome: bool) -> bool:
+    """Whether a test may have an outcome, options left at their defaults."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _may_be(program, operand, not outcome)
+        case ast.BoolOp(op=op, values=values):
+            found = (_may_be(program, one, outcome) for one in values)
+            return all(found) if isinstance(op, ast.And) is outcome else any(found)
+        case _:
+            values = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
+            return {guards.truth_of(one) for one in values} != {not outcome}
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
-    """What a path is made of, while objects of ``cls`` fetch a sample in ``functions``."""
+class _Fetching:
+    """What a path is made of, and a place depends on, while objects of ``cls`` fetch a sample in ``functions``."""
 
     program: Program
     cls: Class
     functions: tuple[Scope, ...]
+
+    def is_guarded(self, node: ast.AST, depth: int) -> bool:
+        """Whether a place depends on a test, a handler or a cache, here or wherever its function is called."""
+        program = self.program
+        function = enclosing.function_of(program, node)
+        blocks = tuple(enclosing.blocks(program, node))
+        tests = [*enclosing.tests_around(program, node)]
+        tests += (test for block in blocks for test in enclosing.jumps(program, block, node, "leave"))
+        if (
+            any(block.kind in ("except", "case", "try-else") for block in blocks)
+            or any(isinstance(one, ast.BoolOp) for one in enclosing.ancestors(program, node))
+            or not scopes.decorators(function) <= PLAIN
+            or not all(self._lets_through(test, outcome, function) for test, outcome in tests)
+        ):
+            return True
+        calling = [one.call for one in call_graph.callers(program, function)] if depth else []
+        inside = [one for one in calling if enclosing.function_of(program, one) in self.functions]
+        return bool(inside) and all(self.is_guarded(one, depth - 1) for one in inside)
+
+    def _lets_through(self, test: ast.expr, outcome: bool, function: Scope) -> bool:
+        """Whether a test has its outcome for all samples alike: always, or by a setting that may be so."""
+        if self._is_setting(test, function):
+            return _may_be(self.program, test, outcome)
+        return guards.truth(self.program, test) is outcome and _own(function) not in map(dotted, walk(test))
+
+    def _is_setting(self, expr: ast.AST, function: Scope) -> bool:
+        """Whether an expression is made of what the constructor has set, and nothing sets later."""
+        match expr:
+            case ast.Constant():
+                return True
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == _own(function):
+                return self._is_set_once(attribute)
+            case ast.Attribute(value=inner):
+                return self._is_setting(inner, function)
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.Tuple() | ast.List() | ast.Set():
+                return all(self._is_setting(one, function) for one in children(expr) if isinstance(one, ast.expr))
+            case _:
+                return False
+
+    def _is_set_once(self, attribute: str) -> bool:
+        building = set(workers.building(self.program, self.cls)).difference(self.functions)
+        setting = {one.method for one in datasets.kept(self.program, self.cls) if one.attribute == attribute}
+        return bool(setting) and setting <= building and not any(map(self._is_of, self._set_outside(attribute)))
+
+    def _set_outside(self, attribute: str) -> Iterator[ast.expr]:
+        """The objects that functions which are no methods of theirs set an attribute of."""
+        for store in self.program.attribute_stores(attribute):
+            if dotted(store.target.value) != _own(store.site.scope.function):
+                yield store.target.value
+
+    def _is_of(self, expr: ast.expr) -> bool:
+        """Whether an expression may be an object of the class."""
+        lines = [lineage(self.program, one.cls) if isinstance(one, Instance) else () for one in
+                 alternatives(self.program.value(expr))]  # fmt: skip
+        return any(not line or self.cls in line or line[0] in lineage(self.program, self.cls) for line in lines)
 
     def differs(self, expr: ast.AST, function: Scope, depth: int) -> bool:
         """Whether an expression may be another for another sample; so it may where that is not known."""
