@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards
-from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, training
 from dl_lint.source.positions import Span, span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets, walk
 from dl_lint.transfers import copies
+from dl_lint.transfers.loop_invariants import calls_in, is_inside
 from dl_lint.transfers.synchronisation import SHAPES
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class _Run:
         """Of a loop, or of a whole function that ``entering`` lead to, with ``names`` on the device."""
         program = self.program
         way = tuple(map(span, entering))
-        calls = sorted(_calls(program, within, function), key=span)
+        calls = sorted(calls_in(program, within, function), key=span)
         names = _on_device(program, within, function, calls, names)
         reads: dict[ast.Call, set[At]] = {}
         for call in calls:
@@ -152,16 +153,6 @@ class _Run:
         return passed is not call and _is_computed_of(self.program, passed, names)
 
 
-def _is_inside(program: Program, node: ast.AST, within: LoopNode | None) -> bool:
-    return within is None or within in enclosing.loops_around(program, node)
-
-
-def _calls(program: Program, within: LoopNode | None, function: Scope) -> Iterator[ast.Call]:
-    for scope in classes.with_inner(function):
-        if scope.function is function:
-            yield from (call for call in scope.calls if _is_inside(program, call, within))
-
-
 def _moves(program: Program, call: ast.Call) -> bool:
     """Whether a call moves something to the device."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "cuda"):
@@ -193,7 +184,7 @@ def _on_device(
 def _statements(program: Program, within: LoopNode | None, function: Scope) -> Iterator[Assignment]:
     found = {binding.node for bindings in function.bindings.values() for binding in bindings}
     for node in sorted((one for one in found if isinstance(one, Assignment) and targets(one)), key=span):
-        if node.value and _is_inside(program, node, within):
+        if node.value and is_inside(program, node, within):
             yield node
 
 
@@ -275,7 +266,7 @@ def _decisions(
     for owner in function.file.arms:
         if not isinstance(owner, ast.If | ast.While) or enclosing.function_of(program, owner) is not function:
             continue
-        if not _is_inside(program, owner, within):
+        if not is_inside(program, owner, within):
             continue
         for node in walk(owner.test):
             read = reads.get(node, set()) if isinstance(node, ast.Call) else told.get(dotted(node), set())
