@@ -76,7 +76,7 @@ class Step:
 
 def waiting_steps(program: Program) -> Iterator[Step]:
     """The loops over batches of which every step reads what the device is still computing, to no end but to tell it."""
-    for loop in loops.loader_loops(program):
+    for loop in (*loops.loader_loops(program), *_drawing_loops(program)):
         if isinstance(loop.node, ast.comprehension) or not training.is_trained_on(program, loop):
             continue
         run = _Run(program)
@@ -85,6 +85,23 @@ def waiting_steps(program: Program) -> Iterator[Step]:
         reads = tuple(run.waits()) if on_device and not run.synchronises else ()
         if reads:
             yield Step(loop, reads)
+
+
+def _drawing_loops(program: Program) -> Iterator[LoaderLoop]:
+    """The loops, but those of epochs, that call a function which draws the next batch and trains on it."""
+    known = loops.loader_loops(program)
+    for call in program.calls("builtins.next"):
+        step = enclosing.function_of(program, call)
+        if not call.args or guards.is_conditional(program, call) or any(enclosing.loops_around(program, call)):
+            continue
+        if not any(called(one) == "backward" for one in calls_in(program, None, step)):
+            continue
+        found, certain = loops.loaders_iterated(program, call.args[0])
+        for frame in call_graph.callers(program, step) if found else ():
+            node = next(enclosing.loops_around(program, frame.call), None)
+            if node is None or any(node in call_graph.repeating(program, one.node) for one in known):
+                continue
+            yield loops.LoaderLoop(node, call.args[0], found, certain, enclosing.function_of(program, frame.call))
 
 
 class _Run:

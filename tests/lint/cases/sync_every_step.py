@@ -119,6 +119,19 @@ def told_by_one_rank(model, dataset, optimizer, rank, total=0.0):
             total += loss.item()  # expect advice
 
 
+def draws_and_trains(model, optimizer, batches):
+    loss = model(next(batches).cuda(non_blocking=True)).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()  # expect advice
+
+
+def by_steps(model, optimizer, dataset, seen):
+    batches = iter(DataLoader(dataset, pin_memory=True))
+    for _ in range(1000):
+        seen.append(draws_and_trains(model, optimizer, batches))
+
+
 # --- behind a read that decides what runs next ---------------------------------------------
 
 
@@ -387,3 +400,41 @@ def until_it_is_good(model, dataset):
         loss = stopping.step(model, images)
         if loss < 0.1:
             break
+
+
+def draws_and_looks(model, batches):
+    loss = model(next(batches).cuda(non_blocking=True)).mean()
+    return loss.item()
+
+
+def trains_a_whole_epoch(model, optimizer, dataset, loss=None):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+def draws_one_at_first(model, optimizer, batches):
+    first = model(next(batches).cuda(non_blocking=True)).mean()
+    first.backward()
+    print(first.item())
+
+
+def draws_at_times(model, optimizer, batches, images):
+    if images is None:
+        images = next(batches)
+    loss = model(images.cuda(non_blocking=True)).mean()
+    loss.backward()
+    return loss.item()
+
+
+def by_epochs(model, optimizer, dataset, images, seen):
+    batches = iter(DataLoader(dataset, pin_memory=True))
+    draws_one_at_first(model, optimizer, batches)
+    for epoch in range(100):
+        seen.append(trains_a_whole_epoch(model, optimizer, dataset))
+        seen.append(draws_and_looks(model, batches))
+        seen.append(draws_at_times(model, optimizer, batches, images))
+        if epoch % 10 == 0:
+            draws_one_at_first(model, optimizer, batches)
