@@ -30,6 +30,7 @@ from dl_lint.flow.values import (
     Option,
     Parameter,
     Partial,
+    Tensor,
     Value,
     alternatives,
     union,
@@ -427,6 +428,8 @@ def _entries(program: Program, value: Value, depth: int = DEEPEST_COMPOSITION) -
                     yield inner.function.scope, one.cls
             case Made(name=name, call=ast.Call(args=[module, *_])) if depth and name in PARALLEL:
                 yield from _entries(program, program.value(module), depth - 1)
+            case Tensor(source=Made() as moved) if depth:  # ``DataParallel(net).cuda()``
+                yield from _entries(program, moved, depth - 1)
             case Made(name=name) if depth and composes(name):
                 for part in composed(program, one):
                     yield from _entries(program, part, depth - 1)

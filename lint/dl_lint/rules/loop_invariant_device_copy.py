@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds, in a loop over the batches of a loader, copies to the device of a tensor that was made on the host before the
-loop, and of one that is built in each pass from values that do not change in it.
+Finds, in a loop over the batches of a loader and in what it calls, copies to the device of a tensor that was made on
+the host before the loop, and of one that is built in each pass from values that do not change in it.
 
 ## Why is this bad?
 
@@ -44,27 +44,25 @@ Zeros and ones that are written to later can be made on the device: `torch.zeros
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.call_graph import passes
-from dl_lint.flow.purity import ON_DEVICE, is_pure
+from dl_lint.flow.purity import ON_DEVICE
 from dl_lint.flow.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
-from dl_lint.source.syntax import Display, FunctionDefinition, called, dotted
+from dl_lint.source.syntax import Display, called, dotted
+from dl_lint.transfers import loop_invariants
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
-    from dl_lint.flow.enclosing import LoopNode
     from dl_lint.project import Project
 
 
 @rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
-    over_batches = {loop.node for loop in project.loader_loops()}
     for copy, source in _copies(project):
-        loop = _repeated(project, copy, source, over_batches)
+        loop = loop_invariants.repeating_loop(project, copy, source)
         if loop is None:
             continue
         place = project.place(loop)
@@ -97,30 +95,3 @@ def _copies(project: Project) -> Iterator[tuple[ast.Call, ast.expr]]:
         copies = call.args and (called(call) == "tensor" or isinstance(call.args[0], Display))
         if target.given and copies and project.placement(project.value(call)) != "cpu":
             yield call, call.args[0]
-
-
-def _repeated(project: Project, copy: ast.Call, source: ast.expr, over_batches: set[LoopNode]) -> LoopNode | None:
-    """The loop over batches that makes the same copy in every pass, if there is one in the function."""
-    for one in passes(project, copy):
-        if isinstance(one.loop, FunctionDefinition):
-            return None
-        if one.loop in over_batches:
-            same = not any(project.changes_in(test, one.loop) for test, _ in one.guards)
-            return one.loop if same and _invariant(project, source, one.loop) else None
-    return None
-
-
-def _invariant(project: Project, source: ast.expr, loop: LoopNode) -> bool:
-    """Whether ``source`` is the same tensor, or has the same values, in each pass of ``loop``."""
-    if project.changes_in(source, loop):
-        return False
-    name = dotted(source)
-    if name is None:
-        return is_pure(project, source)
-    if "." in name:
-        stores = project.attribute_stores(name.rpartition(".")[2])
-        return all(project.function_of(store.node).name == "__init__" for store in stores)
-    return not any(
-        isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and dotted(call.func.value) == name
-        for call in project.function_of(source).calls
-    )

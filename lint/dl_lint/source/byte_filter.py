@@ -51,6 +51,7 @@ def _is_about_data(data: bytes) -> bool:
         or b"num_workers" in data
         or _sizes_workers(data)
         or _moves_batches(data)
+        or _copies_constants(data)
         or _keeps_generator(data)
     )
 
@@ -125,6 +126,23 @@ def _trains(data: bytes) -> bool:
 def _moves_batches(data: bytes) -> bool:
     """A helper that copies what a loader gives it to the device: ``def to_gpu(batch)``."""
     return b"def to_" in data or b"to_device(" in data or b"def move_" in data
+
+
+def _copies_constants(data: bytes) -> bool:
+    """A module of a model that builds a tensor of numbers and copies it: ``torch.tensor(1.0).to(mask.device)``."""
+    return any(_copies(data, start) for start in (b"torch.tensor(", b"from_numpy(np.array([", b"torch.linspace("))
+
+
+def _copies(data: bytes, start: bytes) -> bool:
+    """Whether what begins with ``start``, and goes on with a number or a list, is copied in the same line."""
+    at = data.find(start)
+    while at >= 0:
+        at += len(start)
+        line = data[at : data.find(b"\n", at)]
+        if line[:1] in b"-[0123456789" and (b").cuda(" in line or b").to(" in line):
+            return True
+        at = data.find(start, at)
+    return False
 
 
 def _iterates_loader(data: bytes) -> bool:

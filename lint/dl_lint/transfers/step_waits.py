@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards
-from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, training
 from dl_lint.source.positions import Span, span
-from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets
+from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets, walk
 from dl_lint.transfers import copies
+from dl_lint.transfers.loop_invariants import calls_in, is_inside
 from dl_lint.transfers.synchronisation import SHAPES
 
 if TYPE_CHECKING:
@@ -31,15 +35,17 @@ _READS = frozenset({"item"}) | TENSORS
 """Methods that hand the host what a tensor of the device holds; of one of the device, ``numpy()`` raises an error."""
 
 _OF_TENSORS = _READS | {"numpy"}
-_OF_PYTHON = frozenset({"len", "float", "int"})
+_OF_PYTHON = frozenset({"len", "float", "int", "isinstance", "hasattr"})
 """Methods and functions whose results are on the host."""
 
 SHOWING = frozenset({"builtins.float", "builtins.int", "builtins.print"})
 """Functions that read a tensor that they are given."""
 
-WORKING = frozenset({"backward", "step"})
-"""Methods that give the device something to do, so that what is read behind them is waited for anew."""
+_STEPPING = ("opt", "scaler", "solver")
+"""Parts of the names of objects whose ``step`` changes the weights; that of a schedule or a profiler does not."""
 
+_RAREST = 2
+"""Samples that a batch must have for a guard of its shape to let nearly all of them pass."""
 
 TELLING = frozenset(
     {"print", "append", "extend", "update", "add_scalar", "add_scalars", "log", "info", "debug", "warning", "write",
@@ -70,14 +76,32 @@ class Step:
 
 def waiting_steps(program: Program) -> Iterator[Step]:
     """The loops over batches of which every step reads what the device is still computing, to no end but to tell it."""
-    for loop in loops.loader_loops(program):
+    for loop in (*loops.loader_loops(program), *_drawing_loops(program)):
         if isinstance(loop.node, ast.comprehension) or not training.is_trained_on(program, loop):
             continue
         run = _Run(program)
         run.body(loop.node, loop.function, {})
         on_device = run.moves or any(one.prepared for one in loop.loaders)
-        if on_device and not run.is_waiting and run.reads:
-            yield Step(loop, tuple(_apart(run.reads, run.work)))
+        reads = tuple(run.waits()) if on_device and not run.synchronises else ()
+        if reads:
+            yield Step(loop, reads)
+
+
+def _drawing_loops(program: Program) -> Iterator[LoaderLoop]:
+    """The loops, but those of epochs, that call a function which draws the next batch and trains on it."""
+    known = loops.loader_loops(program)
+    for call in program.calls("builtins.next"):
+        step = enclosing.function_of(program, call)
+        if not call.args or guards.is_conditional(program, call) or any(enclosing.loops_around(program, call)):
+            continue
+        if not any(called(one) == "backward" for one in calls_in(program, None, step)):
+            continue
+        found, certain = loops.loaders_iterated(program, call.args[0])
+        for frame in call_graph.callers(program, step) if found else ():
+            node = next(enclosing.loops_around(program, frame.call), None)
+            if node is None or any(node in call_graph.repeating(program, one.node) for one in known):
+                continue
+            yield loops.LoaderLoop(node, call.args[0], found, certain, enclosing.function_of(program, frame.call))
 
 
 class _Run:
@@ -87,10 +111,23 @@ class _Run:
         self.program = program
         self.reads: dict[At, ast.Call] = {}
         self.work: list[At] = []
+        self.decisions: set[tuple[At, At]] = set()
+        """Where what the device has computed decides what runs next, so that it has to be waited for; and the way to
+        the reads which that is known to concern."""
         self.moves = False
-        self.is_waiting = False
-        """Whether the step waits anyway: to time itself, or to decide what runs next."""
+        self.synchronises = False
         self.functions: set[Scope] = set()
+
+    def waits(self) -> Iterator[ast.Call]:
+        """The first read after each piece of work, but for those where the host has to wait for it anyway."""
+        work = sorted(self.work)
+        decided = {(bisect(work, at), way) for at, way in self.decisions}
+        told: set[int] = set()
+        for at in sorted(self.reads):
+            done = bisect(work, at)
+            if done not in told and not any(one == done and at[: len(way)] == way for one, way in decided):
+                told.add(done)
+                yield self.reads[at]
 
     def body(
         self, within: LoopNode | None, function: Scope, names: dict[str, Span], entering: tuple[ast.Call, ...] = ()
@@ -98,53 +135,39 @@ class _Run:
         """Of a loop, or of a whole function that ``entering`` lead to, with ``names`` on the device."""
         program = self.program
         way = tuple(map(span, entering))
-        calls = sorted(_calls(program, within, function), key=span)
+        calls = sorted(calls_in(program, within, function), key=span)
         names = _on_device(program, within, function, calls, names)
-        reads: list[ast.Call] = []
+        reads: dict[ast.Call, set[At]] = {}
         for call in calls:
             at = (*way, span(call))
             self.moves = self.moves or _moves(program, call)
-            self.is_waiting = self.is_waiting or called(call) == "synchronize"
-            if called(call) in WORKING:
+            self.synchronises = self.synchronises or called(call) == "synchronize"
+            if _works(call):
                 self.work.append(at)
+            always = not guards.is_conditional(program, call, within, partial(_is_usual, program, call))
             if _reads(program, call, _known(names, call)):
-                reads.append(call)
-                always = not guards.is_conditional(program, call, within, ranks.chooses_rank)
+                reads[call] = {at}
                 if always and (not way or (called(call) not in TENSORS and _tells(program, call, entering))):
                     self.reads[at] = call
-            elif len(entering) < DEEPEST and not guards.is_conditional(program, call, within, ranks.chooses_rank):
-                reads += self._entered((*entering, call), _known(names, call))
-        if _decides(program, within, function, reads, names):
-            if way:
-                self.reads = {at: call for at, call in self.reads.items() if at[: len(way)] != way}
-            else:
-                self.is_waiting = True
+            elif always and len(entering) < DEEPEST:
+                reads[call] = self._entered((*entering, call), _known(names, call))
+        self.decisions.update(_decisions(program, within, function, way, reads, names))
 
-    def _entered(self, entering: tuple[ast.Call, ...], names: Collection[str]) -> list[ast.Call]:
-        """The last call itself where what it enters reads, and may hand back what it has read."""
-        before, call = len(self.reads), entering[-1]
+    def _entered(self, entering: tuple[ast.Call, ...], names: Collection[str]) -> set[At]:
+        """Where what the last call enters reads, and may hand back what it has read."""
+        before, call = set(self.reads), entering[-1]
         for function in call_graph.entered(self.program, call):
             if function in self.functions:
                 continue
             self.functions.add(function)
             given = [one.name for one in function.params if self._is_given(call, function, one.name, names)]
             self.body(None, function, dict.fromkeys(given, ENTRY), entering)
-        return [call] if len(self.reads) > before else []
+        return self.reads.keys() - before
 
     def _is_given(self, call: ast.Call, function: Scope, name: str, names: Collection[str]) -> bool:
         """Whether a call passes what is on the device for a parameter."""
         passed = arguments.passed(self.program, Frame(function, call), name).node
         return passed is not call and _is_computed_of(self.program, passed, names)
-
-
-def _is_inside(program: Program, node: ast.AST, within: LoopNode | None) -> bool:
-    return within is None or within in enclosing.loops_around(program, node)
-
-
-def _calls(program: Program, within: LoopNode | None, function: Scope) -> Iterator[ast.Call]:
-    for scope in classes.with_inner(function):
-        if scope.function is function:
-            yield from (call for call in scope.calls if _is_inside(program, call, within))
 
 
 def _moves(program: Program, call: ast.Call) -> bool:
@@ -178,19 +201,21 @@ def _on_device(
 def _statements(program: Program, within: LoopNode | None, function: Scope) -> Iterator[Assignment]:
     found = {binding.node for bindings in function.bindings.values() for binding in bindings}
     for node in sorted((one for one in found if isinstance(one, Assignment) and targets(one)), key=span):
-        if node.value and _is_inside(program, node, within):
+        if node.value and is_inside(program, node, within):
             yield node
 
 
 def _is_computed_of(program: Program, expr: ast.AST, names: Collection[str]) -> bool:
-    """Whether a value is computed of one of ``names`` or of what is moved in it, and neither of its shape nor of what
-    was read of it."""
+    """Whether a value is computed of one of ``names`` or of what is moved in it, and neither of its shape, of what
+    was read of it nor of whether it is there."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
         if dotted(node) in names or (isinstance(node, ast.Call) and _moves(program, node)):
             return True
         if isinstance(node, ast.Attribute) and node.attr in SHAPES:
+            continue
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
             continue
         if isinstance(node, ast.Call) and called(node) in (
             _OF_TENSORS if isinstance(node.func, ast.Attribute) else _OF_PYTHON
@@ -241,31 +266,54 @@ def _tells(program: Program, node: ast.AST, entering: tuple[ast.Call, ...], name
             return _tells(program, above, entering, names)
 
 
-def _decides(
-    program: Program, within: LoopNode | None, function: Scope, reads: list[ast.Call], names: Collection[str]
-) -> bool:
-    """Whether what the device has computed decides what runs next, so that it has to be waited for."""
-    told = {name for one in reads for name in enclosing.assigned(enclosing.statement_of(program, one))}
+def _decisions(
+    program: Program,
+    within: LoopNode | None,
+    function: Scope,
+    way: At,
+    reads: dict[ast.Call, set[At]],
+    names: Collection[str],
+) -> Iterator[tuple[At, At]]:
+    """Where the host waits for what decides what runs next: at a read of it, or, as it seems, at a test in a function
+    that ``way`` leads to."""
+    told: defaultdict[str | None, set[At]] = defaultdict(set)
+    for one, places in reads.items():
+        for name in enclosing.assigned(enclosing.statement_of(program, one)):
+            told[name] |= places
     for owner in function.file.arms:
         if not isinstance(owner, ast.If | ast.While) or enclosing.function_of(program, owner) is not function:
             continue
-        if not _is_inside(program, owner, within):
+        if not is_inside(program, owner, within):
             continue
-        waiting: list[ast.AST] = [owner.test]
-        while waiting:
-            node = waiting.pop()
-            if dotted(node) in told or node in reads:
-                return True
-            waiting.extend(children(node))
+        for node in walk(owner.test):
+            read = reads.get(node, set()) if isinstance(node, ast.Call) else told.get(dotted(node), set())
+            yield from ((at, ()) for at in read)
         if _is_computed_of(program, owner.test, names):
-            return True
-    return False
+            yield (*way, span(owner.test)), way
 
 
-def _apart(reads: dict[At, ast.Call], work: list[At]) -> Iterator[ast.Call]:
-    """The first read of each run of them between which the device is given nothing new to do."""
-    last: At | None = None
-    for at in sorted(reads):
-        if last is None or any(last < one < at for one in work):
-            yield reads[at]
-        last = at
+def _works(call: ast.Call) -> bool:
+    """Whether a call gives the device something to do, so that what is read behind it is waited for anew."""
+    if called(call) != "step" or not isinstance(call.func, ast.Attribute):
+        return called(call) == "backward"
+    name = (dotted(call.func.value) or "").lower()
+    return any(part in name for part in _STEPPING)
+
+
+def _is_usual(program: Program, node: ast.AST, test: ast.expr) -> bool:
+    """Whether a place comes to be reached in nearly every step for all that a test of it asks for: of the rank, or for
+    a shape that is no rare one, in the ``else`` of ``x.shape[0] == 1``."""
+    if ranks.chooses_rank(test):
+        return True
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=int(most))]):
+            return most <= _RAREST and _is_shape(left) and (test, False) in enclosing.tests_around(program, node)
+        case _:
+            return False
+
+
+def _is_shape(expr: ast.expr) -> bool:
+    """Whether an expression is a number of a shape: ``x.shape[0]``, ``x.size(0)``, ``len(x)``."""
+    if isinstance(expr, ast.Call):
+        return called(expr) in SHAPES | {"len"}
+    return isinstance(expr, ast.Subscript) and isinstance(expr.value, ast.Attribute) and expr.value.attr in SHAPES

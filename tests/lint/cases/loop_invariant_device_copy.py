@@ -1,3 +1,6 @@
+from argparse import ArgumentParser
+from functools import lru_cache
+
 import numpy as np
 import torch
 from accelerate import Accelerator
@@ -343,3 +346,218 @@ def one_zero_instead(model, dataset, device, scored):
             extra = model.extra(images)
         many = torch.zeros(5).to(device)  # expect
         (loss + extra + further + many.sum()).backward()
+
+
+# --- in what the loop calls ---------------------------------------------------------------------------
+
+STRIDES = [8.0, 16.0, 32.0]
+SEEN = [0.0]
+LEVEL = 3
+STATE = 0.0
+
+
+def masked_mean(difference, mask):
+    return (difference * mask).sum() / torch.max(mask.sum(), torch.tensor(1.0).to(mask.device))  # expect
+
+
+def shifted(found, reach, extra=2):
+    steps = torch.linspace(-reach, reach, 2 * LEVEL + extra)
+    steps = steps.view(1, -1).to(found.device)  # expect
+    return found + steps + torch.tensor(STRIDES).cuda()  # expect
+
+
+class Weighting(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+        self.priors = torch.from_numpy(np.array([1.0, 2.0, 3.0]))
+
+    def forward(self, found):
+        weight = torch.from_numpy(np.array([1.0, 1.0, 3.0])).to(dtype=torch.float32, device=found.device)  # expect
+        if found.is_cuda:
+            weight = weight + torch.zeros(self.size).cuda()  # expect
+        return self.weighted(found * weight)
+
+    def weighted(self, found):
+        return found * self.priors.cuda()  # expect
+
+
+class Lookup:
+    def __init__(self, found, radius):
+        self.found = found
+        self.count = len(found)
+        self.radius = radius
+
+    def __call__(self, at):
+        counts = torch.arange(self.count).to(at.device)
+        return at + torch.linspace(-self.radius, self.radius, 9).to(at.device) + counts  # expect
+
+
+class Sampled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, found, radius):
+        ctx.radius = radius
+        return found
+
+
+class Network(nn.Module):
+    def forward(self, images):
+        lookup = Lookup(images, 4)
+        for _ in range(16):
+            images = lookup(images)
+        return images
+
+
+def if_asked_for(found, args):
+    if args.mode == "scaled":
+        return found * torch.tensor(0.5).to(found.device)  # expect
+    return found
+
+
+def calls_them(dataset, optimizer):
+    parser = ArgumentParser()
+    parser.add_argument("--mode", default="scaled")
+    args = parser.parse_args()
+    net = nn.DataParallel(Network()).cuda()
+    weighting = Weighting(3)
+    for images in DataLoader(dataset, num_workers=4):
+        found = if_asked_for(weighting(net(images.cuda())), args)
+        masked_mean(shifted(found, LEVEL), images).backward()
+        optimizer.step()
+
+
+# --- traps in what the loop calls ---------------------------------------------------------------------
+
+
+def of_what_is_passed(found, size, rate):
+    sizes = torch.tensor([size]).to(found.device)
+    rates = torch.tensor(rate).to(found.device)
+    counts = torch.arange(len(found)).to(found.device)
+    return found * sizes * rates * counts * torch.tensor([0.5 * rate, 1.0]).cuda()
+
+
+def at_times(found, mask=None, deep=False):
+    if found.sum() > 0:
+        found = found + torch.tensor(1.0).to(found.device)
+    if mask is None:
+        mask = torch.tensor([True, False]).to(found.device)
+    if deep:
+        found = found + torch.tensor(2.0).to(found.device)
+    if len(found) == 1:
+        return found
+    return found[mask] + torch.tensor(3.0).to(found.device)
+
+
+def of_state(found):
+    return found * torch.tensor(SEEN).to(found.device) * torch.tensor(STATE).to(found.device)
+
+
+def step_state():
+    global STATE
+    STATE += 1.0
+    SEEN[0] += 1.0
+
+
+@lru_cache
+def kept_table(size):
+    return torch.linspace(0, 1, size).to("cuda")
+
+
+def table():
+    return torch.linspace(0, 1, 8).to("cuda")
+
+
+def now_and_then_called(found):
+    return found + torch.tensor(1.0).to(found.device)
+
+
+def written_to(found):
+    mask = torch.zeros(8)
+    mask[: len(found)] = 1.0
+    noise = torch.zeros(8)
+    noise.normal_()
+    total = torch.zeros(8)
+    total = total + found.cpu()
+    return mask.to(found.device) + noise.to(found.device) + total.to(found.device)
+
+
+def drawn(found):
+    alpha = np.random.beta(1.0, 1.0)
+    return found * torch.tensor(alpha).to(found.device) + torch.tensor([np.random.rand()]).cuda()
+
+
+def made_there(found):
+    return found + torch.zeros(3, device=found.device).to(found.device) + torch.zeros(3).to("cpu")
+
+
+class Twice(nn.Module):
+    def __init__(self, scaled):
+        super().__init__()
+        self.scaled = scaled
+
+    def forward(self, found):
+        if self.scaled:
+            return found * torch.tensor(0.5).to(found.device)
+        return found
+
+
+def never_called(found):
+    return found + torch.tensor(1.0).to(found.device)
+
+
+class Stateful(nn.Module):
+    def __init__(self, optimizer):
+        super().__init__()
+        self.optimizer = optimizer
+        self.step, self.scale = 0, 1.0
+        self.seen = [0.0]
+        self.grid = None
+        self.momentum = torch.zeros(3)
+        self.register_buffer("mean", torch.tensor([0.5]))
+
+    @property
+    def rate(self):
+        return 0.1 * self.step
+
+    def grow(self, found):
+        self.step += 1
+        self.seen.append(1.0)
+        self.momentum.mul_(0.9)
+        if self.grid is None:
+            self.grid = torch.linspace(0, 1, 8).to(found.device)
+
+    def forward(self, found):
+        self.grow(found)
+        found = found - self.mean.to(found.device) + self.momentum.to(found.device)
+        if self.training and self.step > 100:
+            found = found * torch.tensor(self.scale).to(found.device)
+        found = found + torch.tensor(self.seen).to(found.device)
+        rate = torch.tensor(self.optimizer.param_groups[0]["lr"]).to(found.device)
+        for level in range(self.step):
+            found = found + torch.tensor(level).to(found.device)
+        return found * torch.tensor(self.step).to(found.device) * torch.tensor(self.rate).to(found.device) * rate
+
+
+class Box:
+    def __init__(self, corners):
+        self.corners = corners
+
+    def moved(self):
+        return torch.tensor(self.corners).cuda()
+
+
+def calls_those(dataset, optimizer, schedule):
+    stateful = Stateful(optimizer)
+    grid = table()
+    twice = Twice(False)
+    Twice(True)
+    for step, images in enumerate(DataLoader(dataset, num_workers=4)):
+        found = of_what_is_passed(stateful(images), images.shape[0], schedule[step])
+        found = of_state(drawn(twice(made_there(at_times(found)))))
+        step_state()
+        if step % 100 == 0:
+            found = now_and_then_called(found)
+        corners = [step, 1.0]
+        found = found + written_to(found) + Box(corners).moved() + grid + kept_table(8)
+        found.mean().backward()
+        optimizer.step()

@@ -119,6 +119,82 @@ def told_by_one_rank(model, dataset, optimizer, rank, total=0.0):
             total += loss.item()  # expect advice
 
 
+def draws_and_trains(model, optimizer, batches):
+    loss = model(next(batches).cuda(non_blocking=True)).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()  # expect advice
+
+
+def by_steps(model, optimizer, dataset, seen):
+    batches = iter(DataLoader(dataset, pin_memory=True))
+    for _ in range(1000):
+        seen.append(draws_and_trains(model, optimizer, batches))
+
+
+# --- behind a read that decides what runs next ---------------------------------------------
+
+
+def waits_again_behind_a_check(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise RuntimeError(value)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())  # expect advice
+
+
+def waits_again_behind_a_test(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        if torch.isnan(loss):
+            continue
+        loss.backward()
+        optimizer.step()
+        print(loss.item())  # expect advice
+
+
+def waits_before_a_check(model, optimizer, dataset, seen):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        seen.append(loss.item())  # expect advice
+        loss.backward()
+        optimizer.step()
+        if loss.item() < 0.1:
+            break
+
+
+class Stepping:
+    def step(self, model, optimizer, batch):
+        loss = model(batch.cuda(non_blocking=True)).mean()
+        if torch.isnan(loss):
+            raise RuntimeError
+        loss.backward()
+        optimizer.step()
+        return loss.item()  # expect advice
+
+
+def in_checked_steps(model, optimizer, dataset, seen):
+    stepping = Stepping()
+    for images in DataLoader(dataset, pin_memory=True):
+        seen.append(stepping.step(model, optimizer, images))
+
+
+def all_but_a_batch_of_one(model, optimizer, dataset, total=0.0):
+    for images in DataLoader(dataset, pin_memory=True):
+        images = images.cuda(non_blocking=True)
+        if images.shape[0] == 1:
+            pass
+        else:
+            loss = model(images).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()  # expect advice
+    return total
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -133,27 +209,6 @@ def every_hundred(generator, critic, dataset):
         cost.backward()
         if step % 100 == 0:
             print(cost.item())
-
-
-def decides(model, optimizer, dataset):
-    for images in DataLoader(dataset, pin_memory=True):
-        loss = model(images.cuda(non_blocking=True)).mean()
-        value = loss.item()
-        if not math.isfinite(value):
-            raise RuntimeError(value)
-        loss.backward()
-        optimizer.step()
-        print(loss.item())
-
-
-def decides_at_once(model, optimizer, dataset):
-    for images in DataLoader(dataset, pin_memory=True):
-        loss = model(images.cuda(non_blocking=True)).mean()
-        if torch.isnan(loss):
-            continue
-        loss.backward()
-        optimizer.step()
-        print(loss.item())
 
 
 def kept_on_device(generator, critic, dataset):
@@ -208,6 +263,69 @@ def read_before_it_is_moved(model, dataset, optimizer, seen):
         model(images, lengths, longest).backward()
         optimizer.step()
         lengths = None
+
+
+def decides(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise RuntimeError(value)
+        print(loss.item())
+        loss.backward()
+        optimizer.step()
+
+
+def decides_late(model, optimizer, scheduler, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+        if torch.isnan(loss):
+            break
+        scheduler.step()
+        print(loss.item())
+
+
+def decides_of_what_was_read(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        value = loss.item()
+        print(loss.mean().item())
+        loss.backward()
+        optimizer.step()
+        if value < 0.1:
+            break
+
+
+def of_a_batch_of_one(model, optimizer, dataset, size):
+    for images in DataLoader(dataset, pin_memory=True):
+        images = images.cuda(non_blocking=True)
+        loss = model(images).mean()
+        loss.backward()
+        optimizer.step()
+        if images.shape[0] == 1:
+            print(loss.item())
+        if images.shape[0] == size:
+            model.train()
+        else:
+            print(loss.item())
+        if len(images) == 64:
+            model.train()
+        else:
+            print(loss.item())
+
+
+def waits_behind_a_check_and_synchronises(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        if torch.isnan(loss):
+            continue
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        print(loss.item())
 
 
 # --- traps in what the step calls ----------------------------------------------------------
@@ -282,3 +400,41 @@ def until_it_is_good(model, dataset):
         loss = stopping.step(model, images)
         if loss < 0.1:
             break
+
+
+def draws_and_looks(model, batches):
+    loss = model(next(batches).cuda(non_blocking=True)).mean()
+    return loss.item()
+
+
+def trains_a_whole_epoch(model, optimizer, dataset, loss=None):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+def draws_one_at_first(model, optimizer, batches):
+    first = model(next(batches).cuda(non_blocking=True)).mean()
+    first.backward()
+    print(first.item())
+
+
+def draws_at_times(model, optimizer, batches, images):
+    if images is None:
+        images = next(batches)
+    loss = model(images.cuda(non_blocking=True)).mean()
+    loss.backward()
+    return loss.item()
+
+
+def by_epochs(model, optimizer, dataset, images, seen):
+    batches = iter(DataLoader(dataset, pin_memory=True))
+    draws_one_at_first(model, optimizer, batches)
+    for epoch in range(100):
+        seen.append(trains_a_whole_epoch(model, optimizer, dataset))
+        seen.append(draws_and_looks(model, batches))
+        seen.append(draws_at_times(model, optimizer, batches, images))
+        if epoch % 10 == 0:
+            draws_one_at_first(model, optimizer, batches)

@@ -39,6 +39,8 @@ CASES = Path(__file__).parents[1] / "cases"
         "import random\nclass Gain:\n  def __init__(self): self.rng = random.Random()\n",
         "def forever(items):\n  while True:\n    for one in items: yield one\n",
         "options = Options().parse()\nif __name__ == '__main__':\n    Trainer(options).run()\n",
+        "import torch\ndef loss(a, m): return a / torch.tensor(1.0).to(m.device)\n",
+        "import torch\nclass A(B):\n  def forward(self, x): return x * torch.from_numpy(np.array([1, 3])).cuda()\n",
     ],
 )
 def test_a_file_with_a_site_matters(text: str) -> None:
@@ -51,6 +53,8 @@ def test_a_file_with_a_site_matters(text: str) -> None:
         "",
         "import numpy as np\nx = np.zeros(3)\n",
         "import torch\nclass Model(torch.nn.Module):\n  def forward(self, x): return x.to(self.device)\n",
+        "import torch\nx = torch.from_numpy(image).to(device) + torch.tensor(rows).cuda()\n",
+        "import torch\nx = torch.tensor([1.0])\nx = x.cuda()\n",
         "loader = importlib.machinery.SourceFileLoader('a', 'b')\n",
         "with Pool(os.cpu_count()) as pool: pool.map(f, xs)\n",
         "class Headers(dict):\n  def __getitem__(self, key): ...\n",
