@@ -114,7 +114,7 @@ def _partial(program: Program, expr: ast.Call) -> Value:
 
 def _dict(program: Program, expr: ast.Call) -> Value:
     pairs = _first(program, expr) if len(expr.args) == 1 and not expr.keywords else UNKNOWN
-    if isinstance(pairs, Wrapped) or (isinstance(pairs, Collection) and pairs.kind != "dict"):
+    if isinstance(pairs, Wrapped) or (isinstance(pairs, Collection) and pairs.items is None and pairs.kind != "dict"):
         value = operations.item(program, operations.iterate(program, pairs), Const(1, "int"))
         return Collection("dict", None, value, expr)
     items: dict[Literal, Value] = {}
