@@ -351,7 +351,9 @@ def _spawned(program: Program, frame: Frame, parameter: Parameter, own: int) -> 
 MOST_REACHED = 200
 """Functions followed from one; the samples of real datasets take a dozen."""
 
-PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
+PARALLEL = frozenset(
+    {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel"}
+)
 """Modules that enter the one that they are given."""
 
 DEEPEST_COMPOSITION = 4

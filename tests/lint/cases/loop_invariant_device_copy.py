@@ -418,7 +418,7 @@ def calls_them(dataset, optimizer):
     parser = ArgumentParser()
     parser.add_argument("--mode", default="scaled")
     args = parser.parse_args()
-    net = nn.DataParallel(Network()).cuda()
+    net = nn.parallel.DataParallel(Network()).cuda()
     weighting = Weighting(3)
     for images in DataLoader(dataset, num_workers=4):
         found = if_asked_for(weighting(net(images.cuda())), args)
