@@ -185,14 +185,18 @@ def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) ->
             reach = reaching(scope, name, program.site(at)) if here else visible_at_end(scope, name)
             for one in reach.bindings:
                 target = next((t for t in targets(one.node) if dotted(t) == name), None)
-                if one.kind == "assign" and not one.path and isinstance(target, ast.Attribute):
-                    if any(_is_same(other, made) for other in alternatives(program.value(target.value))):
-                        yield from obstacles(program, program.value(one.value), one.value or one.node, depth - 1)
+                if (
+                    one.path
+                    or not isinstance(target, ast.Attribute)
+                    or not _is_made_by(program, target.value, made.call)
+                ):
+                    continue
+                yield from obstacles(program, program.value(one.value), one.value or one.node, depth - 1)
 
 
-def _is_same(one: Value, made: Made | Instance) -> bool:
-    """Whether two values are of one object, however it came there."""
-    return isinstance(one, Made | Instance) and one.call is made.call
+def _is_made_by(program: Program, expr: ast.expr, call: ast.Call) -> bool:
+    """Whether an expression may be the object that a call makes, however it came there."""
+    return any(isinstance(one, Made | Instance) and one.call is call for one in alternatives(program.value(expr)))
 
 
 def _of_container(program: Program, value: Collection | Table, at: ast.AST, depth: int) -> Iterator[Obstacle]:

@@ -396,7 +396,10 @@ def test_variables_of_the_environment(load: Load, code: str, expected: str) -> N
 
 OBJECTS = {
     "a name": ("p = P()\np(1)", "1"),
-    "an attribute": ("class T:\n    def __init__(self):\n        self.p = P()\n    def f(self):\n        self.p(1)", "1"),
+    "an attribute": (
+        "class T:\n    def __init__(self):\n        self.p = P()\n    def f(self):\n        self.p(1)",
+        "1",
+    ),
     "of a builder": ("def build():\n    return P()\np = build()\np(1)", "1"),
     "of a subclass": ("class Q(P):\n    pass\nq = Q()\nq(1)", "1"),
     "of a subclass with its own": ("class Q(P):\n    def __call__(self, x):\n        pass\nq = Q()\nq(1)", "unknown"),

@@ -77,8 +77,8 @@ def _may_be(program: Program, test: ast.expr, outcome: bool) -> bool:
             found = (_may_be(program, one, outcome) for one in values)
             return all(found) if isinstance(op, ast.And) is outcome else any(found)
         case _:
-            values = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
-            return {guards.truth_of(one) for one in values} != {not outcome}
+            known = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
+            return {guards.truth_of(one) for one in known} != {not outcome}
 
 
 @dataclass(frozen=True, slots=True)
