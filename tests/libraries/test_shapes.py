@@ -151,6 +151,12 @@ def test_draws_of_a_library_s_loader_differ(make: Any) -> None:
     assert verdict.outcome == "passed", verdict.reason
 
 
+def test_ranks_of_a_sampler_of_cuts_are_told_apart() -> None:
+    """Its cuts note the rank that reads them, and its dataset takes whole sets."""
+    verdict = verdict_of("shards", lhotse_sampler)
+    assert (verdict.outcome, "ranks: disjoint and complete" in verdict.reason) == ("passed", True), verdict.reason
+
+
 def test_cuts_that_each_worker_reads_are_found() -> None:
     verdict = verdict_of("order", lhotse_wrapper, seconds=60)  # it ends once all cuts were read
     assert (verdict.outcome, [each.code for each in verdict.advice]) == ("failed", ["DL405"])

@@ -46,12 +46,12 @@ def indices_in(given: Any, *, many: bool) -> Sequence[Any]:
     Without, a dataset may still be asked for many indices at once, which is how batches are read whole: for a list, an
     array, a set of cuts. There, a tuple is one index.
     """
-    return tuple(given) if _holds_indices(given, many=many) else (given,)
+    return tuple(given) if holds_indices(given, many=many) else (given,)
 
 
 def count_indices_in(given: Any, *, many: bool) -> int:
     """How many indices ``indices_in`` would find."""
-    return len(given) if _holds_indices(given, many=many) else 1
+    return len(given) if holds_indices(given, many=many) else 1
 
 
 def first_indices(given: Any, most: int) -> tuple[int, ...]:
@@ -62,7 +62,8 @@ def first_indices(given: Any, most: int) -> tuple[int, ...]:
     return flat_indices([part])
 
 
-def _holds_indices(given: Any, *, many: bool) -> bool:
+def holds_indices(given: Any, *, many: bool) -> bool:
+    """Whether what a sampler gave at a time is a container of indices, and no index itself."""
     one = isinstance(given, str | bytes) or (not many and isinstance(given, tuple | Mapping))
     return isinstance(given, Collection) and not one and getattr(given, "ndim", 1) > 0
 
