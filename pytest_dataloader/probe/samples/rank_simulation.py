@@ -17,8 +17,8 @@ from pytest_dataloader.probe.internals import torch_pretence, torch_private
 from pytest_dataloader.probe.loader.coordination import workers_meet
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.positions import holds_indices, indices_in
-from pytest_dataloader.probe.loader.recognition import loader_inside
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
+from pytest_dataloader.probe.loader.stream import underlying_loader
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.journal import plain_index
@@ -102,7 +102,7 @@ class Simulation:
             return with_rank(self.loader, rank, world)
         if self.build is None:
             return self.loader
-        return loader_inside(self.build(**(rank_arguments(self.build, rank, world) or {})))
+        return underlying_loader(self.build(**(rank_arguments(self.build, rank, world) or {})))
 
 
 def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> Simulation:

@@ -17,7 +17,18 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 from pytest_dataloader.probe.samples.partition import View, partition
 from tests.variants import first_of_each, named
-from tests.zoo.shards import CLEAN, FAULTS, SIZE, UNSHARDED, Case, by_environment, by_global_state, distributed
+from tests.zoo.shards import (
+    CLEAN,
+    FAULTS,
+    SIZE,
+    UNSHARDED,
+    Case,
+    by_distributed_sampler,
+    by_environment,
+    by_global_state,
+    distributed,
+    ignores_rank,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,6 +188,37 @@ class Noting(IterableDataset[Any]):
 def test_samples_that_note_their_rank_are_not_called_lost(note: Any, outcome: str, says: str) -> None:
     _, verdict = examine(Case(lambda: DataLoader(Noting(note), 8), world_size=2))
     assert (verdict.outcome, says in verdict.reason) == (outcome, True), verdict.reason
+
+
+class Moved:
+    """A wrapper that moves batches, as timm's PrefetchLoader."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.loader)
+
+
+def moved_by_arguments(rank: int, world_size: int) -> Moved:
+    return Moved(by_distributed_sampler(rank, world_size))
+
+
+def moved_by_environment() -> Moved:
+    return Moved(by_environment())
+
+
+def moved_unsharded(rank: int, world_size: int) -> Moved:
+    return Moved(ignores_rank(rank, world_size))
+
+
+@pytest.mark.parametrize(
+    ("make", "outcome"), [(moved_by_arguments, "passed"), (moved_by_environment, "passed"), (moved_unsharded, "failed")]
+)
+def test_the_loader_in_a_wrapper_is_made_for_each_rank(make: Any, outcome: str) -> None:
+    stream = loaders.call(make, "make")
+    seen = measure(stream.inner, setting=Setting(build=make), world_size=2)
+    assert judge(seen).outcome == outcome
 
 
 class Missing(Dataset[Any]):
