@@ -46,6 +46,14 @@ def uncovered(seen: World, size: int) -> str:
     return f"{told}, {seen.lost:,} on none" if seen.lost else told
 
 
+def incomparable(seen: World, size: int) -> str:
+    """Why the samples of ranks cannot be found again in those of one rank alone."""
+    return (
+        f"{seen.foreign:,} of their samples are not among the {size:,} of one rank alone, of which {seen.lost:,} come "
+        "on none: what they hold changes with the rank or with their batch, and shares cannot be told apart by it"
+    )
+
+
 def who_share(seen: Overlap) -> str:
     """The two ranks that share most samples, in brackets; empty where none do."""
     if not seen.pairs:

@@ -74,17 +74,13 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     started = time.monotonic()
     found = simulate(loader, setting.build, insist=world_size is not None)
     budget = setting.budget(_SECONDS)
-    whole = found.view(0, 1, seconds=VIEW_SECONDS)
-    if whole.error:
-        raise NotMeasured(f"a world of one rank cannot be simulated: {whole.error}")
-    if not whole.epochs[0]:
-        raise EmptyEpoch("a world of one rank gives no sample: the epoch is empty")
+    whole = _alone(found)
     iterable = torch_private.reads_by_iteration(loader)
     two = _world(found, world_size or 2, whole, same_seeds=True)
     if not iterable and found.how != "sampler" and not (two.clean or two.error):
         found = replace(found, by_content=True)
-        whole = found.view(0, 1, seconds=VIEW_SECONDS)
-    again = found.view(0, 1, seconds=VIEW_SECONDS, same_seeds=True)
+        whole = _alone(found)
+    again = _alone(found, same_seeds=True)
     if (iterable or found.by_content) and whole.complete and set(again.epochs[0]) != set(whole.epochs[0]):
         raise NotMeasured("the dataset gives random samples: the shares of ranks cannot be told apart by content")
     worlds: list[World] = []
@@ -114,6 +110,16 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
     )
+
+
+def _alone(found: Simulation, *, same_seeds: bool = False) -> View:
+    """What the only rank of a world reads. Raises NotMeasured where it raises or gives nothing."""
+    view = found.view(0, 1, seconds=VIEW_SECONDS, same_seeds=same_seeds)
+    if view.error:
+        raise NotMeasured(f"a world of one rank cannot be simulated: {view.error}")
+    if not view.epochs[0]:
+        raise EmptyEpoch("a world of one rank gives no sample: the epoch is empty")
+    return view
 
 
 def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> World:
@@ -179,7 +185,7 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks} read the same samples", (sentences.shard(iterable=evidence.iterable),))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
-        if world.repeated or world.lost:
+        if (world.repeated or world.lost) and not world.incomparable:
             seen = sentences.uncovered(world, evidence.size)
             change = sentences.shard() if world.repeated else sentences.COVER_ALL
             return Verdict("failed", f"{ranks}: {seen}{part}", (change,))
@@ -188,6 +194,9 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks} have {seen}: some wait for ever", (sentences.EQUALISE,))
     if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in worlds):
         return Verdict("failed", "set_epoch changes nothing: ranks keep their order", (sentences.TELL_EPOCH,))
+    if doubtful := next((world for world in worlds if world.incomparable), None):
+        told = sentences.incomparable(doubtful, evidence.size)
+        return Verdict("inconclusive", f"{sentences.world(doubtful)}: {told}{part}")
     told = sentences.healthy_worlds(evidence, worlds)
     padded = any(world.padding for world in worlds)
     advice = (sentences.DO_NOT_PAD,) if padded and not evidence.shuffles else ()

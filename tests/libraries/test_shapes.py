@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from tests.libraries.ask import verdict_of
 from tests.libraries.rows import SIZE, Noisy
@@ -149,6 +149,40 @@ def test_a_loader_of_a_library_is_not_accused(make: Any, check: str) -> None:
 def test_draws_of_a_library_s_loader_differ(make: Any) -> None:
     verdict = verdict_of("randomness", make)
     assert verdict.outcome == "passed", verdict.reason
+
+
+def test_ranks_of_a_sampler_of_cuts_are_told_apart() -> None:
+    """Its cuts note the rank that reads them, and its dataset takes whole sets."""
+    verdict = verdict_of("shards", lhotse_sampler)
+    assert (verdict.outcome, "ranks: disjoint and complete" in verdict.reason) == ("passed", True), verdict.reason
+
+
+class Pictures(Noisy):
+    """Images in bytes, as timm's collate function has them."""
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.full((3, 8, 8), index % 256, dtype=torch.uint8), index
+
+
+def timm_prefetch(**settings: Any) -> Any:
+    loader = DataLoader(Pictures(), batch_size=8, num_workers=2, **settings)
+    return library("timm.data.loader").PrefetchLoader(loader, device=torch.device("cpu"))
+
+
+def timm_by_rank(rank: int, world_size: int) -> Any:
+    return timm_prefetch(sampler=DistributedSampler(Pictures(), world_size, rank))
+
+
+@pytest.mark.parametrize(
+    ("make", "outcome", "says"),
+    [
+        (timm_by_rank, "passed", "ranks: disjoint and complete"),
+        (timm_prefetch, "not_measured", "nothing shards this loader by rank"),
+    ],
+)
+def test_ranks_of_the_loader_in_a_prefetcher_are_simulated(make: Any, outcome: str, says: str) -> None:
+    verdict = verdict_of("shards", make)
+    assert (verdict.outcome, says in verdict.reason) == (outcome, True), verdict.reason
 
 
 def test_cuts_that_each_worker_reads_are_found() -> None:

@@ -50,14 +50,14 @@ def indices_in(given: Any, *, many: bool, size: int = 0) -> Sequence[Any]:
     """
     if isinstance(given, slice) and size and not many:
         return range(*given.indices(size)) or (given,)
-    return tuple(given) if _holds_indices(given, many=many) else (given,)
+    return tuple(given) if holds_indices(given, many=many) else (given,)
 
 
 def count_indices_in(given: Any, *, many: bool) -> int | None:
     """How many samples what a sampler gave at a time asks for; None for a single index without ``many``, which a
     dataset may answer with a whole batch.
     """
-    return len(given) if _holds_indices(given, many=many) else 1 if many else None
+    return len(given) if holds_indices(given, many=many) else 1 if many else None
 
 
 def first_indices(given: Any, most: int) -> tuple[int, ...]:
@@ -68,7 +68,8 @@ def first_indices(given: Any, most: int) -> tuple[int, ...]:
     return flat_indices([part])
 
 
-def _holds_indices(given: Any, *, many: bool) -> bool:
+def holds_indices(given: Any, *, many: bool) -> bool:
+    """Whether what a sampler gave at a time is a container of indices, and no index itself."""
     one = isinstance(given, str | bytes) or (not many and isinstance(given, tuple | Mapping))
     return isinstance(given, Collection) and not one and getattr(given, "ndim", 1) > 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.loader import counting
-from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 from pytest_dataloader.probe.loader.state_restoration import preserve_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
@@ -66,6 +66,15 @@ def stream_of(value: Any, name: str) -> Stream | None:
 def _are_batches(items: Sequence[Any]) -> bool:
     """Whether items of a list are batches, which hold samples."""
     return len(items) > 0 and all(counting.first_dimension(item) is not None for item in items)
+
+
+def underlying_loader(value: Any) -> Any:
+    """The DataLoader that a value is, that feeds it, or that it holds as a stream's inner one. Raises TypeError."""
+    found = loader_inside(value)
+    held = found if is_dataloader(found) else _loader_in(found)[1]
+    if held is None:
+        raise TypeError(f"there is no DataLoader in a {type(value).__name__}")
+    return held
 
 
 def _loader_in(value: Any, depth: int = _DEPTH) -> tuple[str, Any]:

@@ -19,6 +19,10 @@ _SIZE = 12
 _DEEPEST = 32
 _LEAVES_DEEP = 4
 _SCALARS = (int, float, complex, bool, type(None), type(Ellipsis), slice, range)
+_READER = frozenset({"rank", "global_rank", "local_rank", "worker_id", "num_workers", "local_world_size"})
+_WORLD = frozenset({"world_size", "num_replicas"})
+"""Names under which a sampler or a dataset notes who reads a sample: lhotse's put rank, world_size and worker_id into
+each cut."""
 _OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, io.IOBase, Iterator)
 
 
@@ -26,7 +30,8 @@ def digest(sample: Any) -> str:
     """A digest of a sample of any structure: tensors, arrays, images, containers, objects with attributes.
 
     Nothing of the sample is consumed or changed. What holds no content of its own (functions, open files,
-    iterators) counts by its type.
+    iterators) counts by its type, and so does a part that notes the rank and the world size and nothing but who reads
+    the sample: that one is the same on another rank.
     """
     whole = hashlib.blake2b(digest_size=_SIZE)
     _feed(whole, sample, 0)
@@ -60,7 +65,7 @@ def _feed(whole: Any, thing: Any, depth: int) -> None:
     elif isinstance(thing, _SCALARS):
         whole.update(repr(thing).encode())
     elif isinstance(thing, Mapping):
-        _feed_unordered(whole, thing.items(), depth)
+        _feed_unordered(whole, () if depth and _notes_reader(thing) else thing.items(), depth)
     elif isinstance(thing, set | frozenset):
         _feed_unordered(whole, thing, depth)
     elif isinstance(thing, list | tuple | deque):
@@ -69,6 +74,12 @@ def _feed(whole: Any, thing: Any, depth: int) -> None:
     else:
         _feed_object(whole, thing, depth)
     whole.update(b">")
+
+
+def _notes_reader(part: Mapping[Any, Any]) -> bool:
+    """Whether a part of a sample holds a rank and a world size, and nothing of the sample."""
+    names = {name for name in part if isinstance(name, str)}
+    return "rank" in names and bool(names & _WORLD) and len(names) == len(part) and names <= _READER | _WORLD
 
 
 def _feed_unordered(whole: Any, parts: Any, depth: int) -> None:

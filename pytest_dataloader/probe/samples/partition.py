@@ -32,7 +32,8 @@ class View:
 @dataclass(frozen=True, slots=True)
 class World:
     """All ranks of one world size. ``padding`` is how many samples are repeated to make the shares equal; ``repeated``
-    are repeated beyond that, ``lost`` come on no rank beyond ``dropped``, which drop_last leaves out.
+    are repeated beyond that, ``lost`` come on no rank beyond ``dropped``, which drop_last leaves out; ``foreign`` come
+    on a rank and not where there is one rank alone, told by what they hold.
     """
 
     world_size: int
@@ -47,6 +48,7 @@ class World:
     same_order: bool
     complete: bool
     error: str = ""
+    foreign: int = 0
 
     @property
     def unequal(self) -> bool:
@@ -57,6 +59,11 @@ class World:
     def clean(self) -> bool:
         """Whether the shares are disjoint and complete."""
         return not (self.repeated or self.lost or self.unsharded or self.error)
+
+    @property
+    def incomparable(self) -> bool:
+        """Whether what is lost may be what is foreign: a sample that holds its rank, or how its batch was padded."""
+        return bool(self.lost) and not self.repeated and self.foreign >= self.lost
 
 
 def partition(
@@ -74,6 +81,8 @@ def partition(
     found = Counter(itertools.chain.from_iterable(shares))
     # A sample that one rank alone does not have is its reader's own: a rank may have a dataset that others do not.
     own = Counter({sample: 1 for sample in found if sample not in expected})
+    # A number is no content: one that a rank alone does not give is another sample.
+    foreign = sum(found[sample] for sample in own if not isinstance(sample, int))
     more, less = (found - expected - own, expected - found) if complete else (Counter[Any](), Counter[Any]())
     doubled = not whole or not complete or found.total() >= len(views) * expected.total()
     unsharded = len(views) > 1 and not error and doubled and _is_unsharded(views, shares, complete)
@@ -98,6 +107,7 @@ def partition(
         same_order=len(first.epochs) == 2 and first.epochs[0] == first.epochs[1] and len(first.epochs[0]) > 1,
         complete=complete,
         error=error,
+        foreign=foreign if complete else 0,
     )
 
 

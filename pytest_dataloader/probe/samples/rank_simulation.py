@@ -16,16 +16,16 @@ from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_pretence, torch_private
 from pytest_dataloader.probe.loader.coordination import workers_meet
 from pytest_dataloader.probe.loader.counting import samples_in
-from pytest_dataloader.probe.loader.positions import indices_in, length_of
-from pytest_dataloader.probe.loader.recognition import loader_inside
+from pytest_dataloader.probe.loader.positions import holds_indices, indices_in, length_of
 from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
+from pytest_dataloader.probe.loader.stream import underlying_loader
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
 from pytest_dataloader.probe.samples.journal import plain_index
 from pytest_dataloader.probe.samples.partition import View, differ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_dataloader.probe.samples.evidence import How
 
@@ -102,7 +102,7 @@ class Simulation:
             return with_rank(self.loader, rank, world)
         if self.build is None:
             return self.loader
-        return loader_inside(self.build(**(rank_arguments(self.build, rank, world) or {})))
+        return underlying_loader(self.build(**(rank_arguments(self.build, rank, world) or {})))
 
 
 def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> Simulation:
@@ -207,12 +207,20 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
         for each in torch_private.index_sampler(loader):
             batches += epoch == 0
             indices = indices_in(each, many=torch_private.reads_batches(loader), size=length_of(loader.dataset))
-            found += [digest(loader.dataset[index]) if by_content else plain_index(index) for index in indices]
+            found += _contents(loader, each, indices) if by_content else map(plain_index, indices)
             if time.monotonic() > deadline or len(found) >= _MOST:
                 complete = False
                 break
         epochs.append(tuple(found))
     return View(tuple(epochs), batches, (len(epochs[0]),), complete, seed)
+
+
+def _contents(loader: Any, given: Any, indices: Sequence[Any]) -> list[str]:
+    """Digests of the samples at what the index sampler gave; a dataset that takes many indices at once is asked so."""
+    if torch_private.reads_batches(loader):
+        return [digest(loader.dataset[index]) for index in indices]
+    made = loader.dataset[given]
+    return [digest(sample) for sample in (samples_in(made) if holds_indices(given, many=False) else (made,))]
 
 
 def _iterated(loader: Any, worker: int, seconds: float, seed: int) -> View:

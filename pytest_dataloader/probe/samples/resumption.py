@@ -15,7 +15,7 @@ from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
-from pytest_dataloader.probe.loader.recognition import loader_inside
+from pytest_dataloader.probe.loader.stream import underlying_loader
 from pytest_dataloader.probe.samples.digests import leaves
 from pytest_dataloader.probe.samples.generators import seed_child
 
@@ -107,7 +107,10 @@ def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterru
 
 def _resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, most: int) -> Resumed:
     seed_child(1000 + stop.batches)
-    made = loader if build is None else loader_inside(build())
+    try:
+        made = loader if build is None else underlying_loader(build())
+    except Exception as error:
+        return Resumed(error=f"{type(error).__name__}: {error}")
     _begin_anew(made)
     epochs: list[tuple[Batch, ...]] = []
     with _workers_stopped(made):

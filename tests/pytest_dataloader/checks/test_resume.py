@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -19,6 +20,11 @@ from pytest_dataloader.probe.samples.evidence import Resume  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo.resume import CLEAN, FAULTS, UNTOLD  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch.utils.data import DataLoader
 
 QUICK = Setting()
 
@@ -45,6 +51,36 @@ def test_a_loader_that_resumes_exactly_passes(name: str) -> None:
     seen = measure(CLEAN[name].make(), setting=QUICK)
     assert judge(seen).outcome == "passed", judge(seen).reason
     assert seen.stops
+
+
+class Moved:
+    """A wrapper that moves batches, and keeps no state of its own."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.loader)
+
+
+@pytest.mark.parametrize(("cases", "outcome"), [(CLEAN, "passed"), (FAULTS, "failed")])
+def test_the_loader_in_a_wrapper_is_resumed(cases: Any, outcome: str) -> None:
+    case = next(iter(cases.values()))
+
+    def make() -> Moved:
+        return Moved(case.make())
+
+    seen = measure(make().loader, setting=replace(QUICK, build=make))
+    assert judge(seen).outcome == outcome, judge(seen).reason
+    assert "raises" not in {stop.outcome for stop in seen.stops}
+
+
+def test_what_a_callable_raises_when_it_is_called_again_is_told() -> None:
+    def make() -> Any:
+        raise OSError("the file is gone")
+
+    verdict = judge(measure(CLEAN["in order"].make(), setting=replace(QUICK, build=make)))
+    assert (verdict.outcome, "OSError: the file is gone" in verdict.reason) == ("failed", True), verdict.reason
 
 
 @pytest.mark.parametrize("name", UNTOLD)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting
@@ -17,9 +17,22 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 from pytest_dataloader.probe.samples.partition import View, partition
 from tests.variants import first_of_each, named
-from tests.zoo.shards import CLEAN, FAULTS, UNSHARDED, Case, by_environment, by_global_state, distributed
+from tests.zoo.shards import (
+    CLEAN,
+    FAULTS,
+    SIZE,
+    UNSHARDED,
+    Case,
+    by_distributed_sampler,
+    by_environment,
+    by_global_state,
+    distributed,
+    ignores_rank,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from pytest_dataloader.probe.samples.evidence import Shards
     from pytest_dataloader.verdict import Verdict
 
@@ -113,6 +126,127 @@ def test_ranks_that_ask_each_other_are_not_held_to_what_nobody_answers() -> None
     loader = asks_other_ranks()
     seen = measure(loader, setting=Setting(build=lambda: asks_other_ranks()))
     assert (seen.how, judge(seen).outcome) == ("sampler", "passed")
+
+
+class Cut:
+    """A row as an index, which its sampler tells who reads it, as lhotse's do."""
+
+    def __init__(self, row: int, rank: int, world_size: int) -> None:
+        self.row = row
+        self.custom = {"dataloading_info": {"rank": rank, "world_size": world_size, "worker_id": None}}
+
+
+class OfCuts(Dataset[Any]):
+    """Is asked for many cuts at once, and for no single one."""
+
+    def __getitem__(self, cuts: Any) -> Any:
+        return torch.tensor([cut.row for cut in cuts])
+
+
+def by_cuts(rank: int, world_size: int) -> DataLoader[Any]:
+    cuts = [Cut(row, rank, world_size) for row in range(rank, SIZE, world_size)]
+    batches: Any = [cuts[at : at + 8] for at in range(0, len(cuts), 8)]
+    return DataLoader(OfCuts(), batch_size=None, sampler=batches)
+
+
+def test_indices_that_note_their_rank_are_known_again() -> None:
+    seen, verdict = examine(Case(lambda: by_cuts))
+    assert (verdict.outcome, seen.worlds[0].samples, seen.worlds[0].foreign) == ("passed", (48, 48), 0)
+
+
+def by_rows_in_whole_batches(rank: int, world_size: int) -> DataLoader[Any]:
+    """Each rank numbers its own rows from 0, and asks for eight at once."""
+    rows = torch.arange(SIZE)[rank::world_size]
+    return DataLoader(rows, batch_size=None, sampler=BatchSampler(range(len(rows)), 8, drop_last=False))  # type: ignore[arg-type]
+
+
+def test_many_rows_that_are_asked_for_at_once_are_compared_one_by_one() -> None:
+    seen, verdict = examine(Case(lambda: by_rows_in_whole_batches))
+    assert (verdict.outcome, seen.size, seen.worlds[0].samples) == ("passed", SIZE, (48, 48))
+
+
+class Noting(IterableDataset[Any]):
+    """Rows by rank, each with a note of who reads it."""
+
+    def __init__(self, note: Callable[[int, int], dict[str, Any]]) -> None:
+        self.note = note
+
+    def __iter__(self) -> Iterator[Any]:
+        rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+        return iter([{"row": row, **self.note(rank, world)} for row in range(rank, SIZE, world)])
+
+
+@pytest.mark.parametrize(
+    ("note", "outcome", "says"),
+    [
+        (lambda rank, world: {"read": {"rank": rank, "world_size": world}}, "passed", "disjoint and complete"),
+        (lambda rank, _: {"rank": rank}, "inconclusive", "48 of their samples are not among the 96 of one rank alone"),
+        (lambda _, world: {"of": world}, "inconclusive", "what they hold changes with the rank or with their batch"),
+    ],
+    ids=["a part of its own", "the rank among the rest", "the world among the rest"],
+)
+def test_samples_that_note_their_rank_are_not_called_lost(note: Any, outcome: str, says: str) -> None:
+    _, verdict = examine(Case(lambda: DataLoader(Noting(note), 8), world_size=2))
+    assert (verdict.outcome, says in verdict.reason) == (outcome, True), verdict.reason
+
+
+class Moved:
+    """A wrapper that moves batches, as timm's PrefetchLoader."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.loader)
+
+
+def moved_by_arguments(rank: int, world_size: int) -> Moved:
+    return Moved(by_distributed_sampler(rank, world_size))
+
+
+def moved_by_environment() -> Moved:
+    return Moved(by_environment())
+
+
+def moved_unsharded(rank: int, world_size: int) -> Moved:
+    return Moved(ignores_rank(rank, world_size))
+
+
+@pytest.mark.parametrize(
+    ("make", "outcome"), [(moved_by_arguments, "passed"), (moved_by_environment, "passed"), (moved_unsharded, "failed")]
+)
+def test_the_loader_in_a_wrapper_is_made_for_each_rank(make: Any, outcome: str) -> None:
+    stream = loaders.call(make, "make")
+    seen = measure(stream.inner, setting=Setting(build=make), world_size=2)
+    assert judge(seen).outcome == outcome
+
+
+class Missing(Dataset[Any]):
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        raise KeyError(f"no row {index}")
+
+
+def cannot_be_read(rank: int, world_size: int) -> DataLoader[Any]:
+    """Ranks read the same indices, and contents cannot be compared."""
+    del rank, world_size
+    return DataLoader(Missing(), 8)
+
+
+def at_some_seeds(rank: int, world_size: int) -> DataLoader[Any]:
+    if torch.initial_seed() == 0:
+        raise OSError("no file for this seed")
+    return by_cuts(rank, world_size)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"), [(cannot_be_read, "KeyError: 'no row 0'"), (at_some_seeds, "OSError: no file for this seed")]
+)
+def test_what_one_rank_alone_raises_is_the_reason(make: Any, says: str) -> None:
+    with pytest.raises(NotMeasured, match=f"a world of one rank cannot be simulated: {says}"):
+        examine(Case(lambda: make))
 
 
 def test_nothing_of_this_process_is_changed() -> None:
