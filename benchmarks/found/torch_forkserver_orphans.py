@@ -53,6 +53,7 @@ def examine(script: Path, method: str, wait: float) -> None:
     assert main.stdout is not None
     main.stdout.readline()
     children = psutil.Process(main.pid).children(recursive=True)
+    semaphores = _mapped_semaphores([psutil.Process(main.pid), *children])
     main.send_signal(signal.SIGKILL)
     main.wait()
     ends = time.monotonic() + wait
@@ -62,6 +63,15 @@ def examine(script: Path, method: str, wait: float) -> None:
     print(f"{method:11} {len(alive)} of {len(children)} processes alive {wait:.0f} s after SIGKILL of the main one")
     for child in alive:
         child.kill()
+    psutil.wait_procs(alive)
+    for semaphore in semaphores:  # the resource tracker, which would, is one of those killed
+        semaphore.unlink(missing_ok=True)
+
+
+def _mapped_semaphores(processes: list[psutil.Process]) -> set[Path]:
+    """The named semaphores of multiprocessing that processes have open: theirs alone, whatever else runs."""
+    maps = {Path(each.path) for process in processes for each in process.memory_maps()}
+    return {path for path in maps if path.match("/dev/shm/sem.mp-*")}
 
 
 if __name__ == "__main__":
