@@ -150,7 +150,8 @@ def _inside(program: Program, site: Site, loop: LoopNode) -> bool:
     while block is not None:
         if block.owner is loop:
             return True
-        block = block.parent
+        outer = program.sites[block.owner].block if isinstance(block.owner, Comprehension) else None
+        block = block.parent or outer
     return False
 
 

@@ -401,3 +401,13 @@ def run(model, dataset, epochs):
 def once_for_each_run(model, dataset, epochs):
     for _ in range(5):
         run(model, dataset, epochs)
+
+
+def rate_of(dataset, batch_size):
+    batches = iter(DataLoader(dataset, batch_size, num_workers=2))
+    return sum(len(next(batches)) for _ in range(9))
+
+
+def rates_by_size(dataset):
+    for size in (8, 32):
+        print([rate_of(dataset, one) for one in (size, 4 * size)])
