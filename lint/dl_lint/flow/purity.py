@@ -23,9 +23,10 @@ FUNCTIONS: dict[str, frozenset[str]] = {
     "numpy": ON_DEVICE | {"array", "asarray", "sqrt", "log", "exp"},
     "math": frozenset({"sqrt", "log", "exp", "floor", "ceil", "pow"}),
     "builtins": frozenset(
-        {"float", "int", "bool", "len", "list", "tuple", "range", "min", "max", "sum", "sorted", "round"}
+        {"float", "int", "bool", "str", "len", "list", "tuple", "dict", "set", "range", "min", "max", "sum", "sorted",
+         "round", "abs"}
     ),
-}
+}  # fmt: skip
 METHODS = VIEWS | {"float", "double", "half", "long", "int", "bool", "repeat", "to", "mul", "div", "clone", "astype"}
 
 
@@ -37,11 +38,12 @@ def is_pure(program: Program, expr: ast.AST) -> bool:
 def _is_pure_call(program: Program, call: ast.Call) -> bool:
     found = alternatives(program.value(call.func))
     if found and all(isinstance(one, External) for one in found):
-        return all(isinstance(one, External) and _builds(one.name) for one in found)
+        return all(isinstance(one, External) and builds(one.name) for one in found)
     return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
 
 
-def _builds(name: str) -> bool:
+def builds(name: str) -> bool:
+    """Whether a function, by its qualified name, gives a new value that is worked out from its arguments alone."""
     package, _, last = name.rpartition(".")
     return last in FUNCTIONS.get(package, ())
 

@@ -264,7 +264,7 @@ def _in_entries(indices: records.Indices, scope: Scope, function: Scope, cls: Cl
             entry is None
             or enclosing.in_handler(program, node)
             or indices.kind(function, entry.slice) is None
-            or _is_small(function, target, added)
+            or _is_small(program, function, target, added)
             or entry_of(added, function.params[0].name) is not None  # which is kept as it is
         ):
             continue
@@ -286,16 +286,26 @@ def _additions(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
             yield call, call.func.value, call.args[0]
 
 
-def _is_small(function: Scope, target: ast.expr, added: ast.expr) -> bool:
+def _is_small(program: Program, function: Scope, target: ast.expr, added: ast.expr) -> bool:
     """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``, or a
-    slice of that."""
+    slice or the full path of that."""
     if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Slice):
         added = added.value
-    if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Constant) and are_alike(added.value, target):
+    bound = function.bindings.get(added.id, ()) if isinstance(added, ast.Name) else ()
+    if isinstance(added, ast.Constant) or any(one.kind == "param" for one in bound):
         return True
-    return isinstance(added, ast.Constant) or (
-        isinstance(added, ast.Name) and any(param.name == added.id for param in function.params)
-    )
+    values = [one.value for one in bound if one.value is not None and not one.path] or [added]
+    held = [one for one in values if _is_held(target, one)]
+    return bool(held) and all(one in held or are_alike(one, added) or _is_path(program, one) for one in values)
+
+
+def _is_held(target: ast.expr, value: ast.expr) -> bool:
+    return isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant) and are_alike(value.value, target)
+
+
+def _is_path(program: Program, value: ast.expr) -> bool:
+    found = alternatives(program.value(value.func)) if isinstance(value, ast.Call) else ()
+    return bool(found) and all(isinstance(one, External) and one.name.startswith("os.path.") for one in found)
 
 
 def _holds_entries(value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.values import Class, External, Function, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.syntax import children, dotted, names_read
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 DEEPEST = 6
 """Names that are followed from one to the next."""
-
-_PURE = frozenset({"builtins.range", "builtins.len", "builtins.list", "builtins.int", "builtins.min", "builtins.max"})
 
 
 def is_same_in(program: Program, call: ast.Call, loop: LoopNode) -> bool:
@@ -164,7 +162,7 @@ def _is_pure(program: Program, expr: ast.AST) -> bool:
 def _constructs(program: Program, call: ast.Call) -> bool:
     for one in alternatives(program.value(call.func)):
         match one:
-            case External(name=name) if name in _PURE or name.startswith("os.path.") or _is_constructor(name):
+            case External(name=name) if purity.builds(name) or name.startswith("os.path.") or _is_constructor(name):
                 continue
             case Class() | Function():
                 if isinstance(one, Function) or dotted(call.func) is None:

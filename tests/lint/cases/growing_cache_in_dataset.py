@@ -591,9 +591,10 @@ class FilledInPart(Dataset):
 
 
 class Renaming(Dataset):
-    """What an entry holds already is no more under another name."""
+    """What an entry holds already is no more under another name, nor is a path to where it lies."""
 
-    def __init__(self, path):
+    def __init__(self, path, root):
+        self.root = root
         with open(path) as file:
             self.rows = json.load(file)
 
@@ -603,12 +604,20 @@ class Renaming(Dataset):
     def __getitem__(self, index):
         row = self.rows[index]
         row["label"] = row["answer"]
-        row["image"] = np.load(row["path"])  # expect
+        path = row["path"]
+        if not path.startswith("/"):
+            path = os.path.join(self.root, path)
+        row["path"] = path
+        pixels = row["mask"]
+        if isinstance(pixels, str):
+            pixels = np.load(pixels)
+        row["mask"] = pixels  # expect
+        row["image"] = np.load(row["path"])  # with it
         return row
 
 
-def load_renaming(path):
-    return DataLoader(Renaming(path), num_workers=4)
+def load_renaming(path, root):
+    return DataLoader(Renaming(path, root), num_workers=4)
 
 
 class OnRequest(Dataset):

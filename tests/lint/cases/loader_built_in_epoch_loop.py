@@ -31,6 +31,12 @@ def in_the_header(model, dataset, epochs):
             model(batch, step)
 
 
+def with_settings_in_a_call_of_dict(model, dataset, epochs):
+    for epoch in range(epochs):
+        for batch in DataLoader(dataset, **dict(batch_size=4, num_workers=2)):  # expect
+            model(batch)
+
+
 def with_its_dataset(model, root, epochs):
     for epoch in range(epochs):
         dataset = Images(root)

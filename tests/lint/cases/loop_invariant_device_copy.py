@@ -7,7 +7,7 @@ from accelerate import Accelerator
 from torch import nn
 from torch.utils.data import DataLoader
 
-from shapes import anchors_for, load_weights
+from shapes import PIXEL_MEAN, anchors_for, load_weights
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 batch_size = 64
@@ -40,6 +40,13 @@ def built_each_time(model, dataset):
         mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1).to(device)  # expect
         scale = torch.tensor([255.0], device=device)  # expect
         model((images.to(device) / scale) - mean, labels)
+
+
+def of_a_constant_of_another_package(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        mean = torch.as_tensor(PIXEL_MEAN).to(device)[None, :, None, None]  # expect
+        ranks = torch.LongTensor(range(8732)).unsqueeze(0).to(device)  # expect
+        model(images.to(device) - mean, labels, ranks)
 
 
 def built_from_options(model, dataset, args):
@@ -102,6 +109,11 @@ def copied_once(model, dataset):
     weights = torch.tensor([1.0, 2.0]).to(device)
     for images, labels in DataLoader(dataset, num_workers=4):
         model(images.to(device), labels.cuda(), weights)
+
+
+def of_what_another_package_holds(model, dataset):
+    for images, labels in DataLoader(dataset, num_workers=4):
+        model(images.to(device), torch.as_tensor(anchors_for.table).to(device), labels)  # which may be there already
 
 
 def depends_on_the_batch(model, dataset):

@@ -250,7 +250,18 @@ def is_data(program: Program, expr: ast.expr) -> bool:
             return isinstance(left, Display | Comprehension) or isinstance(right, Display | Comprehension)
         case _:
             found = alternatives(program.symbolic(expr))
-            return bool(found) and all(isinstance(one, Collection | Const | Number) for one in found)
+            return bool(found) and all(_is_data(one) for one in found)
+
+
+def _is_data(value: Value) -> bool:
+    """Whether a value is a number or holds such: also ``range``, and by PEP 8 a constant of another package."""
+    match value:
+        case External(name=name):
+            return name.rpartition(".")[2].isupper()
+        case Made(name=name):
+            return name == "builtins.range"
+        case _:
+            return isinstance(value, Collection | Const | Number)
 
 
 def _from_operands(program: Program, operand: Value | None, called: Made, last: str) -> Value:
