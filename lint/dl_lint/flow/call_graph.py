@@ -163,8 +163,7 @@ def _is_replaced(program: Program, call: ast.Call, scope: Scope) -> bool:
     """Whether a base calls ``self.step()`` in a method that objects with ``scope`` for a step have not: their class
     defines that method anew."""
     outer = program.sites[call].scope.function
-    own = outer.params[0].name if outer.is_method and outer.params else None
-    if not isinstance(call.func, ast.Attribute) or own is None or dotted(call.func.value) != own:
+    if not isinstance(call.func, ast.Attribute) or outer.receiver is None or dotted(call.func.value) != outer.receiver:
         return False
     if scope.parent is None or outer.parent is None or scope.parent is outer.parent or not scope.is_method:
         return False
@@ -386,7 +385,7 @@ def _all_called(program: Program, function: Scope, cls: Class | None) -> tuple[E
 
 
 def _called(program: Program, function: Scope, cls: Class | None) -> Iterator[Entry]:
-    owner = function.params[0].name if function.is_method and function.params else None
+    owner = function.receiver
     for scope in classes.with_inner(function):
         for call in scope.calls:
             method = _on_self(call, owner) if cls is not None else None

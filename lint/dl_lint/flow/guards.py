@@ -333,13 +333,11 @@ def is_settled_otherwise(program: Program, node: ast.AST) -> bool:
     """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
     rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""
     method = enclosing.function_of(program, node)
-    if not method.is_method or not method.params:
-        return False
-    for test, outcome in enclosing.tests_around(program, node):
+    for test, outcome in enclosing.tests_around(program, node) if method.receiver is not None else ():
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test, outcome = test.operand, not outcome
         owner, _, attribute = (dotted(test) or "").partition(".")
-        if attribute and owner == method.params[0].name:
+        if attribute and owner == method.receiver:
             set_to = {_set_before(program, frame.call, attribute) for frame in call_graph.callers(program, method)}
             if set_to == {not outcome}:
                 return True

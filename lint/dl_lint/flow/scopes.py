@@ -137,6 +137,18 @@ class Scope:
         return self.kind == "function" and self.parent is not None and self.parent.kind == "class"
 
     @property
+    def receiver(self) -> str | None:
+        """The parameter of a method that its object is bound to, ``self``; static methods have none."""
+        bound = self.is_method and bool(self.params) and "staticmethod" not in decorators(self)
+        return self.params[0].name if bound else None
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """The parameters that a call passes by position, without the receiver of a method."""
+        names = tuple(one.name for one in self.params if one.kind in ("plain", "positional"))
+        return names[1:] if self.receiver is not None else names
+
+    @property
     def function(self) -> Scope:
         """The function, class, lambda or module that this scope's code runs in (itself, but for comprehensions)."""
         scope = self

@@ -67,18 +67,21 @@ def growing(program: Program, cls: Class) -> Iterator[Growth]:
     indices = records.Indices(program, datasets.fetching(program, cls))
     for function, owner in workers.methods(program, cls):
         yield from _memoised(program, function)
+        own = function.receiver
+        if own is None:
+            continue
         for scope in classes.with_inner(function):
             for name, changes in scope.changes.items():
-                if name.startswith(function.params[0].name + ".") and name.count(".") == 1:
+                if name.startswith(f"{own}.") and name.count(".") == 1:
                     for change in changes:
                         if _grows(program, function, change, cls) and _is_of_sample(indices, function, change):
                             unread = not _is_read(program, cls, name.partition(".")[2])
                             origin = _origin(program, owner, name)
                             yield Growth(change.node, f"`{name}`", origin, unread=unread)
-            for entry in filled(program, scope, function.params[0].name):
+            for entry in filled(program, scope, own):
                 if indices.kind(function, entry.slice) is not None:
                     yield Growth(entry, f"`{dotted(entry.value)}`")
-            yield from _in_entries(indices, scope, function, cls)
+            yield from _in_entries(indices, scope, function, own, cls)
     yield from _memoised_on_self(program, cls)
 
 
@@ -155,7 +158,7 @@ def _fetches_another(function: Scope, node: ast.AST, program: Program) -> bool:
     body: tuple[ast.AST, ...] = getattr(program.parent(stmt), "body", ()) if stmt is not None else ()
     match body[-1] if stmt in body else None:
         case ast.Return(value=ast.Subscript(value=ast.Name(id=name))):
-            return name == function.params[0].name
+            return name == function.receiver
         case ast.Return(value=ast.Call(func=ast.Attribute(attr="__getitem__"))):
             return True
         case _:
@@ -213,9 +216,9 @@ def _emptied(program: Program, name: str, function: Scope, cls: Class) -> bool:
     """Whether entries are dropped, or the container made anew, while samples are fetched."""
     attribute = name.partition(".")[2]
     for one in datasets.fetching(program, cls):
-        if one.parent is not function.parent or not one.params:
+        if one.parent is not function.parent or one.receiver is None:
             continue
-        wanted = f"{one.params[0].name}.{attribute}"
+        wanted = f"{one.receiver}.{attribute}"
         for scope in classes.with_inner(one):
             if wanted in scope.bindings or any(change.kind == "delete" for change in scope.changes.get(wanted, ())):
                 return True
@@ -255,17 +258,17 @@ def _origin(program: Program, owner: Class, name: str) -> ast.AST | None:
 # --- stores into entries -------------------------------------------------------------------
 
 
-def _in_entries(indices: records.Indices, scope: Scope, function: Scope, cls: Class) -> Iterator[Growth]:
+def _in_entries(indices: records.Indices, scope: Scope, function: Scope, own: str, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
     program = indices.program
     for node, target, added in _additions(scope):
-        entry = entry_of(_aliased(function, target), function.params[0].name)
+        entry = entry_of(_aliased(function, target), own)
         if (
             entry is None
             or enclosing.in_handler(program, node)
             or indices.kind(function, entry.slice) is None
             or _is_small(program, function, target, added)
-            or entry_of(added, function.params[0].name) is not None  # which is kept as it is
+            or entry_of(added, own) is not None  # which is kept as it is
         ):
             continue
         name = dotted(entry.value) or ""

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, scopes
+from dl_lint.flow import call_graph
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.interpreter.classes import qualified
@@ -181,8 +181,8 @@ def _kept(program: Program, cls: Class) -> Iterator[Kept]:
         if not isinstance(one, Class):
             continue
         for method in classes.methods(one):
-            if method.params and "staticmethod" not in scopes.decorators(method):
-                yield from _kept_by(method, method.params[0].name + ".")
+            if method.receiver is not None:
+                yield from _kept_by(method, method.receiver + ".")
 
 
 def _kept_by(method: Scope, prefix: str) -> Iterator[Kept]:
@@ -219,9 +219,9 @@ def outside_calls(program: Program, *functions: Scope) -> Iterator[tuple[ast.Cal
 def reads(program: Program, cls: Class) -> Iterator[Read]:
     """The attributes of self that are read while a sample is fetched."""
     for function in fetching(program, cls):
-        if not function.is_method or not function.params:
+        owner = function.receiver
+        if owner is None:
             continue
-        owner = function.params[0].name
         for scope in classes.with_inner(function):
             for load in scope.loads.get(owner, ()):
                 above = program.parents.get(load)

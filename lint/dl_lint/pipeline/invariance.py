@@ -51,9 +51,9 @@ def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batc
 def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop: LoopNode, frames: Frames) -> bool:
     """Whether a caller of the caller of ``frame.scope`` stands in ``loop`` and makes the same of it in every pass."""
     function = enclosing.function_of(program, frame.call)
-    if frame.scope.is_method and frame.scope.params and frame.scope.params[0].name in needed:
+    if frame.scope.receiver in needed:
         return False  # whose object a pass may have made anew
-    passed = (loaders.passed(program, frame.call, name, *_positions(frame.scope)) for name in needed)
+    passed = (loaders.passed(program, frame.call, name, *frame.scope.positions) for name in needed)
     behind = _parameters_behind(program, [one.expr for one in passed if one.given], function)
     if behind is None or any(enclosing.tests_around(program, frame.call)):
         return False
@@ -61,17 +61,12 @@ def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop:
     return bool(outer) and all(_passes_same(program, one.call, function, behind, loop) for one in outer)
 
 
-def _positions(function: Scope) -> tuple[str, ...]:
-    positions = tuple(param.name for param in function.params if param.kind in ("plain", "positional"))
-    return positions[1:] if function.is_method else positions
-
-
 def _passes_same(program: Program, call: ast.Call, function: Scope, needed: set[str], loop: LoopNode) -> bool:
     """Whether a call in the body of ``loop`` passes the same for the parameters ``needed`` in every pass."""
-    own = function.params[0].name if function.is_method and function.params else None
+    own = function.receiver
     if own in needed and not _is_same_object(program, call, loop):
         return False
-    passed = (loaders.passed(program, call, name, *_positions(function)) for name in needed - {own})
+    passed = (loaders.passed(program, call, name, *function.positions) for name in needed - {own})
     return all(not one.given or _is_same(program, one.expr, loop, DEEPEST) for one in passed)
 
 

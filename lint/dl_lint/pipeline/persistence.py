@@ -191,7 +191,7 @@ def _is_loader(program: Program, scope: Scope, target: ast.Attribute) -> bool:
     """Whether an attribute is stored on what may be a loader or a wrapper of one, but for an object's own methods."""
     name = dotted(target.value)
     function = scope.function
-    if target.attr in OWN or (function.is_method and function.params and name == function.params[0].name):
+    if target.attr in OWN or (name is not None and name == function.receiver):
         return False
     values = alternatives(program.value(target.value))
     if target.attr != "collate_fn" and any(isinstance(one, Wrapped) for one in values):
@@ -249,7 +249,7 @@ def _may_hold(program: Program, holder: ast.Attribute, loader: Loader, again: as
     if program.path(holder) not in near and again not in call_graph.repeating(program, holder):
         return False
     function = enclosing.function_of(program, holder)
-    if function.is_method and function.params and dotted(holder.value) == function.params[0].name:
+    if function.receiver is not None and dotted(holder.value) == function.receiver:
         bases = classes.external_bases(program, Class(function.parent)) if function.parent is not None else ()
         return not TORCH_LOADERS.isdisjoint(bases)
     name = (dotted(holder.value) or "").rpartition(".")[2].lower()

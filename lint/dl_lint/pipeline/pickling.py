@@ -179,7 +179,7 @@ def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) ->
     for scope in dict.fromkeys(enclosing.function_of(program, call) for call in calls):
         for name in scope.bindings:
             owner = name.rpartition(".")[0]
-            if not owner or (scope.is_method and scope.params and owner == scope.params[0].name):
+            if not owner or owner == scope.receiver:
                 continue
             here = scope is program.site(at).scope
             reach = reaching(scope, name, program.site(at)) if here else visible_at_end(scope, name)

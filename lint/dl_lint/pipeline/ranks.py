@@ -93,8 +93,7 @@ def _is_parameter(program: Program, expr: ast.expr) -> bool:
     if not isinstance(expr, ast.Name):
         return True
     function = enclosing.function_of(program, expr)
-    names = [param.name for param in function.params]
-    return expr.id in (names[1:] if function.is_method else names)
+    return expr.id != function.receiver and expr.id in (param.name for param in function.params)
 
 
 def is_wrapper(name: str) -> bool:

@@ -97,8 +97,7 @@ def _attribute(program: Program, stmt: ast.AST) -> str | None:
     """The attribute of self that a statement assigns as it is."""
     owner, _, name = ((dotted(stmt.value) if isinstance(stmt, Assignment) else None) or "").partition(".")
     method = enclosing.function_of(program, stmt)
-    own = method.is_method and bool(method.params) and owner == method.params[0].name
-    return name if own and name and "." not in name else None
+    return name if owner and owner == method.receiver and name and "." not in name else None
 
 
 def _made_here(program: Program, filled: list[ast.AST]) -> list[ast.AST]:
@@ -256,7 +255,7 @@ def _is_list(value: Value) -> bool:
 
 def _reads(program: Program, method: Scope, attribute: str, binding: Binding) -> bool:
     """Whether what is assigned is made of what the attribute held on entering the method."""
-    owner = method.params[0].name
+    owner = method.receiver or ""
     before = [one for one in method.bindings[f"{owner}.{attribute}"] if one.site.order < binding.site.order]
     for scope in classes.with_inner(method):
         for load in scope.loads.get(owner, ()):
@@ -284,9 +283,9 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
 def _is_counted(program: Program, cls: Class, attribute: str) -> bool:
     """Whether ``__len__`` gives the length of an attribute, which so holds something for each sample."""
     method = classes.of_class(program, cls, "__len__")
-    if not isinstance(method, Function) or not method.scope.params:
+    if not isinstance(method, Function):
         return False
-    counted = f"{method.scope.params[0].name}.{attribute}"
+    counted = f"{method.scope.receiver}.{attribute}"
     returned = [one.value for one in method.scope.returns]
     return bool(returned) and all(
         isinstance(one, ast.Call) and called(one) == "len" and [dotted(arg) for arg in one.args] == [counted]
@@ -456,9 +455,7 @@ class Indices:
             for call in scope.calls:
                 for target in call_graph.entered(self.program, call):
                     if target in self.direct:
-                        names = [param.name for param in target.params]
-                        names = names[1:] if target.is_method else names
-                        for name, argument in zip(names, call.args, strict=False):
+                        for name, argument in zip(target.positions, call.args, strict=False):
                             yield _Given(target, name, function, argument)
 
     def kind(self, function: Scope, expr: ast.AST) -> bool | None:
@@ -511,10 +508,11 @@ def indexed(program: Program, functions: tuple[Scope, ...]) -> Iterator[Indexed]
     """The attributes of self that ``functions``, which fetch a sample, index by it."""
     indices = Indices(program, functions)
     for function in functions:
-        if not function.is_method or not function.params:
+        own = function.receiver
+        if own is None:
             continue
         for scope in classes.with_inner(function):
-            for attribute, node in _attributes(program, scope, function.params[0].name):
+            for attribute, node in _attributes(program, scope, own):
                 yield from _of(program, indices, function, attribute, node)
 
 

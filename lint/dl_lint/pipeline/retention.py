@@ -347,8 +347,8 @@ def _changed_by(program: Program, call: ast.Call, instance: Instance) -> set[str
         return set()
     found = set()
     for function in call_graph.reachable(program, method.scope, cls=instance.cls):
-        if function.is_method and function.params and function.name != "__init__":
-            prefix = function.params[0].name + "."
+        if function.receiver is not None and function.name != "__init__":
+            prefix = function.receiver + "."
             names = set(function.bindings)
             names |= {name for name in function.changes if _is_python(program, instance.cls, name.partition(".")[2])}
             found |= {name[len(prefix) :] for name in names if name.startswith(prefix) and name.count(".") == 1}

@@ -107,8 +107,7 @@ def worker_starts(program: Program) -> Iterator[WorkerStart]:
     for loader in loaders.all_loaders(program):
         for one in alternatives(loaders.argument(program, loader, "worker_init_fn").value):
             for function in workers.functions(program, one):
-                names = [param.name for param in function.params if param.kind in ("plain", "positional")]
-                names = names[1:] if function.is_method else names
+                names = list(function.positions)
                 bound = _bound(one.call, names) if isinstance(one, Partial) else {}
                 identity = next((name for name in names if name not in bound), None)
                 yield WorkerStart(function, loader, identity, tuple(bound.items()))
@@ -291,7 +290,11 @@ def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
         return True
     function = enclosing.function_of(program, expr)
     for node in ast.walk(expr):
-        if isinstance(node, ast.Attribute) and function.is_method and dotted(node.value) == function.params[0].name:
+        if (
+            isinstance(node, ast.Attribute)
+            and function.receiver is not None
+            and dotted(node.value) == function.receiver
+        ):
             stores = (enclosing.function_of(program, one.target) for one in program.attribute_stores(node.attr))
             if any(one.name != "__init__" and one.is_method for one in stores):
                 return True
@@ -388,9 +391,9 @@ def _may_be(program: Program, node: ast.expr, drawn: ast.AST) -> bool:
     if not program.path(node).startswith(posixpath.dirname(posixpath.dirname(program.path(drawn)))):
         return False
     function, owner = enclosing.function_of(program, node), enclosing.function_of(program, drawn).parent
-    if not function.is_method or not function.params or function.parent is None or owner is None:
+    if function.receiver is None or function.parent is None or owner is None:
         return True
-    if (dotted(node) or "").partition(".")[0] != function.params[0].name or owner.kind != "class":
+    if (dotted(node) or "").partition(".")[0] != function.receiver or owner.kind != "class":
         return True
     here, there = Class(function.parent), Class(owner)
     return here in classes.lineage(program, there) or there in classes.lineage(program, here)

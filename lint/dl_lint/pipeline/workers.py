@@ -244,8 +244,7 @@ def handed(program: Program, loader: Loader, argument: str) -> ast.AST:
         found = program.symbolic(node) if isinstance(node, ast.expr) else UNKNOWN
         if not isinstance(found, Parameter) or found.scope is not frame.scope:
             break
-        names = [param.name for param in frame.scope.params]
-        given_ = loaders.passed(program, frame.call, found.param.name, *(names[1:] if frame.scope.is_method else names))
+        given_ = loaders.passed(program, frame.call, found.param.name, *frame.scope.positions)
         if not given_.given:
             break
         node = given_.expr

@@ -86,9 +86,8 @@ def _takes_another(project: Project, source: ast.expr, loop: LoopNode) -> bool:
     if loop in project.loops_around(source):
         return project.changes_in(source, loop)
     function = project.function_of(source)
-    positions = tuple(param.name for param in function.params)[1 if function.is_method else 0 :]
     passed = (
-        project.passed(frame.call, name.id, *positions)
+        project.passed(frame.call, name.id, *function.positions)
         for frame in project.callers(function)
         if loop in project.loops_around(frame.call)
         for name in names_read(source)

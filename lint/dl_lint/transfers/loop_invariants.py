@@ -219,7 +219,8 @@ def _is_of_another(program: Program, store: Store, node: ast.Attribute) -> bool:
 
 
 def _owner(program: Program, node: ast.AST) -> Class | None:
-    """The class of the method that an attribute of its first parameter stands in."""
+    """The class of the method that an attribute of its first parameter stands in; also of ``ctx``, of a function of
+    autograd, which is no module."""
     method = enclosing.function_of(program, node)
     if not isinstance(node, ast.Attribute) or not method.is_method or not method.params or method.parent is None:
         return None
@@ -280,8 +281,7 @@ def _is_same_binding(program: Program, binding: Binding, node: ast.Name, seen: f
     if node.id in function.changes or any(_writes(call, node.id) for call in function.calls):
         return False
     if binding.kind == "param":
-        is_self = function.is_method and function.params[0].name == node.id
-        if is_self and "staticmethod" not in scopes.decorators(function):
+        if node.id == function.receiver:
             return isinstance(program.parent(node), ast.Attribute)
         return all(_passes_same(program, Frame(function, call), node.id, seen) for call in _entries(program)[function])
     value = binding.value if binding.kind == "assign" and not binding.path else None

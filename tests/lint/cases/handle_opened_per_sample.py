@@ -101,6 +101,18 @@ class ByPhase(Dataset):
 # --- traps ---------------------------------------------------------------------------------
 
 
+class ByStaticMethod(Dataset):
+    """A static method has no receiver: its first parameter is what it is passed."""
+
+    @staticmethod
+    def read(path):
+        with h5py.File(path) as file:
+            return file["image"][:]
+
+    def __getitem__(self, index):
+        return self.__class__.read(self.paths[index])
+
+
 class OneFileASample(Dataset):
     def __getitem__(self, index):
         with h5py.File(self.paths[index], "r") as file:

@@ -86,7 +86,7 @@ def storing(program: Program, cls: Class) -> dict[str, list[tuple[Scope, str]]]:
 def _storing(cls: Class) -> dict[str, list[tuple[Scope, str]]]:
     found: dict[str, list[tuple[Scope, str]]] = {}
     for method in methods(cls):
-        prefix = method.params[0].name + "." if method.params else "."
+        prefix = f"{method.receiver or ''}."
         for key in method.bindings:
             if key.startswith(prefix):
                 found.setdefault(key[len(prefix) :], []).append((method, key))
@@ -124,8 +124,8 @@ def _is_attribute_dict(program: Program, cls: Class) -> bool:
 def methods_binding(program: Program, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:
     """The methods that an object of a class has, each with the name by which it binds ``self.attribute``."""
     for method in methods_in_effect(program, cls):
-        if method.params:
-            yield method, f"{method.params[0].name}.{attribute}"
+        if method.receiver is not None:
+            yield method, f"{method.receiver}.{attribute}"
 
 
 def methods_in_effect(program: Program, cls: Class) -> tuple[Scope, ...]:
@@ -151,7 +151,7 @@ def _is_private(name: str) -> bool:
 
 def _called_above(method: Scope) -> Iterator[str]:
     """The methods that one calls as a base has them: ``super().load()``, ``Base.load(self)``."""
-    owner = method.params[0].name if method.params else None
+    owner = method.receiver
     for scope in with_inner(method):
         for call in scope.calls:
             if isinstance(call.func, ast.Attribute) and (

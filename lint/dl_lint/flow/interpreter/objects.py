@@ -313,7 +313,7 @@ def _of_method(method: Scope) -> Source:
 def _sets(method: Scope) -> Iterator[str | None]:
     """What ``setattr(self, name, …)`` with a variable name, ``self.__dict__[name] = …`` and ``self.__dict__.update(…)``
     take their names from."""
-    owner = method.params[0].name if method.params else ""
+    owner = method.receiver or ""
     for change in method.changes.get(f"{owner}.__dict__", ()):
         if change.kind == "item" and isinstance(change.key, ast.Name):
             yield _items_of(method, change.key.id)

@@ -182,10 +182,10 @@ class _Uses:
             yield from self._uses(call, False, depth)
         elif entered and depth and expr in call.args:
             for function in entered:
-                at = call.args.index(expr) + (1 if function.is_method else 0)
-                if at >= len(function.params):
+                at = call.args.index(expr)
+                if at >= len(function.positions):
                     raise _Whole
-                yield from self._named(function, function.params[at].name, call, depth - 1)
+                yield from self._named(function, function.positions[at], call, depth - 1)
         else:
             raise _Whole
 

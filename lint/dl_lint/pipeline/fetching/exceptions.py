@@ -157,7 +157,7 @@ def _stored(node: ast.AST) -> list[ast.expr]:
 
 def _is_another(program: Program, value: ast.expr, function: Scope) -> bool:
     """Whether an expression fetches another sample of the dataset: ``self[other]``, ``self.__getitem__(other)``."""
-    own = function.params[0].name if function.is_method and function.params else None
+    own = function.receiver
     match value:
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             return name == own and _is_quiet(program, index)

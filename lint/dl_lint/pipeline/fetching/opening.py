@@ -111,14 +111,14 @@ class _Fetching:
         """Whether a test has its outcome for all samples alike: always, or by a setting that may be so."""
         if self._is_setting(test, function):
             return _may_be(self.program, test, outcome)
-        return guards.truth(self.program, test) is outcome and _own(function) not in map(dotted, walk(test))
+        return guards.truth(self.program, test) is outcome and function.receiver not in map(dotted, walk(test))
 
     def _is_setting(self, expr: ast.AST, function: Scope) -> bool:
         """Whether an expression is made of what the constructor has set, and nothing sets later."""
         match expr:
             case ast.Constant():
                 return True
-            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == _own(function):
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == function.receiver:
                 return self._is_set_once(attribute)
             case ast.Attribute(value=inner):
                 return self._is_setting(inner, function)
@@ -135,7 +135,7 @@ class _Fetching:
     def _set_outside(self, attribute: str) -> Iterator[ast.expr]:
         """The objects that functions which are no methods of theirs set an attribute of."""
         for store in self.program.attribute_stores(attribute):
-            if dotted(store.target.value) != _own(store.site.scope.function):
+            if dotted(store.target.value) != store.site.scope.function.receiver:
                 yield store.target.value
 
     def _is_of(self, expr: ast.expr) -> bool:
@@ -151,7 +151,7 @@ class _Fetching:
                 return False
             case ast.Name(id=name):
                 return self._name_differs(name, function, depth)
-            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == _own(function):
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner == function.receiver:
                 return self._is_set_while_fetching(attribute, function)
             case ast.Call() if called(expr) not in PURE:
                 return True
@@ -166,7 +166,7 @@ class _Fetching:
             return function.parent is not None and function.parent.kind == "function"
         for one in bindings:
             if one.kind == "param":
-                if name != _own(function) and (not depth or self._passed_differs(name, function, depth)):
+                if name != function.receiver and (not depth or self._passed_differs(name, function, depth)):
                     return True
             elif one.kind != "assign" or one.value is None or not depth or self.differs(one.value, function, depth - 1):
                 return True
@@ -174,11 +174,10 @@ class _Fetching:
 
     def _passed_differs(self, name: str, function: Scope, depth: int) -> bool:
         """Whether a call while a sample is fetched passes what differs for a parameter."""
-        positions = tuple(one.name for one in function.params)[1 if function.is_method else 0 :]
         frames = call_graph.callers(self.program, function)
         inside = [one.call for one in frames if enclosing.function_of(self.program, one.call) in self.functions]
         for call in inside:
-            given = loaders.passed(self.program, call, name, *positions)
+            given = loaders.passed(self.program, call, name, *function.positions)
             if given.given and self.differs(given.expr, enclosing.function_of(self.program, call), depth - 1):
                 return True
         return not inside
@@ -191,7 +190,3 @@ class _Fetching:
             kept.attribute == attribute and kept.method in self.functions
             for kept in datasets.kept(self.program, self.cls)
         )
-
-
-def _own(function: Scope) -> str | None:
-    return function.params[0].name if function.is_method and function.params else None
