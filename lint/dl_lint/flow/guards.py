@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing, reaching, scopes
@@ -258,7 +259,8 @@ def is_taken(program: Program, instance: Instance, node: ast.AST) -> bool:
     It does not where a test that ``node`` depends on is known to come out otherwise. Nor does it, as far as is known,
     where ``node`` is there for a parameter that is None, and nothing tells that it is.
     """
-    return all(_may_be(program, instance, test, outcome) for test, outcome in _tests_of_way(program, node))
+    of_part = partial(_may_be, program, instance)
+    return all(may_have(test, outcome, of_part) for test, outcome in _tests_of_way(program, node))
 
 
 def _tests_of_way(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
@@ -275,13 +277,20 @@ def _tests_of_way(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, b
         child = above
 
 
-def _may_be(program: Program, instance: Instance, test: ast.expr, outcome: bool) -> bool:
+def may_have(test: ast.expr, outcome: bool, of_part: Callable[[ast.expr, bool], bool]) -> bool:
+    """Whether a test may have an outcome, by what is known of the parts that ``and``, ``or`` and ``not`` join."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _may_be(program, instance, operand, not outcome)
+            return may_have(operand, not outcome, of_part)
         case ast.BoolOp(op=op, values=values):
-            found = (_may_be(program, instance, one, outcome) for one in values)
+            found = (may_have(one, outcome, of_part) for one in values)
             return all(found) if isinstance(op, ast.And) is outcome else any(found)
+        case _:
+            return of_part(test, outcome)
+
+
+def _may_be(program: Program, instance: Instance, test: ast.expr, outcome: bool) -> bool:
+    match test:
         case ast.Compare(
             left=left,
             ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards, scopes
@@ -70,15 +71,8 @@ def _reads_only(program: Program, call: ast.Call) -> bool:
 
 def _may_be(program: Program, test: ast.expr, outcome: bool) -> bool:
     """Whether a test may have an outcome, options left at their defaults."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _may_be(program, operand, not outcome)
-        case ast.BoolOp(op=op, values=values):
-            found = (_may_be(program, one, outcome) for one in values)
-            return all(found) if isinstance(op, ast.And) is outcome else any(found)
-        case _:
-            known = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
-            return {guards.truth_of(one) for one in known} != {not outcome}
+    known = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
+    return {guards.truth_of(one) for one in known} != {not outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ class _Fetching:
     def _lets_through(self, test: ast.expr, outcome: bool, function: Scope) -> bool:
         """Whether a test has its outcome for all samples alike: always, or by a setting that may be so."""
         if self._is_setting(test, function):
-            return _may_be(self.program, test, outcome)
+            return guards.may_have(test, outcome, partial(_may_be, self.program))
         return guards.truth(self.program, test) is outcome and function.receiver not in map(dotted, walk(test))
 
     def _is_setting(self, expr: ast.AST, function: Scope) -> bool:
