@@ -709,7 +709,7 @@ class Wrapping(Dataset):
 
 
 def every_nth_epoch(model, dataset, epochs, n):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if epoch % n == 0:
             for batch in loader:
@@ -717,18 +717,40 @@ def every_nth_epoch(model, dataset, epochs, n):
 
 
 def every_fifth_epoch_elsewhere(model, dataset, epochs):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if (epoch + 1) % 5 == 0 or epoch == epochs - 1:
             go_over(model, loader)
 
 
 def skipped_epochs(model, dataset, epochs, args):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if epoch % args.eval_every:
             continue
         go_over(model, loader)
+
+
+def every_nth_step(model, train_set, val_set, epochs, n):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        for step, batch in enumerate(train_loader):
+            model(batch, epoch)
+            if step % n == 0:
+                for one in val_loader:
+                    model(one)
+
+
+def every_nth_step_of_an_epoch(model, train_set, val_set, epochs, n):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        for epoch_step, batch in enumerate(train_loader):
+            model(batch, epoch)
+            if epoch_step % n == 0:
+                for one in val_loader:
+                    model(one)
 
 
 def without_parentheses(model, dataset, epochs, args):
@@ -754,7 +776,7 @@ def test_in_the_function(model, loader, epoch, every):
 
 
 def every_nth_epoch_inside(model, dataset, epochs, every):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         test_in_the_function(model, loader, epoch, every)
 
@@ -766,7 +788,7 @@ def try_out(model, loader):
 
 def every_nth_epoch_as_it_is_told(model, train_set, val_set, epochs, every):
     train_loader = DataLoader(train_set, num_workers=4)  # expect
-    val_loader = DataLoader(val_set, num_workers=4)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
     for epoch in range(epochs):
         try_out(model, train_loader)
         launch(model, val_loader, validates=epoch > 0 and epoch % every == 0)
@@ -813,7 +835,7 @@ def most_epochs(model, dataset, epochs, rank):
 
 def rare_and_always(model, train_set, val_set, epochs):
     train_loader = DataLoader(train_set, num_workers=4)  # expect
-    val_loader = DataLoader(val_set, num_workers=4)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
     for epoch in range(epochs):
         try_out(model, train_loader)
         if epoch % 5 == 0:
@@ -1603,8 +1625,6 @@ class BegunAnew(Advancing):
         except StopIteration:
             self.rows = iter(self.all)
             return next(iter(self.all))
-
-
 
 
 def begins_anew_by_itself(model, rows, epochs):
