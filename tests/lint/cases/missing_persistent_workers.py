@@ -1803,3 +1803,103 @@ def none_unless_the_environment_asks(model, dataset):
             model(batch)
         for batch in shared_out:
             model(batch)
+
+
+# --- settings objects --------------------------------------------------------------------
+
+
+class Settings:
+    def __init__(self, **kwargs):
+        self.data = {}
+        for key, value in kwargs.items():
+            self.data[key] = value
+
+    def __getattr__(self, key):
+        if key not in self.data:
+            raise AttributeError(key)
+        return self.data[key]
+
+    def put(self, key, value):
+        self.data[key] = value
+
+    def names(self):
+        return sorted(self.data)
+
+
+SETTINGS = Settings(workers=4, none=0, later=0)
+SETTINGS.put("later", 2)
+
+
+def settings_in_a_dict_of_their_own(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.workers)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def settings_set_later(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.later)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def no_workers_in_settings(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.none)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def settings_that_nobody_wrote(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.unheard_of)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Kept:
+    def __init__(self, **values):
+        self.values = values
+
+    def __getattr__(self, name):
+        return self.values[name]
+
+
+def keywords_kept_as_they_are(model, dataset):
+    loader = DataLoader(dataset, num_workers=Kept(workers=2).workers)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Shares(Kept):
+    def __getattr__(self, name):
+        return self.values[name] // 4
+
+
+def settings_computed(model, dataset):
+    loader = DataLoader(dataset, num_workers=Shares(workers=2).workers)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Attributes(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self
+
+
+def items_that_are_attributes(model, dataset):
+    given, written = Attributes(workers=3), Attributes({"workers": 3, "none": 0})
+    loader = DataLoader(dataset, num_workers=given.workers)  # expect
+    other = DataLoader(dataset, num_workers=written.workers)  # expect
+    without = DataLoader(dataset, num_workers=written.none)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+        for batch in other:
+            model(batch)
+        for batch in without:
+            model(batch)
