@@ -10,12 +10,13 @@ from dl_lint.flow.call_graph import passes
 from dl_lint.flow.values import Const, Option
 from dl_lint.pipeline import loaders, loops
 from dl_lint.pipeline.loops import may_pass
-from dl_lint.pipeline.training import names_in, words
+from dl_lint.pipeline.training import STEPS, names_in, words
 from dl_lint.source.syntax import Display, ForStatement, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.flow.call_graph import Guards
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.values import Loader, Value
@@ -33,24 +34,34 @@ NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count
 
 
 def is_rare(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
-    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th pass, so that persistent
+    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th step, so that persistent
     workers would idle, with what they hold."""
+    ways = _ways(program, loader, again, loop)
+    counted = [any(not _counts_epochs(one) for one in _skipping(program, guards)) for guards in ways]
+    rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
+    return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
+
+
+def skips_epochs(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
+    """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th epoch."""
+    ways = _ways(program, loader, again, loop)
+    return bool(ways) and all(any(_skipping(program, guards)) for guards in ways)
+
+
+def _ways(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> list[Guards]:
     if loop is None or loop is again or not isinstance(again, ForStatement | ast.While | ast.comprehension):
-        return False
-    ways = [
+        return []
+    return [
         one.guards
         for one in passes(program, loop)
         if one.loop is again and all(may_pass(program, call, loader) for call in one.through)
     ]
-    counted = [any(_skips(program, test, outcome) for test, outcome in guards) for guards in ways]
-    rare = [any(_is_once(test, outcome) for test, outcome in guards) for guards in ways]
-    return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
 
 
 def is_left_out(program: Program, node: ast.AST, again: LoopNode) -> bool:
     """Whether most passes of ``again`` leave ``node`` out: it runs every n steps."""
     ways = [one.guards for one in passes(program, node) if one.loop is again]
-    return bool(ways) and all(any(_skips(program, test, outcome) for test, outcome in guards) for guards in ways)
+    return bool(ways) and all(any(_skipping(program, guards)) for guards in ways)
 
 
 def is_over_epochs(program: Program, loop: LoopNode) -> bool:
@@ -98,28 +109,34 @@ def _is_once(test: ast.expr, outcome: bool) -> bool:
     return isinstance(test, ast.Compare) and [*map(type, test.ops)] == [ast.Eq if outcome else ast.NotEq]
 
 
-def _skips(program: Program, test: ast.expr, outcome: bool, depth: int = DEEPEST) -> bool:
-    """Whether a test may have ``outcome`` in every n-th pass only: ``epoch % n == 0``."""
+def _skipping(program: Program, guards: Guards) -> Iterator[ast.BinOp]:
+    """The remainders ``epoch % n`` that let a place be come to in every n-th pass only: ``if epoch % n == 0``."""
+    for test, outcome in guards:
+        yield from _remainders(program, test, outcome)
+
+
+def _remainders(program: Program, test: ast.AST, outcome: bool, depth: int = DEEPEST) -> Iterator[ast.BinOp]:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return _skips(program, inner, not outcome, depth)
+            yield from _remainders(program, inner, not outcome, depth)
         case ast.BoolOp(values=parts):
-            return any(_skips(program, one, outcome, depth) for one in parts)
-        case ast.Compare(ops=(op,)):
-            return _is_equality(op, test, outcome) and any(_counts(program, one) for one in children(test))
-        case ast.BinOp():
-            return not outcome and _counts(program, test)
+            yield from (found for one in parts for found in _remainders(program, one, outcome, depth))
+        case ast.Compare(ops=(op,)) if _is_equality(op, test, outcome):
+            yield from (one for one in children(test) if isinstance(one, ast.BinOp) and _counts(program, one))
+        case ast.BinOp() if not outcome and _counts(program, test):
+            yield test
         case ast.Name() if depth:
-            bound = program.site(test).scope.bindings.get(test.id, ())
-            passed = list(_passed(program, test))
-            return any(one.value is not None and _skips(program, one.value, outcome, depth - 1) for one in bound) or (
-                bool(passed) and all(_skips(program, one, outcome, depth - 1) for one in passed)
-            )
+            for one in program.site(test).scope.bindings.get(test.id, ()):
+                yield from _remainders(program, one.value, outcome, depth - 1) if one.value is not None else ()
+            passed = [[*_remainders(program, one, outcome, depth - 1)] for one in _passed(program, test)]
+            yield from (one for found in passed for one in found if all(passed))
         case ast.Call() if depth:
-            returned = (one.value for function in call_graph.entered(program, test) for one in function.returns)
-            return any(one is not None and _skips(program, one, outcome, depth - 1) for one in returned)
+            for function in call_graph.entered(program, test):
+                for returned in function.returns:
+                    if returned.value is not None:
+                        yield from _remainders(program, returned.value, outcome, depth - 1)
         case _:
-            return False
+            return
 
 
 def _passed(program: Program, name: ast.Name) -> Iterator[ast.expr]:
@@ -139,12 +156,22 @@ def _is_equality(op: ast.cmpop, test: ast.Compare, outcome: bool) -> bool:
     return truthy and not isinstance(op, ast.In | ast.NotIn) and len(test.comparators) == 1
 
 
-def _counts(program: Program, expr: ast.AST) -> bool:
+def _counts(program: Program, expr: ast.BinOp) -> bool:
     """Whether an expression is a remainder ``epoch % n`` with an ``n`` that is not known to be 1, also by default."""
-    if not isinstance(expr, ast.BinOp) or not isinstance(expr.op, ast.Mod):
+    if not isinstance(expr.op, ast.Mod) or _is_one(program.value(expr.right)):
         return False
-    parts = {word for name in names_in(expr.left) for word in words(name)}
-    return bool(parts) and "rank" not in parts and not _is_one(program.value(expr.right))
+    parts = _counted(expr)
+    return bool(parts) and "rank" not in parts
+
+
+def _counts_epochs(expr: ast.BinOp) -> bool:
+    """Whether what is divided counts epochs, by its names, and not the steps of one: ``epoch_step``."""
+    parts = _counted(expr)
+    return not parts.isdisjoint({"epoch", "epochs"}) and STEPS.isdisjoint(parts)
+
+
+def _counted(expr: ast.BinOp) -> set[str]:
+    return {word for name in names_in(expr.left) for word in words(name)}
 
 
 def _is_one(value: Value) -> bool:

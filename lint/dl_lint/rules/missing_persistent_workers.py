@@ -4,7 +4,7 @@
 
 Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
 stand in another function or file, or belong to the trainer of Lightning, composer, ignite or catalyst. The message says
-how many workers there are, and what is known of the number of passes.
+how many workers there are, and what is known of the number of passes: a validation in every n-th epoch is told as that.
 
 ## Why is this bad?
 
@@ -40,8 +40,8 @@ def train(model, dataset, epochs):
 
 ## Fix safety
 
-The fix is safe where the number of workers is a literal. Where the user chooses it, the fix is
-`persistent_workers=n > 0`, and unsafe.
+The fix is safe where the number of workers is a literal and each epoch needs them: between those that do, workers that
+stay hold their memory. Where the user chooses the number, the fix is `persistent_workers=n > 0`, and unsafe.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ QUIET = (
     ),
     Quiet(
         "silent",
-        "most passes of the outer loop leave this loader out, whose workers would idle",
+        "it is iterated in every n-th step of another loader, and its workers would idle in between",
         lambda project, loader, again, loop: trip_counts.is_rare(project, loader, again, loop),
     ),
     Quiet(
@@ -82,6 +82,7 @@ QUIET = (
 
 
 UNCOUNTED = " (how many passes that makes is not known)"
+RARELY = " (in every n-th pass)"
 
 
 @rule("DL204", severity="slow", quiet=QUIET)
@@ -99,14 +100,14 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         place = project.place(again)
         hooked = again in fits
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
-        passes = (UNCOUNTED if fits[again].uncounted else "") if hooked else _passes(project, again)
+        passes = (UNCOUNTED if fits[again].uncounted else "") if hooked else _passes(project, loader, again, loop)
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again{passes}, and its {_workers(project, loader)} "
-            "started anew for every pass",
+            f"started anew for {'each of those' if passes == RARELY else 'every pass'}",
             f"pass {persistence.wanted(project, loader)}, so that the workers stay between epochs",
             (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"),),
-            _fix(project, loader),
+            _fix(project, loader, safe=passes != RARELY),
             subject=(project, loader, again, loop),
         )
 
@@ -120,8 +121,10 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, ast.AST, LoopNode | No
     yield from ((loader, again, again) for loader, again in (*project.drained_again(), *project.begun_again()))
 
 
-def _passes(project: Project, again: ast.AST) -> str:
+def _passes(project: Project, loader: Loader, again: ast.AST, loop: LoopNode | None) -> str:
     """What is known of the number of passes, where it may be small."""
+    if trip_counts.skips_epochs(project, loader, again, loop):
+        return RARELY
     if loops.twice_at_most(project, again):
         return " (twice)"
     if loops.once_by_default(project, again):
@@ -138,7 +141,7 @@ def _workers(project: Project, loader: Loader) -> str:
     return "one worker is" if count == 1 else f"{count} workers are"
 
 
-def _fix(project: Project, loader: Loader) -> Fix | None:
+def _fix(project: Project, loader: Loader, *, safe: bool) -> Fix | None:
     node = project.argument(loader, "num_workers").node
     if not isinstance(node, ast.keyword) or node.arg is None or node not in loader.call.keywords:
         return None
@@ -146,5 +149,5 @@ def _fix(project: Project, loader: Loader) -> Fix | None:
     edit = edits.with_argument(project, loader.call, persistence.keyword(project, loader))
     if edit is None or not (literal or dotted(node.value)):
         return None
-    safe = literal and not persistence.fills_caches(project, loader)
+    safe = safe and literal and not persistence.fills_caches(project, loader)
     return Fix("keep the workers between epochs", (edit,), safe=safe)

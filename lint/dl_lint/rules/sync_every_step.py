@@ -89,6 +89,7 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
             continue
         told.update(step.reads)
         often = "" if not others else f" {len(step.reads)} times"
+        others = [one for one in dict.fromkeys(others) if one is not first]  # a function may be called twice
         yield Finding(
             project.place(first),
             f"every training step waits{often} for the device to have done all that is queued, to read a number; "

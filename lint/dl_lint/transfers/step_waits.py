@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
-from dl_lint.pipeline import loaders, loops, ranks, training
+from dl_lint.pipeline import loaders, loops, ranks, training, trip_counts
 from dl_lint.source.positions import Span, span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets, walk
 from dl_lint.transfers import copies
@@ -46,6 +46,9 @@ _STEPPING = ("opt", "scaler", "solver")
 
 _RAREST = 2
 """Samples that a batch must have for a guard of its shape to let nearly all of them pass."""
+
+START = frozenset({"start", "begin", "warmup", "warm"})
+"""Words in the names of numbers of passes after which something is done in all others."""
 
 TELLING = frozenset(
     {"print", "append", "extend", "update", "add_scalar", "add_scalars", "log", "info", "debug", "warning", "write",
@@ -116,7 +119,7 @@ class _Run:
         the reads which that is known to concern."""
         self.moves = False
         self.synchronises = False
-        self.functions: set[Scope] = set()
+        self.functions: set[tuple[ast.Call, Scope]] = set()
 
     def waits(self) -> Iterator[ast.Call]:
         """The first read after each piece of work, but for those where the host has to wait for it anyway."""
@@ -140,7 +143,7 @@ class _Run:
         reads: dict[ast.Call, set[At]] = {}
         for call in calls:
             at = (*way, span(call))
-            self.moves = self.moves or _moves(program, call)
+            self.moves = self.moves or _moves(program, call) or self._hands_to_device(call)
             self.synchronises = self.synchronises or called(call) == "synchronize"
             if _works(call):
                 self.work.append(at)
@@ -157,12 +160,17 @@ class _Run:
         """Where what the last call enters reads, and may hand back what it has read."""
         before, call = set(self.reads), entering[-1]
         for function in call_graph.entered(self.program, call):
-            if function in self.functions:
-                continue
-            self.functions.add(function)
+            if (entering[0], function) in self.functions:
+                continue  # one call may enter any of several functions, which enter the same ones
+            self.functions.add((entering[0], function))
             given = [one.name for one in function.params if self._is_given(call, function, one.name, names)]
             self.body(None, function, dict.fromkeys(given, ENTRY), entering)
         return self.reads.keys() - before
+
+    def _hands_to_device(self, call: ast.Call) -> bool:
+        """Whether a call, also one that is made in some cases only, enters a function that moves something."""
+        functions = call_graph.entered(self.program, call)
+        return any(_moves(self.program, one) for function in functions for one in function.calls)
 
     def _is_given(self, call: ast.Call, function: Scope, name: str, names: Collection[str]) -> bool:
         """Whether a call passes what is on the device for a parameter."""
@@ -206,8 +214,8 @@ def _statements(program: Program, within: LoopNode | None, function: Scope) -> I
 
 
 def _is_computed_of(program: Program, expr: ast.AST, names: Collection[str]) -> bool:
-    """Whether a value is computed of one of ``names`` or of what is moved in it, and neither of its shape, of what
-    was read of it nor of whether it is there."""
+    """Whether a value is computed of one of ``names``, of a gradient or of what is moved in it, and neither of its
+    shape, of what was read of it nor of whether it is there."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
@@ -215,6 +223,8 @@ def _is_computed_of(program: Program, expr: ast.AST, names: Collection[str]) -> 
             return True
         if isinstance(node, ast.Attribute) and node.attr in SHAPES:
             continue
+        if isinstance(node, ast.Attribute) and node.attr == "grad":
+            return True
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
             continue
         if isinstance(node, ast.Call) and called(node) in (
@@ -301,15 +311,26 @@ def _works(call: ast.Call) -> bool:
 
 
 def _is_usual(program: Program, node: ast.AST, test: ast.expr) -> bool:
-    """Whether a place comes to be reached in nearly every step for all that a test of it asks for: of the rank, or for
-    a shape that is no rare one, in the ``else`` of ``x.shape[0] == 1``."""
+    """Whether a place comes to be reached in nearly every step for all that a test of it asks for: of the rank, for the
+    warm-up to be over (``step > start``), or for a shape that is no rare one, in the ``else`` of ``x.shape[0] == 1``.
+    """
     if ranks.chooses_rank(test):
         return True
     match test:
+        case ast.Compare(left=counter, ops=[ast.Gt() | ast.GtE()], comparators=[start]) if _is_start(start):
+            return (test, True) in enclosing.tests_around(program, node) and trip_counts.is_counter(program, counter)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=int(most))]):
             return most <= _RAREST and _is_shape(left) and (test, False) in enclosing.tests_around(program, node)
         case _:
             return False
+
+
+def _is_start(bound: ast.expr) -> bool:
+    """Whether a number of passes is where something begins, by its name, rather than where the loop ends."""
+    if isinstance(bound, ast.Constant):
+        return bound.value in (0, 1)
+    named = [str(one.value) if isinstance(one, ast.Constant) else dotted(one) or "" for one in walk(bound)]
+    return not START.isdisjoint(word for name in named for word in training.words(name))
 
 
 def _is_shape(expr: ast.expr) -> bool:

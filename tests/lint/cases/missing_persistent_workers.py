@@ -709,7 +709,7 @@ class Wrapping(Dataset):
 
 
 def every_nth_epoch(model, dataset, epochs, n):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if epoch % n == 0:
             for batch in loader:
@@ -717,18 +717,40 @@ def every_nth_epoch(model, dataset, epochs, n):
 
 
 def every_fifth_epoch_elsewhere(model, dataset, epochs):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if (epoch + 1) % 5 == 0 or epoch == epochs - 1:
             go_over(model, loader)
 
 
 def skipped_epochs(model, dataset, epochs, args):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         if epoch % args.eval_every:
             continue
         go_over(model, loader)
+
+
+def every_nth_step(model, train_set, val_set, epochs, n):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        for step, batch in enumerate(train_loader):
+            model(batch, epoch)
+            if step % n == 0:
+                for one in val_loader:
+                    model(one)
+
+
+def every_nth_step_of_an_epoch(model, train_set, val_set, epochs, n):
+    train_loader = DataLoader(train_set, num_workers=4)  # expect
+    val_loader = DataLoader(val_set, num_workers=4)
+    for epoch in range(epochs):
+        for epoch_step, batch in enumerate(train_loader):
+            model(batch, epoch)
+            if epoch_step % n == 0:
+                for one in val_loader:
+                    model(one)
 
 
 def without_parentheses(model, dataset, epochs, args):
@@ -754,7 +776,7 @@ def test_in_the_function(model, loader, epoch, every):
 
 
 def every_nth_epoch_inside(model, dataset, epochs, every):
-    loader = DataLoader(dataset, num_workers=4)
+    loader = DataLoader(dataset, num_workers=4)  # expect
     for epoch in range(epochs):
         test_in_the_function(model, loader, epoch, every)
 
@@ -766,7 +788,7 @@ def try_out(model, loader):
 
 def every_nth_epoch_as_it_is_told(model, train_set, val_set, epochs, every):
     train_loader = DataLoader(train_set, num_workers=4)  # expect
-    val_loader = DataLoader(val_set, num_workers=4)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
     for epoch in range(epochs):
         try_out(model, train_loader)
         launch(model, val_loader, validates=epoch > 0 and epoch % every == 0)
@@ -813,7 +835,7 @@ def most_epochs(model, dataset, epochs, rank):
 
 def rare_and_always(model, train_set, val_set, epochs):
     train_loader = DataLoader(train_set, num_workers=4)  # expect
-    val_loader = DataLoader(val_set, num_workers=4)
+    val_loader = DataLoader(val_set, num_workers=4)  # expect
     for epoch in range(epochs):
         try_out(model, train_loader)
         if epoch % 5 == 0:
@@ -1605,8 +1627,6 @@ class BegunAnew(Advancing):
             return next(iter(self.all))
 
 
-
-
 def begins_anew_by_itself(model, rows, epochs):
     loader = DataLoader(BegunAnew(rows, 100), num_workers=4)  # expect
     for epoch in range(epochs):
@@ -1782,4 +1802,104 @@ def none_unless_the_environment_asks(model, dataset):
         for batch in undeclared:
             model(batch)
         for batch in shared_out:
+            model(batch)
+
+
+# --- settings objects --------------------------------------------------------------------
+
+
+class Settings:
+    def __init__(self, **kwargs):
+        self.data = {}
+        for key, value in kwargs.items():
+            self.data[key] = value
+
+    def __getattr__(self, key):
+        if key not in self.data:
+            raise AttributeError(key)
+        return self.data[key]
+
+    def put(self, key, value):
+        self.data[key] = value
+
+    def names(self):
+        return sorted(self.data)
+
+
+SETTINGS = Settings(workers=4, none=0, later=0)
+SETTINGS.put("later", 2)
+
+
+def settings_in_a_dict_of_their_own(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.workers)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def settings_set_later(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.later)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def no_workers_in_settings(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.none)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+def settings_that_nobody_wrote(model, dataset):
+    loader = DataLoader(dataset, num_workers=SETTINGS.unheard_of)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Kept:
+    def __init__(self, **values):
+        self.values = values
+
+    def __getattr__(self, name):
+        return self.values[name]
+
+
+def keywords_kept_as_they_are(model, dataset):
+    loader = DataLoader(dataset, num_workers=Kept(workers=2).workers)  # expect
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Shares(Kept):
+    def __getattr__(self, name):
+        return self.values[name] // 4
+
+
+def settings_computed(model, dataset):
+    loader = DataLoader(dataset, num_workers=Shares(workers=2).workers)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+
+
+class Attributes(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self
+
+
+def items_that_are_attributes(model, dataset):
+    given, written = Attributes(workers=3), Attributes({"workers": 3, "none": 0})
+    loader = DataLoader(dataset, num_workers=given.workers)  # expect
+    other = DataLoader(dataset, num_workers=written.workers)  # expect
+    without = DataLoader(dataset, num_workers=written.none)
+    for _ in range(10):
+        for batch in loader:
+            model(batch)
+        for batch in other:
+            model(batch)
+        for batch in without:
             model(batch)

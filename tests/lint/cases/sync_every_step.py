@@ -195,7 +195,76 @@ def all_but_a_batch_of_one(model, optimizer, dataset, total=0.0):
     return total
 
 
+# --- of gradients, and behind a warm-up ----------------------------------------------------
+
+
+def gradient_norm(parameters):
+    total = 0
+    for parameter in filter(lambda one: one.grad is not None, parameters):
+        total += parameter.grad.norm().item() ** 2  # expect
+    return total**0.5
+
+
+def adversaries(generator, critic, dataset, optimizers, seen):
+    for images in DataLoader(dataset, pin_memory=True):
+        images = images.cuda(non_blocking=True)
+        critic(images).mean().backward()
+        seen.append(gradient_norm(critic.parameters()))
+        optimizers[0].step()
+        generator(images).mean().backward()
+        seen.append(gradient_norm(generator.parameters()))
+        optimizers[1].step()
+
+
+class Adversaries:
+    def __init__(self, generator, critic, settings):
+        self.generator, self.critic, self.settings, self.steps = generator, critic, settings, 0
+
+    def to_device(self, batch):
+        return batch.cuda(non_blocking=True)
+
+    def step(self, batch, seen):
+        images = self.to_device(batch[0]) if isinstance(batch, tuple) else self.to_device(batch)
+        if self.steps > self.settings["generator_start_steps"]:
+            loss = self.generator(images).mean()
+            seen["generator"] += loss.item()  # expect
+            loss.backward()
+        if self.steps > 0:
+            cost = self.critic(images).mean()
+            seen["critic"] += cost.item()
+            cost.backward()
+        self.steps += 1
+
+    def fit(self, dataset, seen):
+        for batch in DataLoader(dataset, pin_memory=True):
+            self.step(batch, seen)
+
+
 # --- traps ---------------------------------------------------------------------------------
+
+
+def shapes_of_gradients(model, dataset, optimizer, seen):
+    for images in DataLoader(dataset, pin_memory=True):
+        model(images.cuda(non_blocking=True)).mean().backward()
+        for parameter in model.parameters():
+            seen.append(float(parameter.grad is None))
+            seen.append(float(parameter.grad.shape[0]))
+        optimizer.step()
+
+
+def read_in_the_last_steps(model, dataset, optimizer, total_steps, seen):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if step >= total_steps - 1:
+            seen.append(loss.item())
+        cost = model(loss)
+        cost.backward()
+        if step >= 100:
+            seen.append(cost.item())
+        if step < 1:
+            seen.append(cost.item())
 
 
 def every_hundred(generator, critic, dataset):
@@ -326,6 +395,28 @@ def waits_behind_a_check_and_synchronises(model, optimizer, dataset):
         optimizer.step()
         torch.cuda.synchronize()
         print(loss.item())
+
+
+class Plain:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def optimize(self, images):
+        loss = self.model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        self.optimizer.step()
+        self.told = loss.item()  # expect advice
+
+
+class Video(Plain):
+    def optimize(self, images):
+        super().optimize(images.flatten(0, 1))
+
+
+def of_one_kind_or_the_other(kind, model, optimizer, dataset):
+    trainer = Video(model, optimizer) if kind == "video" else Plain(model, optimizer)
+    for images in DataLoader(dataset, pin_memory=True):
+        trainer.optimize(images)
 
 
 # --- traps in what the step calls ----------------------------------------------------------

@@ -127,6 +127,8 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
             return Loader(TORCH_LOADER, expr, cls)
     if classes.is_attribute_dict(program, cls):
         return Made("easydict.EasyDict", expr)
+    if objects.gives_keywords(program, cls):
+        return Made("easydict.EasyDict", expr, cls)
     if program.hints.dataloader_classes and names_one(program.hints.dataloader_classes, qualified(cls.scope)):
         return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
     return Instance(cls, expr)

@@ -116,9 +116,17 @@ def is_attribute_dict(program: Program, cls: Class) -> bool:
 def _is_attribute_dict(program: Program, cls: Class) -> bool:
     if "builtins.dict" not in external_bases(program, cls):
         return False
-    names = {method.name for one in lineage(program, cls) if isinstance(one, Class) for method in methods(one)}
+    own = [method for one in lineage(program, cls) if isinstance(one, Class) for method in methods(one)]
+    names = {method.name for method in own}
     aliased = any(cls.scope.bindings.get(name) for name in ("__getattr__", "__getattribute__"))
-    return (aliased or "__getattr__" in names) and all(_is_private(name) or name.startswith("__") for name in names)
+    aliased = aliased or "__getattr__" in names or any(map(_is_its_own_dict, own))
+    return aliased and all(_is_private(name) or name.startswith("__") for name in names)
+
+
+def _is_its_own_dict(method: Scope) -> bool:
+    """``self.__dict__ = self``."""
+    owner = method.receiver
+    return any(dotted(one.value) == owner for one in method.bindings.get(f"{owner}.__dict__", ()))
 
 
 def methods_binding(program: Program, cls: Class, attribute: str) -> Iterator[tuple[Scope, str]]:

@@ -8,7 +8,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dl_lint.flow.interpreter import arguments
+from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, DEFAULTS_OF_CONFIGURATIONS, HYDRA
 from dl_lint.flow.values import (
     UNKNOWN,
@@ -66,7 +66,18 @@ def _field(program: Program, config: Made, name: str) -> Value:
             if not store.op and _is_of(program, store.target.value, config):
                 value = program.symbolic(store.value) if not store.path else UNKNOWN
                 found += [_as_default(config, one, store.node) for one in alternatives(value)]
+    found += [program.symbolic(value) for value in _set_by_methods(program, config, name)]
     return union(found) if found else UNKNOWN
+
+
+def _set_by_methods(program: Program, config: Made, name: str) -> Iterator[ast.expr]:
+    """What the methods of a class of the program are given for a field: ``config.set("name", value)``."""
+    setters = [one.name for one in classes.methods(config.cls) if len(one.params) == 3] if config.cls else ()
+    for call in program.method_calls(*setters):
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Constant(value=field), value]):
+                if field == name and _is_of(program, owner, config):
+                    yield value
 
 
 def _tables(program: Program, expr: ast.expr) -> list[Table]:

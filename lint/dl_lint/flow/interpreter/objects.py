@@ -302,19 +302,35 @@ def _of_body(cls: Class) -> frozenset[Source]:
     return frozenset(map(_of_method, classes.methods(cls)))
 
 
-def _of_method(method: Scope) -> Source:
-    sources = list(_sets(method))
+def gives_keywords(program: Program, cls: Class) -> bool:
+    """Whether an object has the keywords of its constructor as attributes, out of a dict that it keeps them in:
+    ``__getattr__`` with ``return self.data[key]``."""
+    getter, init = (classes.of_class(program, cls, name) for name in ("__getattr__", "__init__"))
+    if not isinstance(getter, Function) or not isinstance(init, Function) or len(getter.scope.params) != 2:
+        return False
+    owner, key = (param.name for param in getter.scope.params)
+    read = [dotted(one.value.value) or "" for one in getter.scope.returns
+            if isinstance(one.value, ast.Subscript) and dotted(one.value.slice) == key]  # fmt: skip
+    held = [attribute for name, _, attribute in (one.partition(".") for one in read) if name == owner]
+    return any(_of_method(init.scope, attribute) == "keywords" for attribute in held)
+
+
+def _of_method(method: Scope, held: str = "__dict__") -> Source:
+    sources = list(_sets(method, held))
     if not sources:
         return "none"
     keywords = {param.name for param in method.params if param.kind == "kwargs"}
     return "keywords" if method.name == "__init__" and keywords.issuperset(sources) else "anything"
 
 
-def _sets(method: Scope) -> Iterator[str | None]:
-    """What ``setattr(self, name, …)`` with a variable name, ``self.__dict__[name] = …`` and ``self.__dict__.update(…)``
-    take their names from."""
+def _sets(method: Scope, held: str) -> Iterator[str | None]:
+    """What ``setattr(self, name, …)`` with a variable name, ``self.__dict__[name] = …``, ``self.__dict__.update(…)``
+    and ``self.__dict__ = kwargs`` take their names from; or the like of another dict that is ``held``."""
     owner = method.receiver or ""
-    for change in method.changes.get(f"{owner}.__dict__", ()):
+    keywords = {param.name for param in method.params if param.kind == "kwargs"}
+    for binding in method.bindings.get(f"{owner}.{held}", ()):
+        yield from keywords & {dotted(binding.value)}
+    for change in method.changes.get(f"{owner}.{held}", ()):
         if change.kind == "item" and isinstance(change.key, ast.Name):
             yield _items_of(method, change.key.id)
     for call in method.calls:
@@ -324,7 +340,7 @@ def _sets(method: Scope) -> Iterator[str | None]:
                     case (ast.Name(id=set_on), ast.Name(id=name), _) if set_on == owner:
                         yield _items_of(method, name)
             case ast.Attribute(attr="update", value=holder) if len(call.args) == 1:
-                if dotted(holder) == f"{owner}.__dict__":
+                if dotted(holder) == f"{owner}.{held}":
                     yield dotted(call.args[0])
             case _:
                 continue
