@@ -250,6 +250,7 @@ LISTING = frozenset(
         "tolist",
         "iterrows",
         "itertuples",
+        "getImgIds",
     }
 )
 """Methods that give one Python object for each file, line, element or row, whatever they are called on."""

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 from PIL import Image
+from pycocotools.coco import COCO
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
@@ -1673,3 +1674,17 @@ class PicturesKeptWhereSwitchedOn(Dataset):
     def __getitem__(self, index):
         picture = self.pictures[index] if self.in_memory else Image.open(self.paths[index])
         return picture, self.labels[index]
+
+
+# --- what other libraries list --------------------------------------------------------------------
+
+
+class ImagesOfAnIndex(Dataset):
+    def __init__(self, path):
+        self.coco = COCO(path)
+        self.ids = self.coco.getImgIds()  # expect
+        self.classes = {one: at for at, one in enumerate(self.coco.getCatIds())}
+
+    def __getitem__(self, index):
+        image = self.coco.loadImgs(self.ids[index])[0]
+        return image["file_name"], self.classes[image["category_id"]]
