@@ -282,6 +282,9 @@ READING = frozenset(
 """Functions whose results are as large as a data set: listings, files and their lines, parsed files."""
 
 
+TEXT_ARRAYS = frozenset({"numpy.loadtxt", "numpy.genfromtxt"})
+"""Functions that read the lines of a text file as the rows of an array."""
+
 TABLES = frozenset(
     {"pandas.read_csv", "pandas.read_json", "pandas.read_excel", "pandas.read_table", "pandas.read_pickle"}
 )

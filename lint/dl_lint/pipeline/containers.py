@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import enclosing
 from dl_lint.flow.interpreter import classes, functions
 from dl_lint.flow.interpreter.expressions import FEW_ITEMS
-from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
+from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES, TEXT_ARRAYS
 from dl_lint.flow.values import (
     UNKNOWN,
     Collection,
@@ -112,7 +112,7 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
 
 
 def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) -> bool:
-    if _reads_many(name) or name in TABLES:
+    if _reads_many(name) or name in TABLES | TEXT_ARRAYS:
         return True
     if name in _NUMBERING:
         return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)

@@ -1688,3 +1688,14 @@ class ImagesOfAnIndex(Dataset):
     def __getitem__(self, index):
         image = self.coco.loadImgs(self.ids[index])[0]
         return image["file_name"], self.classes[image["category_id"]]
+
+
+class RowsOfATextFile(Dataset):
+    def __init__(self, root, path):
+        rows = np.loadtxt(path, dtype=str)
+        self.paths = [os.path.join(root, name) for name in rows[:, 0]]  # expect
+        self.times = rows[:, 1].astype(float)
+        self.poses = np.genfromtxt(path)[:, 2:]
+
+    def __getitem__(self, index):
+        return self.paths[index], self.times[index], self.poses[index]
