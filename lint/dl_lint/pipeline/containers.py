@@ -267,10 +267,21 @@ def _is_plain(value: Value, depth: int) -> bool:
             return True
         case Made(name=name):
             return name.startswith(_PLAIN)
+        case Derived():
+            return is_key(value)
         case Collection(items=tuple() as items) if items:
             return all(is_plain(one, depth - 1) for one in items)
         case Table() if value.items:
             return all(is_plain(one, depth - 1) for _, one in value.items)
+        case _:
+            return False
+
+
+def is_key(value: Value) -> bool:
+    """Whether something is a key of a mapping whose keys nobody has written out."""
+    match value:
+        case Derived(step="iterate", base=Derived(step="call", base=Derived(step="attr", key="keys"))):
+            return True
         case _:
             return False
 

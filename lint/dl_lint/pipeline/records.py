@@ -295,13 +295,15 @@ def _is_counted(program: Program, cls: Class, attribute: str) -> bool:
 
 
 def _is_of_plain(program: Program, value: Value, additions: list[tuple[ast.AST, ast.expr | None]]) -> bool:
-    """Whether a container is comprehended of plain objects, or filled with them in a loop."""
+    """Whether a container is comprehended of plain objects, lists keys, or is filled with plain objects in a loop."""
     for one in alternatives(value):
         match one:
             case Collection(items=None, node=ast.ListComp(generators=clauses) | ast.DictComp(generators=clauses)) if (
                 containers.is_plain(one.element)
             ):
                 return not all(containers.is_short(program, clause.iter) for clause in clauses)
+            case Collection(items=None, node=ast.Call(), element=element) if containers.is_key(element):
+                return True
             case Collection(items=None, grown=grown, element=element) if containers.is_plain(element):
                 return any(_is_repeated(program, node) for node in grown)
     return _starts_empty(value) and any(

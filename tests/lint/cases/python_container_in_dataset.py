@@ -12,6 +12,7 @@ import blobfile
 import cv2
 import h5py
 import json_tricks
+import kaldiio
 import lmdb
 import numpy as np
 import pandas as pd
@@ -1699,3 +1700,69 @@ class RowsOfATextFile(Dataset):
 
     def __getitem__(self, index):
         return self.paths[index], self.times[index], self.poses[index]
+
+
+# --- keys, each of which is a sample ----------------------------------------------------------------
+
+
+class CountedKeys(Dataset):
+    def __init__(self, features):
+        self.features = features
+        self.keys = sorted(features.keys())  # expect
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        return self.features[self.keys[index]]
+
+
+class FilteredKeys(Dataset):
+    def __init__(self, path, longest):
+        reader = kaldiio.load_scp(path)
+        keys = list(reader.keys())
+        if longest:
+            keys = [keys[index] for index in range(len(keys)) if len(reader[keys[index]]) <= longest]
+        self.keys = keys  # expect
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        return self.keys[index]
+
+
+class KeysThatAreNotTheSamples(Dataset):
+    def __init__(self, features, labels):
+        self.features = features
+        self.parts = list(features.keys())
+        self.labels = labels
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, index):
+        return self.parts[index % len(self.parts)], self.labels[index]
+
+
+class CountedUnknown(Dataset):
+    def __init__(self, features):
+        self.rows = list(features.values())
+        self.few = list({"left": 0, "right": 1}.keys())
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class AFewKeys(Dataset):
+    def __init__(self):
+        self.sides = sorted({"left": 0, "right": 1}.keys())
+
+    def __len__(self):
+        return len(self.sides)
+
+    def __getitem__(self, index):
+        return self.sides[index]
