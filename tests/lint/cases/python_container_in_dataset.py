@@ -22,7 +22,7 @@ from PIL import Image
 from pycocotools.coco import COCO
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from torchvision import transforms
-from torchvision.datasets import ImageFolder
+from torchvision.datasets import CocoDetection, ImageFolder
 from torchvision.io import read_image
 from torchvision.transforms import RandomHorizontalFlip
 
@@ -1700,6 +1700,59 @@ class RowsOfATextFile(Dataset):
 
     def __getitem__(self, index):
         return self.paths[index], self.times[index], self.poses[index]
+
+
+class FirstOfAFolder(ImageFolder):
+    def __init__(self, root, count):
+        super().__init__(root)
+        self.samples = self.samples[:count]  # expect
+
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        return self.loader(path), target
+
+
+class RecordsOfAFolder(ImageFolder):
+    def __init__(self, root):
+        super().__init__(root)
+        self.samples = [[*one, Path(one[0]).with_suffix(".npy"), None] for one in self.samples]  # expect
+
+    def __getitem__(self, index):
+        return self.samples[index]
+
+
+class FolderAsArrays(ImageFolder):
+    def __init__(self, root):
+        super().__init__(root)
+        self.samples = np.array(self.samples)
+        self.paths = self.samples[:, 0]
+        self.classes = sorted(self.classes)
+
+    def __getitem__(self, index):
+        return self.paths[index], self.samples[index], self.classes[index]
+
+
+class AnnotatedImages(CocoDetection):
+    def __init__(self, root, index):
+        super().__init__(root, index)
+        self.ids = sorted(self.ids)
+        annotated = []  # the list that is kept is told where it is stored
+        for number in self.ids:
+            if self.coco.getAnnIds(imgIds=number):
+                annotated.append(number)
+        self.ids = annotated  # expect
+
+    def __getitem__(self, index):
+        return self._load_image(self.ids[index])
+
+
+class OfAnotherFolder(Dataset):
+    def __init__(self, root):
+        self.files = [path for path, _ in ImageFolder(root).samples]  # expect
+        self.targets = torch.tensor([target for _, target in ImageFolder(root).samples])
+
+    def __getitem__(self, index):
+        return self.files[index], self.targets[index]
 
 
 # --- keys, each of which is a sample ----------------------------------------------------------------
