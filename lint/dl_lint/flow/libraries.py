@@ -36,6 +36,9 @@ _ALIASES = {
 _RENAMED = {
     "torch.utils.data._utils.worker.get_worker_info": "torch.utils.data.get_worker_info",
     "torch_geometric.data.DataLoader": "torch_geometric.loader.DataLoader",
+    "torchvision.datasets.coco.CocoDetection": "torchvision.datasets.CocoDetection",
+    "torchvision.datasets.folder.DatasetFolder": "torchvision.datasets.DatasetFolder",
+    "torchvision.datasets.folder.ImageFolder": "torchvision.datasets.ImageFolder",
     "trainer.torch.DistributedSampler": "torch.utils.data.DistributedSampler",
 }
 
@@ -250,9 +253,19 @@ LISTING = frozenset(
         "tolist",
         "iterrows",
         "itertuples",
+        "getImgIds",
     }
 )
 """Methods that give one Python object for each file, line, element or row, whatever they are called on."""
+
+LISTS = {
+    "torchvision.datasets.DatasetFolder.samples": ("listdir", "class"),
+    "torchvision.datasets.ImageFolder.samples": ("listdir", "class"),
+    "torchvision.datasets.ImageFolder.imgs": ("listdir", "class"),
+    "torchvision.datasets.CocoDetection.ids": ("getImgIds",),
+    "torchvision.datasets.CocoCaptions.ids": ("getImgIds",),
+}
+"""Attributes that list what an outside dataset has found: by which method, and the numbers that stand beside it."""
 
 WEIGHTS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"})
 """Methods that give a model's weights."""
@@ -280,6 +293,9 @@ READING = frozenset(
 )
 """Functions whose results are as large as a data set: listings, files and their lines, parsed files."""
 
+
+TEXT_ARRAYS = frozenset({"numpy.loadtxt", "numpy.genfromtxt"})
+"""Functions that read the lines of a text file as the rows of an array."""
 
 TABLES = frozenset(
     {"pandas.read_csv", "pandas.read_json", "pandas.read_excel", "pandas.read_table", "pandas.read_pickle"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import enclosing
 from dl_lint.flow.interpreter import classes, functions
 from dl_lint.flow.interpreter.expressions import FEW_ITEMS
-from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES
+from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES, TEXT_ARRAYS
 from dl_lint.flow.values import (
     UNKNOWN,
     Collection,
@@ -112,7 +112,7 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
 
 
 def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) -> bool:
-    if _reads_many(name) or name in TABLES:
+    if _reads_many(name) or name in TABLES | TEXT_ARRAYS:
         return True
     if name in _NUMBERING:
         return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)
@@ -267,10 +267,21 @@ def _is_plain(value: Value, depth: int) -> bool:
             return True
         case Made(name=name):
             return name.startswith(_PLAIN)
+        case Derived():
+            return is_key(value)
         case Collection(items=tuple() as items) if items:
             return all(is_plain(one, depth - 1) for one in items)
         case Table() if value.items:
             return all(is_plain(one, depth - 1) for _, one in value.items)
+        case _:
+            return False
+
+
+def is_key(value: Value) -> bool:
+    """Whether something is a key of a mapping whose keys nobody has written out."""
+    match value:
+        case Derived(step="iterate", base=Derived(step="call", base=Derived(step="attr", key="keys"))):
+            return True
         case _:
             return False
 

@@ -52,6 +52,9 @@ _TEXTS = frozenset({"keys", "split", "rsplit", "splitlines", "strip", "rstrip", 
 _FOLDERS = frozenset({"iterdir", "glob", "rglob"})
 """Methods of a path that give paths."""
 
+_NUMBERS = frozenset({"getImgIds"})
+"""Methods that give numbers: of an index of annotations, those of its images."""
+
 _PICKLES = ("pickle.", "joblib.", "cloudpickle.", "dill.", "yaml.", "marshal.")
 
 
@@ -78,9 +81,11 @@ def _size(program: Program, value: Value, depth: int) -> Size:
             return _record(program, tuple(program.value(one) for one in given), depth)
         case Collection():
             return NESTED
+        case Derived() if _is_asked(value, _NUMBERS):
+            return NUMBER
         case Derived() | Made() if _is_parsed(value):
             return PARSED
-        case Derived() if _is_path(value):
+        case Derived() if _is_asked(value, _FOLDERS):
             return PATH
         case _ if containers.is_array(value):
             return ARRAY
@@ -93,11 +98,11 @@ def _record(program: Program, items: tuple[Value, ...], depth: int) -> Size:
     return Size(RECORD + sum(REFERENCE + one.bytes for one in held), "a record")
 
 
-def _is_path(value: Value) -> bool:
-    """Whether something is one of the paths that a folder is asked for, sorted or not, and not its name."""
+def _is_asked(value: Value, methods: frozenset[str]) -> bool:
+    """Whether something is an element of what such a method gives, sorted or not, and no part of that element."""
     while isinstance(value, Derived) and value.step != "attr":
         value = value.base
-    return isinstance(value, Derived) and value.key in _FOLDERS
+    return isinstance(value, Derived) and value.key in methods
 
 
 def _is_parsed(value: Value) -> bool:

@@ -12,15 +12,17 @@ import blobfile
 import cv2
 import h5py
 import json_tricks
+import kaldiio
 import lmdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
 from PIL import Image
+from pycocotools.coco import COCO
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from torchvision import transforms
-from torchvision.datasets import ImageFolder
+from torchvision.datasets import CocoDetection, ImageFolder
 from torchvision.io import read_image
 from torchvision.transforms import RandomHorizontalFlip
 
@@ -1673,3 +1675,162 @@ class PicturesKeptWhereSwitchedOn(Dataset):
     def __getitem__(self, index):
         picture = self.pictures[index] if self.in_memory else Image.open(self.paths[index])
         return picture, self.labels[index]
+
+
+# --- what other libraries list --------------------------------------------------------------------
+
+
+class ImagesOfAnIndex(Dataset):
+    def __init__(self, path):
+        self.coco = COCO(path)
+        self.ids = self.coco.getImgIds()  # expect
+        self.classes = {one: at for at, one in enumerate(self.coco.getCatIds())}
+
+    def __getitem__(self, index):
+        image = self.coco.loadImgs(self.ids[index])[0]
+        return image["file_name"], self.classes[image["category_id"]]
+
+
+class RowsOfATextFile(Dataset):
+    def __init__(self, root, path):
+        rows = np.loadtxt(path, dtype=str)
+        self.paths = [os.path.join(root, name) for name in rows[:, 0]]  # expect
+        self.times = rows[:, 1].astype(float)
+        self.poses = np.genfromtxt(path)[:, 2:]
+
+    def __getitem__(self, index):
+        return self.paths[index], self.times[index], self.poses[index]
+
+
+class FilteredOnOneWay(Dataset):
+    def __init__(self, root, step, index=None):
+        if index is not None:
+            self.paths = [os.path.join(root, line.strip()) for line in open(index)]  # expect
+            self.paths = self.paths[::step]
+        else:
+            self.paths = sorted(os.listdir(root))  # expect
+        self.first = np.array(os.listdir(root))
+        if step > 1:
+            self.first = self.first[::step]
+
+    def __getitem__(self, index):
+        return self.paths[index], self.first[index]
+
+
+class FirstOfAFolder(ImageFolder):
+    def __init__(self, root, count):
+        super().__init__(root)
+        self.samples = self.samples[:count]  # expect
+
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        return self.loader(path), target
+
+
+class RecordsOfAFolder(ImageFolder):
+    def __init__(self, root):
+        super().__init__(root)
+        self.samples = [[*one, Path(one[0]).with_suffix(".npy"), None] for one in self.samples]  # expect
+
+    def __getitem__(self, index):
+        return self.samples[index]
+
+
+class FolderAsArrays(ImageFolder):
+    def __init__(self, root):
+        super().__init__(root)
+        self.samples = np.array(self.samples)
+        self.paths = self.samples[:, 0]
+        self.classes = sorted(self.classes)
+
+    def __getitem__(self, index):
+        return self.paths[index], self.samples[index], self.classes[index]
+
+
+class AnnotatedImages(CocoDetection):
+    def __init__(self, root, index):
+        super().__init__(root, index)
+        self.ids = sorted(self.ids)
+        annotated = []  # the list that is kept is told where it is stored
+        for number in self.ids:
+            if self.coco.getAnnIds(imgIds=number):
+                annotated.append(number)
+        self.ids = annotated  # expect
+
+    def __getitem__(self, index):
+        return self._load_image(self.ids[index])
+
+
+class OfAnotherFolder(Dataset):
+    def __init__(self, root):
+        self.files = [path for path, _ in ImageFolder(root).samples]  # expect
+        self.targets = torch.tensor([target for _, target in ImageFolder(root).samples])
+
+    def __getitem__(self, index):
+        return self.files[index], self.targets[index]
+
+
+# --- keys, each of which is a sample ----------------------------------------------------------------
+
+
+class CountedKeys(Dataset):
+    def __init__(self, features):
+        self.features = features
+        self.keys = sorted(features.keys())  # expect
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        return self.features[self.keys[index]]
+
+
+class FilteredKeys(Dataset):
+    def __init__(self, path, longest):
+        reader = kaldiio.load_scp(path)
+        keys = list(reader.keys())
+        if longest:
+            keys = [keys[index] for index in range(len(keys)) if len(reader[keys[index]]) <= longest]
+        self.keys = keys  # expect
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        return self.keys[index]
+
+
+class KeysThatAreNotTheSamples(Dataset):
+    def __init__(self, features, labels):
+        self.features = features
+        self.parts = list(features.keys())
+        self.labels = labels
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, index):
+        return self.parts[index % len(self.parts)], self.labels[index]
+
+
+class CountedUnknown(Dataset):
+    def __init__(self, features):
+        self.rows = list(features.values())
+        self.few = list({"left": 0, "right": 1}.keys())
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class AFewKeys(Dataset):
+    def __init__(self):
+        self.sides = sorted({"left": 0, "right": 1}.keys())
+
+    def __len__(self):
+        return len(self.sides)
+
+    def __getitem__(self, index):
+        return self.sides[index]

@@ -243,7 +243,7 @@ def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) ->
     if name in PREPARERS | HANDING_THROUGH:
         return _handed_through(program, name, expr)
     copied = tensor_memory.moved(program, receiver, name, expr)
-    if copied is None and name in LISTING | WEIGHTS:
+    if copied is None and (name in LISTING | WEIGHTS or name == "keys"):
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dl_lint.flow import placement
 from dl_lint.flow.guards import compare, truth
-from dl_lint.flow.interpreter import names, operations, tensor_memory
+from dl_lint.flow.interpreter import names, objects, operations, tensor_memory
 from dl_lint.flow.program import evaluates
 from dl_lint.flow.values import (
     TOO_LARGE,
@@ -61,7 +61,9 @@ def _attribute(program: Program, expr: ast.Attribute) -> Value:
     stored = names.stored(program, expr)
     if stored is not None:
         return stored
-    return program.attribute(program.symbolic(expr.value), expr.attr)
+    base = program.symbolic(expr.value)
+    left = objects.before_stored(program, base, expr)
+    return program.attribute(base, expr.attr) if left is None else left
 
 
 @evaluates(ast.Subscript)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
 from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
-from dl_lint.flow.libraries import canonical
+from dl_lint.flow.libraries import LISTS, canonical
 from dl_lint.flow.program import operation
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import (
@@ -20,6 +20,7 @@ from dl_lint.flow.values import (
     Batch,
     Bound,
     Class,
+    Collection,
     Const,
     Derived,
     External,
@@ -31,6 +32,7 @@ from dl_lint.flow.values import (
     Module,
     Namespace,
     Nothing,
+    Number,
     OneOf,
     Option,
     Package,
@@ -209,7 +211,26 @@ def _in_lineage(program: Program, cls: Class, name: str) -> Value:
                     found.append(_field(program, one, name, body))
             if found:
                 return union(found)
+        elif isinstance(one, External) and f"{one.name}.{name}" in LISTS:
+            return _listed(one.name, name)
     return NOTHING
+
+
+def before_stored(program: Program, base: Value, expr: ast.Attribute) -> Value | None:
+    """What an outside base has left in an attribute that the same function stores later."""
+    if isinstance(base, Instance) and dotted(expr) in program.site(expr).scope.function.bindings:
+        for one in classes.external_bases(program, base.cls):
+            if f"{one}.{expr.attr}" in LISTS:
+                return _listed(one, expr.attr)
+    return None
+
+
+def _listed(cls: str, name: str) -> Value:
+    """The list that an outside dataset keeps of the files or records that it has found."""
+    listing, *others = LISTS[f"{cls}.{name}"]
+    found = operations.derived(operations.derived(UNKNOWN, "attr", listing), "iterate")
+    element = operations.pair(found, *(Number() for _ in others)) if others else found
+    return Collection("list", None, element, None)
 
 
 def _stored(program: Program, cls: Class, name: str) -> Iterator[Value]:
@@ -252,6 +273,8 @@ def _of_made(program: Program, base: Made, name: str) -> Value:
     if isinstance(base, Loader | Sampler):
         # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
         return program.solver.solve(("given", base, name), partial(_given, program, base, name))
+    if f"{base.name}.{name}" in LISTS:
+        return _listed(base.name, name)
     return operations.derived(base, "attr", name)
 
 
