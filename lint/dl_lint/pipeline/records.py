@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.interpreter.mutations import GROWING
-from dl_lint.flow.reaching import reaching, visible_at_end
+from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import Collection, Derived, Function, Instance, Made, Table, Value, alternatives, union
 from dl_lint.pipeline import containers, datasets, record_sizes, workers
 from dl_lint.pipeline.training import words
@@ -227,20 +227,10 @@ def _last_assignments(program: Program, cls: Class, attribute: str) -> Iterator[
         last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
         filling = [binding for binding in last if not _reads(program, method, attribute, binding)]
         if filling or _is_filled_before(method, key, last):
-            found += [*filling, *_filled_apart(program, method, attribute, last, filling)] if filling else last
+            found += filling or last
         elif method.name == "__init__":
             own += last
     yield from found or own
-
-
-def _filled_apart(
-    program: Program, method: Scope, attribute: str, last: list[Binding], filling: list[Binding]
-) -> Iterator[Binding]:
-    """What is sorted or filtered on a way of its own, on which none of ``filling`` comes."""
-    for own in last:
-        before = reaching(method, own.name, replace(own.site, order=own.site.order - 1)).bindings
-        if own not in filling and not any(one in filling for one in before):
-            yield from (one for one in before if one.kind == "assign" and not _reads(program, method, attribute, one))
 
 
 def _is_filled_before(method: Scope, key: str, last: list[Binding]) -> bool:

@@ -1702,21 +1702,6 @@ class RowsOfATextFile(Dataset):
         return self.paths[index], self.times[index], self.poses[index]
 
 
-class FilteredOnOneWay(Dataset):
-    def __init__(self, root, step, index=None):
-        if index is not None:
-            self.paths = [os.path.join(root, line.strip()) for line in open(index)]  # expect
-            self.paths = self.paths[::step]
-        else:
-            self.paths = sorted(os.listdir(root))  # expect
-        self.first = np.array(os.listdir(root))
-        if step > 1:
-            self.first = self.first[::step]
-
-    def __getitem__(self, index):
-        return self.paths[index], self.first[index]
-
-
 class FirstOfAFolder(ImageFolder):
     def __init__(self, root, count):
         super().__init__(root)
