@@ -298,7 +298,8 @@ def _decisions(
         for node in walk(owner.test):
             read = reads.get(node, set()) if isinstance(node, ast.Call) else told.get(dotted(node), set())
             yield from ((at, ()) for at in read)
-        if _is_computed_of(program, owner.test, names):
+        rare = guards.is_conditional(program, owner, within, partial(_is_usual, program, owner))
+        if not rare and _is_computed_of(program, owner.test, names):
             yield (*way, span(owner.test)), way
 
 

@@ -29,6 +29,17 @@ def three_reads(model, optimizer, dataset, seen):
         seen.append(float(loss))
 
 
+def decided_now_and_then(model, dataset, writer):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        writer.add_scalar("loss", loss.item(), step)  # expect advice
+        if step % 100 == 0:
+            for name, weight in model.named_parameters():
+                if not torch.isnan(weight.grad).any():
+                    writer.add_histogram(name, weight.grad, step)
+
+
 def once(model, dataset):
     total = 0.0
     for images in DataLoader(dataset, pin_memory=True):
