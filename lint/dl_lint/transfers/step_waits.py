@@ -47,9 +47,6 @@ _STEPPING = ("opt", "scaler", "solver")
 _RAREST = 2
 """Samples that a batch must have for a guard of its shape to let nearly all of them pass."""
 
-START = frozenset({"start", "begin", "warmup", "warm"})
-"""Words in the names of numbers of passes after which something is done in all others."""
-
 TELLING = frozenset(
     {"print", "append", "extend", "update", "add_scalar", "add_scalars", "log", "info", "debug", "warning", "write",
      "set_postfix", "set_description", "meter", "add"}
@@ -313,25 +310,17 @@ def _works(call: ast.Call) -> bool:
 
 def _is_usual(program: Program, node: ast.AST, test: ast.expr) -> bool:
     """Whether a place comes to be reached in nearly every step for all that a test of it asks for: of the rank, for the
-    warm-up to be over (``step > start``), or for a shape that is no rare one, in the ``else`` of ``x.shape[0] == 1``.
+    first step to be over (``step > 0``), or for a shape that is no rare one, in the ``else`` of ``x.shape[0] == 1``.
     """
     if ranks.chooses_rank(test):
         return True
     match test:
-        case ast.Compare(left=counter, ops=[ast.Gt() | ast.GtE()], comparators=[start]) if _is_start(start):
+        case ast.Compare(left=counter, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=0 | 1)]):
             return (test, True) in enclosing.tests_around(program, node) and trip_counts.is_counter(program, counter)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=int(most))]):
             return most <= _RAREST and _is_shape(left) and (test, False) in enclosing.tests_around(program, node)
         case _:
             return False
-
-
-def _is_start(bound: ast.expr) -> bool:
-    """Whether a number of passes is where something begins, by its name, rather than where the loop ends."""
-    if isinstance(bound, ast.Constant):
-        return bound.value in (0, 1)
-    named = [str(one.value) if isinstance(one, ast.Constant) else dotted(one) or "" for one in walk(bound)]
-    return not START.isdisjoint(word for name in named for word in training.words(name))
 
 
 def _is_shape(expr: ast.expr) -> bool:

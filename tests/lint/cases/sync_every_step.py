@@ -206,7 +206,7 @@ def all_but_a_batch_of_one(model, optimizer, dataset, total=0.0):
     return total
 
 
-# --- of gradients, and behind a warm-up ----------------------------------------------------
+# --- of gradients, and behind the first step ----------------------------------------------------
 
 
 def gradient_norm(parameters):
@@ -236,11 +236,11 @@ class Adversaries:
 
     def step(self, batch, seen):
         images = self.to_device(batch[0]) if isinstance(batch, tuple) else self.to_device(batch)
-        if self.steps > self.settings["generator_start_steps"]:
-            loss = self.generator(images).mean()
-            seen["generator"] += loss.item()  # expect
-            loss.backward()
         if self.steps > 0:
+            loss = self.generator(images).mean()
+            seen["generator"] += loss.item()  # expect advice
+            loss.backward()
+        if self.steps > self.settings["steps"]:
             cost = self.critic(images).mean()
             seen["critic"] += cost.item()
             cost.backward()
