@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MOST, STRAGGLES, cost_more, rates
+from pytest_dataloader.probe.timing.bottleneck import MOST, cost_more, rates
+from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
 

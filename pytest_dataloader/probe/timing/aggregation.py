@@ -22,6 +22,7 @@ from pytest_dataloader.probe.timing.stage_costs import (
     warm,
 )
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
+from pytest_dataloader.probe.timing.stragglers import STRAGGLES, straggler
 from pytest_dataloader.probe.timing.windows import join, quietness, rate
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 4
 """Times as many workers as there are, at most, are said to help: what holds with more is not known."""
-_LEAST_BATCHES = 3
-"""Of each worker, before one is called slower than the others."""
 
 
 def aggregate(
@@ -98,8 +97,8 @@ def _complete(
         cpus=found.cpus,
         own_cpu_ns=windows.own_cpu_ns / windows.handed if windows.handed else 0.0,
         step_ns=instrumented.step_ns,
-        slowest_work_ns=held_up_by.work if factor >= bottleneck.STRAGGLES else cost.work,
-        slowest=held_up_by if factor >= bottleneck.STRAGGLES else cost,
+        slowest_work_ns=held_up_by.work if factor >= STRAGGLES else cost.work,
+        slowest=held_up_by if factor >= STRAGGLES else cost,
         startup_ns=begin_ns,
     )
     by_stage: dict[str, float] = {
@@ -119,7 +118,7 @@ def _complete(
         collate_waiting_ms_per_sample=cost.collate_waiting * ms,
         waiting_share_of_worker=max(0.0, cost.waiting) / max(1.0, cost.work),
         helpful_workers=0
-        if factor >= bottleneck.STRAGGLES
+        if factor >= STRAGGLES
         else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
         samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
@@ -175,19 +174,14 @@ def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
 
 
 def _straggler(seen: Seen, *, in_order: bool) -> tuple[int, float]:
-    """The slowest worker, and how many times as long as the others' median a batch of it takes, median as well."""
-    typical = {}
-    for worker in {one.worker for one in seen.passages} if seen.workers else ():
+    """The slowest worker, and how many times as long as the others' a batch of it takes; 1 where none waits for it."""
+    took: dict[int, list[float]] = {worker: [] for worker in range(seen.workers)}
+    for worker, times in took.items():
         own = warm([one for one in seen.passages if one.worker == worker])
-        took = [between(one.index, one.collated) for one in own]
-        if len(took) >= _LEAST_BATCHES:
-            typical[worker] = statistics.median(max(cpu, wall - delay) for wall, cpu, _, delay in took)
-    if len(typical) < max(1, seen.workers):
-        return -1, 1.0
-    slowest = max(typical, key=lambda worker: typical[worker])
-    others = [took for worker, took in typical.items() if worker != slowest]
-    factor = typical[slowest] / max(1.0, statistics.median(others)) if others and in_order else 1.0
-    return slowest, factor
+        spent = (between(one.index, one.collated) for one in own)
+        times += [max(cpu, wall - delay) for wall, cpu, _, delay in spent]
+    slowest, factor = straggler(took)
+    return slowest, factor if in_order else 1.0
 
 
 def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.quantities import counted, figure
 
 if TYPE_CHECKING:
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.timing.evidence import Stages
 
-STRAGGLES = 1.5
-"""A worker whose batches take this many times as long as the others' holds them up."""
 DEARER = 1.25
 """Workers cost more than they bring where a sample takes this many times as long with them as without."""
 MOST = 0.5
