@@ -297,7 +297,7 @@ def unguard(code: Code, flow: Flow) -> Making:
                    if is_plain(loader) and len(guard.body) < 6 and flow.workers(loader) is not None
                    and _runs(code, called_here, loop.node)]  # fmt: skip
         if loaders:
-            yield _unguarded(code, flow, guard, loaders[0])
+            yield partial(_unguarded, code, flow, guard, loaders[0])
 
 
 def _runs(code: Code, functions: Sequence[ast.AST], loop: ast.For, depth: int = 2) -> bool:

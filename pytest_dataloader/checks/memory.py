@@ -96,7 +96,9 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
 def judge(
     evidence: Memory, *, max_worker_growth: Bytes | None = None, max_total_memory: Bytes | None = None
 ) -> Verdict:
-    """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit."""
+    """Hold growth to the limits; without one, fail for faults alone. A leak fails under any limit, and so does a loader
+    that raises, of which no growth was seen.
+    """
     advice = sentences.advice(evidence)
     if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
         return Verdict("failed", sentences.screen(evidence, f"; allowed: {exceeded}"), advice)
@@ -106,6 +108,8 @@ def judge(
         return Verdict("failed", sentences.screen(evidence), advice)
     seen = sentences.sentence(evidence)
     readable = evidence.batches_watched > 0 or (evidence.samples_read > 0 and not evidence.reading_error)
+    if not readable and evidence.reading_error and limited:
+        return Verdict("failed", sentences.screen(evidence), advice)
     if not readable:
         return Verdict("not_measured", seen, advice, vacuous=True)
     if evidence.source == "none" and evidence.start_method == "fork":

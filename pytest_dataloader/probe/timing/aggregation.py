@@ -23,7 +23,7 @@ from pytest_dataloader.probe.timing.stage_costs import (
 )
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES, straggler
-from pytest_dataloader.probe.timing.windows import join, quietness, rate
+from pytest_dataloader.probe.timing.windows import half_width, join, quietness, rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,8 @@ def _complete(
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
     per_epoch = instrumented.batches_per_epoch
     begin_ns = startup_ns / per_epoch if per_epoch else 0.0
-    held_up_by = costs(seen, [one for one in seen.passages if one.worker == slowest]) if slowest >= 0 else cost
+    held_up = [one for one in seen.passages if factor < STRAGGLES or one.worker == slowest]
+    held_up_by = costs(seen, held_up)
     windows = join(meter.windows)
     allowed = pace(
         cost,
@@ -97,8 +98,7 @@ def _complete(
         cpus=found.cpus,
         own_cpu_ns=windows.own_cpu_ns / windows.handed if windows.handed else 0.0,
         step_ns=instrumented.step_ns,
-        slowest_work_ns=held_up_by.work if factor >= STRAGGLES else cost.work,
-        slowest=held_up_by if factor >= STRAGGLES else cost,
+        slowest=held_up_by,
         startup_ns=begin_ns,
     )
     by_stage: dict[str, float] = {
@@ -115,6 +115,7 @@ def _complete(
         ms_per_sample=by_stage,
         pace_ms_per_sample={stage: passing.get(stage, 0.0) * ms for stage in STAGES},
         limit_ms_per_sample=allowed.period * ms,
+        limit_error=_error(_work(held_up)) if allowed.slowest == "workers" else 0.0,
         collate_waiting_ms_per_sample=cost.collate_waiting * ms,
         waiting_share_of_worker=max(0.0, cost.waiting) / max(1.0, cost.work),
         helpful_workers=0
@@ -175,13 +176,20 @@ def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
 
 def _straggler(seen: Seen, *, in_order: bool) -> tuple[int, float]:
     """The slowest worker, and how many times as long as the others' a batch of it takes; 1 where none waits for it."""
-    took: dict[int, list[float]] = {worker: [] for worker in range(seen.workers)}
-    for worker, times in took.items():
-        own = warm([one for one in seen.passages if one.worker == worker])
-        spent = (between(one.index, one.collated) for one in own)
-        times += [max(cpu, wall - delay) for wall, cpu, _, delay in spent]
+    took = {worker: _work([one for one in seen.passages if one.worker == worker]) for worker in range(seen.workers)}
     slowest, factor = straggler(took)
     return slowest, factor if in_order else 1.0
+
+
+def _work(passages: Sequence[Passage]) -> list[float]:
+    """What the workers spent on each batch, warm-up left out."""
+    spent = (between(one.index, one.collated) for one in warm(passages))
+    return [max(cpu, wall - delay) for wall, cpu, _, delay in spent]
+
+
+def _error(times: Sequence[float]) -> float:
+    """Half the 95 % interval of the mean, in shares of it; 0 for a single batch."""
+    return half_width(times) / max(1.0, statistics.fmean(times)) if len(times) > 1 else 0.0
 
 
 def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float]:

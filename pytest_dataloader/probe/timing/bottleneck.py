@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 DEARER = 1.25
 """Workers cost more than they bring where a sample takes this many times as long with them as without."""
+_APART = 1.25
+"""Where what the stages allow is not known better than by this factor, its interval is told."""
 MOST = 0.5
 """Share of a cost from which a part of it is what to mend."""
 
@@ -69,7 +72,9 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
     elif part == "pinning":
         yield "which one thread does for all workers"
     if seen.limit_ms_per_sample:
-        yield f"which allows {figure(1e3 / seen.limit_ms_per_sample)} samples/s"
+        allowed, error = 1e3 / seen.limit_ms_per_sample, math.exp(seen.limit_error)
+        between = f" ({figure(allowed / error)} to {figure(allowed * error)} at 95 %, by how much batches differ)"
+        yield f"which allows {figure(allowed)} samples/s{between if error >= _APART else ''}"
 
 
 def _of_workers(seen: Stages) -> str:
@@ -90,11 +95,14 @@ def best_ms_with_workers(seen: Stages) -> float:
 
 
 def cost_more(seen: Stages) -> bool:
-    """Whether the loader was measured to be clearly faster without workers, the step included where one was given."""
+    """Whether the loader was measured to be clearly faster without workers, the step included where one was given, and
+    handing batches over accounts for that: how fast a machine is changes from one measurement to the next.
+    """
     if not seen.alone_samples_per_second or not seen.workers:
         return False
-    alone = 1e3 / seen.alone_samples_per_second + seen.ms_per_sample["consumer"]
-    return alone * DEARER < best_ms_with_workers(seen)
+    alone, costs = 1e3 / seen.alone_samples_per_second, seen.ms_per_sample
+    handed_over = alone / min(seen.workers, max(1.0, seen.cpus)) + costs["send"] + costs["receive"]
+    return (alone + costs["consumer"]) * DEARER < best_ms_with_workers(seen) and alone * DEARER < handed_over
 
 
 def rates(seen: Stages) -> tuple[str, str]:

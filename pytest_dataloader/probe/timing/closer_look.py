@@ -48,9 +48,11 @@ def look_closer(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: floa
 
 
 def _may_cost_more(seen: Stages) -> bool:
-    """Whether what workers and their batches' way here take is more than making them here would."""
+    """Whether making batches here may take less than workers and their batches' way here: it costs less than in a
+    worker, whose caches are cold.
+    """
     here = sum(seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate", "pin", "consumer"))
-    return here + seen.sampler_ms_per_sample < bottleneck.best_ms_with_workers(seen)
+    return here + seen.sampler_ms_per_sample < bottleneck.DEARER * bottleneck.best_ms_with_workers(seen)
 
 
 def _cpu_ms_alone(loader: Any, seconds: float) -> float:

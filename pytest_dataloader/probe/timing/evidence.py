@@ -130,6 +130,8 @@ class Stages:
     runs beside a slower part. The sum is ``limit_ms_per_sample``, the largest is the bottleneck's."""
     limit_ms_per_sample: float = 0.0
     """The time that passes per sample at best."""
+    limit_error: float = 0.0
+    """Half the 95 % interval of this time, on the logarithm, where workers set it: timed batches may differ much."""
     collate_waiting_ms_per_sample: float = 0.0
     """Part of ``collate``: waiting in the collate function; the rest is computing."""
     waiting_share_of_worker: float = 0.0

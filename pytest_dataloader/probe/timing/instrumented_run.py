@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import random
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -100,7 +101,10 @@ def journal_of(loader: Any) -> Journal:
 
 
 class InstrumentedLoader(Borrowed):
-    """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time."""
+    """Pulls as ``Borrowed`` does; one batch in ``stride`` is timed, so that this costs less than 1 % of CPU time.
+
+    Which one is drawn: with a fixed step the timed ones could all be those that, say, each eighth file makes slow.
+    """
 
     def __init__(
         self,
@@ -145,7 +149,11 @@ class InstrumentedLoader(Borrowed):
         """Of the first batch."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
+        self._working_ns = self._worked = 0
         self._due: deque[int] = deque()
+        self._stamp_at = 0
+        """While this batch is waited for, the one asked for gets clocks."""
+        self._draw = random.Random(0)
         self._at = 0
         self._size = 1.0
         self._sized = [0, 0]
@@ -177,7 +185,7 @@ class InstrumentedLoader(Borrowed):
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch, whose first batches are timed."""
         self.journal.epoch += 1
-        self._at = self._late_ns = 0
+        self._at = self._stamp_at = self._late_ns = 0
         self._due.clear()
         self._arm(True)
         self.journal.open()
@@ -218,11 +226,8 @@ class InstrumentedLoader(Borrowed):
 
     def _until_next(self) -> int:
         """Batches to pull before the next one that is to be watched."""
-        past = self._at % self.stride
-        watched = past == 0 or (self._due and self._due[0] <= self._at)
-        if watched:
-            return 0
-        return min(self.stride - past, self._due[0] - self._at) if self._due else self.stride - past
+        soonest = min(self._stamp_at, self._due[0]) if self._due else self._stamp_at
+        return max(0, soonest - self._at)
 
     def _pull_untimed(self) -> tuple[int, int]:
         asked = wall_ns()
@@ -247,8 +252,8 @@ class InstrumentedLoader(Borrowed):
         return got, samples
 
     def _watch(self) -> tuple[int, int]:
-        """Pull one batch and look at the clocks; every ``stride`` batches the one asked for meanwhile is timed."""
-        stamping = self._at % self.stride == 0
+        """Pull one batch and look at the clocks; now and then the one asked for meanwhile is timed."""
+        stamping = self._at >= self._stamp_at
         if stamping and self._at:
             self._arm(True)
         number, early, _ = torch_private.turn(self._iterator) if self._made else (-1, False, 0)
@@ -281,6 +286,8 @@ class InstrumentedLoader(Borrowed):
         wall, cpu, process, delay = between(asked, now)
         self._account(got, (wall + freed, cpu + freed, process, delay))
         self._choose_stride()
+        if stamping:
+            self._stamp_at = self._at - 1 + self._draw.randint(1, 2 * self.stride - 1)
         if self._traced and self.sparse_from is None:
             self.memory.look(now[WALL], self.workers)
         return got, samples
@@ -359,16 +366,17 @@ class InstrumentedLoader(Borrowed):
         self.stride = max(1, math.ceil(stamps / (_OVERHEAD * max(1.0, batch)))) if enough else 1
         if self.stride > 1 and self.sparse_from is None:
             self.sparse_from = self.journal.epoch
-        while math.gcd(self.stride, max(1, workers)) > 1:  # or one worker would get all the stamps
-            self.stride += 1
 
-    def _work_ns(self) -> int:
-        """What making the batch seen last took, without the time that others held its CPU."""
-        if not self.journal.arrived:
-            return 0
-        last = self.journal.passage(-1)
-        wall, _, _, delay = between(last.index, last.collated)
-        return max(0, wall - delay)
+    def _work_ns(self) -> float:
+        """What making a timed batch took, the mean of all, without the time that others held its CPU. By the last one
+        alone, those behind a slow batch would be timed more often than others.
+        """
+        arrived = len(self.journal.arrived)
+        for at in range(self._worked, arrived):
+            wall, _, _, delay = between((one := self.journal.passage(at)).index, one.collated)
+            self._working_ns += max(0, wall - delay)
+        self._worked = arrived
+        return self._working_ns / max(1, arrived)
 
     def _wait_ended(self, wall: int, served: int) -> None:
         """A consumer that slept too long gave the loader more time: a wait after it counts from its due end."""

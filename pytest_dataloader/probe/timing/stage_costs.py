@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 _WARM_UP = 2
 """Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/rate_meter.py)."""
-_SETTLED = 12
-"""The first so many all get clocks, later ones now and then (probe/timing/instrumented_run.py), and some loaders
-settle late: samples of 8 MB took 15 ms to make in the third and fourth batch of a worker, 2 ms in later ones. Counted
-like these, the first ones made fetching 1.13 of the truth."""
-_ENOUGH = 0.25
-"""Where at least so much of what warm workers' clocks saw came later, the first ones are left out."""
+_SETTLED = 4
+"""Some loaders settle later: samples of 8 MB took 15 ms to make in the third and fourth batch of a worker, 2 ms in
+later ones. With these left out, fetching is 1.08 to 1.15 of the truth, and 1.23 with the first 12, which leaves few
+(benchmarks/stages_truth.py, medians of five runs): of batches of which each eighth takes 250 ms, 8 the others, the
+later ones of a run of 5 s had none, or three times too many."""
+_ENOUGH = 0.5
+"""Where at least so much of what warm workers' clocks saw came later, these are left out."""
 HELPS = 1.2
 """More workers help where they are this many times as slow as what would hold the loader up next."""
 _HELPERS = 0.5
@@ -263,12 +264,11 @@ def pace(
     cpus: float,
     own_cpu_ns: float,
     step_ns: float,
-    slowest_work_ns: float,
     slowest: Costs,
     startup_ns: float,
 ) -> Pace:
     """What each part allows. ``own_cpu_ns`` is all CPU time of a batch, 0 where no window was whole;
-    ``slowest_work_ns`` is what the worker that holds the others up takes, ``startup_ns`` an epoch's start spread over
+    ``slowest`` is what the worker that holds the others up takes, ``startup_ns`` an epoch's start spread over
     its batches.
     """
     here: dict[Stage, float] = {"receive": cost.receive_here, "consumer": step_ns}
@@ -282,7 +282,7 @@ def pace(
         "receive": cost.receive - cost.handover,
     }
     parts = {
-        "workers": slowest_work_ns / workers,
+        "workers": slowest.work / workers,
         "cpus": max(own_cpu_ns, computing["fetch"] + computing["collate"]) / cpus,
         "main": cost.receive_here + step_ns,
         "pinning": cost.receive_aside + cost.pin,

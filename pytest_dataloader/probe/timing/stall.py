@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.windows import STUDENT, Window, join, lost_ns
+from pytest_dataloader.probe.timing.windows import Window, half_width, join, lost_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,6 +119,4 @@ def _mean_share(waits: Waits) -> float:
 
 def _half_width(shares: Sequence[float]) -> float:
     """Half the 95 % interval of the mean; a single window says little."""
-    if len(shares) < 2:
-        return 0.5
-    return STUDENT[min(len(shares) - 2, 9)] * statistics.stdev(shares) / math.sqrt(len(shares))
+    return half_width(shares) if len(shares) > 1 else 0.5

@@ -205,13 +205,16 @@ def _half_done(window: Window, workers: int) -> float:
     return 2 * math.sqrt(window.stretches * workers / 6) / window.batches
 
 
-STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+_STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 """97.5 % points of Student's t for 1 to 10 degrees of freedom."""
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half the 95 % interval of the mean of two values or more."""
+    return _STUDENT[min(len(values) - 2, 9)] * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def _half_width(values: Sequence[float]) -> float:
     """Half the 95 % interval of the mean, on the logarithm; a single window says little: between half and twice."""
     logs = [math.log(value) for value in values if value > 0]
-    if len(logs) < 2:
-        return math.log(2.0)
-    return STUDENT[min(len(logs) - 2, 9)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return half_width(logs) if len(logs) > 1 else math.log(2.0)

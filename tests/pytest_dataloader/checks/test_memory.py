@@ -602,11 +602,13 @@ def raises(_self: Any, at: int) -> Any:
     raise ValueError(f"row {at} is torn")
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_worker_growth": 10**6}])
-def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("limits", "outcome", "vacuous"), [({}, "not_measured", True), ({"max_worker_growth": 10**6}, "failed", False)]
+)
+def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int], outcome: str, vacuous: bool) -> None:
     seen = memory.measure(load(Rows(raises)), setting=Setting(seconds=2.0, bench=True))
     verdict = memory.judge(seen, **limits)
-    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == ("not_measured", True, 0)
+    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == (outcome, vacuous, 0)
     assert "reading samples raised ValueError: row" in verdict.reason
     assert "ValueError: ValueError" not in verdict.reason
     assert "()" not in verdict.reason
