@@ -119,7 +119,8 @@ def _extent(seen: Workers) -> str:
 def empty(seen: Workers) -> str:
     """An epoch that gives nothing."""
     if seen.hollow:
-        return f"every batch is None, {seen.hollow:,} of {seen.batches:,}: collate_fn returns nothing"
+        does = "returns nothing" if seen.hollow_batch == "None" else "makes the same of all samples"
+        return f"every batch is {seen.hollow_batch}, {seen.hollow:,} of {seen.batches:,}: collate_fn {does}"
     return f"the epoch is empty: {seen.why}"
 
 

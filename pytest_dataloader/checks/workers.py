@@ -69,6 +69,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         seconds=round(time.monotonic() - begun, 3),
         batches_in_epoch=0 if torch_private.reads_by_iteration(loader) else length_of(loader),
         hollow=seen.hollow,
+        hollow_batch=seen.hollow_batch,
     )
 
 

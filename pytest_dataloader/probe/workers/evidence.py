@@ -17,7 +17,7 @@ class Workers:
 
     ``sample_indices`` are those of the batch that the worker was making, ``sample`` the one that it was reading;
     ``stack`` has the innermost frame last. ``restarts_per_epoch`` counts workers started for the second epoch, None
-    where none was watched. ``batches_in_epoch`` is 0 where it is unknown; ``hollow`` batches were None.
+    where none was watched. ``batches_in_epoch`` is 0 where it is unknown; ``hollow`` batches were all ``hollow_batch``.
     """
 
     fault: Kind
@@ -51,6 +51,7 @@ class Workers:
     seconds: float
     batches_in_epoch: int = 0
     hollow: int = 0
+    hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
 

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import itertools
 import os
+import reprlib
 import shutil
 import signal
 import tempfile
@@ -71,7 +72,9 @@ class Lifecycle:
     forked_threads: tuple[str, ...] = ()
     oom_kills: int = 0
     hollow: int = 0
-    """Batches that were None."""
+    """Batches that were None, or the same number or text as all others that were made of several samples."""
+    hollow_batch: str = "None"
+    """What they were."""
 
 
 @contextlib.contextmanager
@@ -384,6 +387,7 @@ class _ObservedLoader(Borrowed):
 
     def __init__(self, observation: _Observation, loader: Any) -> None:
         self._attendance = observation
+        self._first: Any = None
         self._being_made = observation.making
         super().__init__(loader, prepare=observation.prepare)
 
@@ -397,8 +401,18 @@ class _ObservedLoader(Borrowed):
         came = 0
         for batch in itertools.islice(self._batches, most):
             came += 1
-            self._attendance.lives.hollow += batch is None
+            self._look_inside(batch)
         return came, 0
+
+    def _look_inside(self, batch: Any) -> None:
+        """Count batches that nothing could be learned from: None, and one number or text for all samples."""
+        lives = self._attendance.lives
+        if isinstance(batch, str | bytes | int | float) and getattr(self.loader, "batch_sampler", None) is not None:
+            if self._first is None:
+                self._first, lives.hollow_batch = batch, reprlib.repr(batch)
+            lives.hollow += batch == self._first
+        else:
+            lives.hollow += batch is None
 
     def _count_indices(self, _copy: Any) -> None:
         return None

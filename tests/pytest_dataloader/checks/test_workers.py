@@ -541,10 +541,21 @@ def test_what_begins_anew_with_each_epoch_is_healthy(settings: dict[str, Any]) -
     assert (judge(seen).outcome, dataset.at) == ("passed", 0)
 
 
-def test_batches_that_are_none_are_nothing() -> None:
-    seen = measure(loader_of(num_workers=2, collate_fn=lambda _batch: None), setting=PATIENT)
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [(None, "None, 32 of 32: collate_fn returns nothing"), ("hi", "'hi', 32 of 32: collate_fn makes the")],
+)
+def test_batches_that_say_nothing_are_nothing(batch: Any, said: str) -> None:
+    seen = measure(loader_of(num_workers=2, collate_fn=lambda _samples: batch), setting=PATIENT)
     assert seen.batches == seen.hollow > 0
-    assert judge(seen).outcome == "failed"
+    verdict = judge(seen)
+    assert (verdict.outcome, said in verdict.reason) == ("failed", True), verdict.reason
+
+
+@pytest.mark.parametrize("settings", [{"collate_fn": sum}, {"batch_size": None}], ids=["sums", "single samples"])
+def test_numbers_may_be_batches(settings: dict[str, Any]) -> None:
+    seen = measure(DataLoader(range(64), **{"batch_size": 8, **settings}), setting=PATIENT)  # type: ignore[arg-type]
+    assert judge(seen).outcome == "passed"
 
 
 @pytest.mark.parametrize("method", variants({"forkserver": "forkserver", "spawn": "spawn"}, ["spawn"]))
