@@ -7,11 +7,12 @@ Finds `x.pin_memory()` whose result is copied to the device in the same pass of 
 
 ## Why is this bad?
 
-Pinning allocates page-locked memory and copies the tensor into it, and the host waits for both. The copy that follows
-may then be asynchronous, but the host has already spent more than a plain `x.to(device, non_blocking=True)` costs,
-which makes the driver stage the same bytes piece by piece through its own pinned buffer. With a blocking copy behind
-it, as in `x.pin_memory().to(device)`, pinning gains nothing at all, and the host waits for all that the device has been
-given to do. Pinning pays only where another thread does it: `DataLoader(pin_memory=True)` has such a thread.
+Pinning allocates page-locked memory and copies the tensor into it, and the thread that trains waits for both: on an
+H200, 1.4 to 1.8 ms for a batch of 7 MB and 7.4 to 10 ms for one of 38 MB. Of a batch that the loader's thread had
+pinned, the copy was under way after 0.06 to 0.2 ms. A plain `x.to(device, non_blocking=True)`, for which the driver
+stages the same bytes through its own pinned buffer, took 0.6 to 1.9 times as long as pinning by hand, by size and
+threads. With a blocking copy behind it, as in `x.pin_memory().to(device)`, the host also waits for all that the device
+has been given to do. Pinning pays where another thread does it: `DataLoader(pin_memory=True)` has such a thread.
 
 Not flagged: a buffer that is pinned once and used again, pinning in a collate function or in a `pin_memory` method
 (the loader's thread runs those), and weights.
@@ -28,8 +29,11 @@ def train(model, batches, device):
 ## Use instead
 
 ```python
-def train(model, batches, device):
-    for images in batches:
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    for images in DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=True):
         images = images.to(device, non_blocking=True)
         model(images)
 ```
@@ -75,14 +79,14 @@ def _finding(project: Project, pin: ast.AST, move: Transfer) -> Finding:
     copy = f"`.{move.method}(…, non_blocking=True)`"
     if move.asynchronous is False:
         message = "pinning here buys nothing: the copy that follows is a blocking one, and the host waits for both"
-        remedy = f"copy with {copy}, so that the host does not wait for the device, and drop `.pin_memory()`"
+        remedy = f"copy with {copy}, so that the host does not wait for the device"
     else:
-        message = "the host waits here while the tensor is copied to pinned memory, longer than the copy could save"
-        remedy = f"drop `.pin_memory()` and keep {copy}"
+        message = "the host waits here while the tensor is copied to pinned memory"
+        remedy = f"keep {copy}"
     return Finding(
         project.place(pin),
         message,
-        f"{remedy}, or let the loader's thread pin, with `DataLoader(pin_memory=True)`",
+        f"{remedy}, and let the loader's thread pin, with `DataLoader(pin_memory=True)`",
         () if move.receiver_expr is pin else (Related(project.place(move.call), "the copy to the device"),),
     )
 
