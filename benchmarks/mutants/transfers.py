@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from mutants.code import Code, called, dotted, every, is_constant, loaded, stored
@@ -197,9 +197,10 @@ def do_not_wait_for_the_stream(code: Code, flow: Flow) -> Making:  # noqa: ARG00
 
 @operator("DL108")
 def print_every_step(code: Code, flow: Flow) -> Making:
-    """Takes the condition on the step's number away from what reads device tensors in a training loop."""
+    """Takes the condition on the step's number away from what reads device tensors in a training loop that reads none
+    in each step."""
     for loop, _ in flow.training_loops():
-        for node in loop.body:
+        for node in loop.body if not _waits(loop.body) else ():
             if (
                 isinstance(node, ast.If)
                 and not node.orelse
@@ -209,6 +210,14 @@ def print_every_step(code: Code, flow: Flow) -> Making:
                 reads = [it for inner in node.body for it in every(inner, ast.Call) if called(it) == "item"]
                 if reads:
                     yield Fault([replace(code, node.test, "True")], [node, *reads])
+
+
+def _waits(body: Sequence[ast.stmt]) -> bool:
+    """Whether the host waits for the device in each step, whatever its number, or seems to."""
+    always = (node for node in body if not isinstance(node, ast.If))
+    return any(
+        called(call) in ("item", "synchronize", "cpu", "float") for node in always for call in every(node, ast.Call)
+    )
 
 
 def tensors_of(code: Code, loop: ast.For) -> list[str]:
