@@ -373,7 +373,8 @@ class InstrumentedLoader(Borrowed):
         """
         arrived = len(self.journal.arrived)
         for at in range(self._worked, arrived):
-            wall, _, _, delay = between((one := self.journal.passage(at)).index, one.collated)
+            one = self.journal.passage(at)
+            wall, _, _, delay = between(one.index, one.collated)
             self._working_ns += max(0, wall - delay)
         self._worked = arrived
         return self._working_ns / max(1, arrived)
