@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint import edits
 from dl_lint.flow.libraries import TORCH_LOADERS
-from dl_lint.flow.values import Absent, Const, alternatives
+from dl_lint.flow.values import Absent, Const, Option, alternatives
 from dl_lint.pipeline import training, workers
 from dl_lint.rule import Finding, Fix, Related, rule
 
@@ -83,7 +83,8 @@ def _dropping(project: Project, loader: Loader) -> Iterator[ast.AST]:
     """What says that a loader drops its last batch in evaluation: its argument, or an assignment in a branch."""
     dropped, size = project.argument(loader, "drop_last"), project.argument(loader, "batch_size")
     in_branch = training.evaluation_bindings(project, size.expr)
-    if all(isinstance(one, Absent) or one == ONE for one in alternatives(size.value)):
+    by_default = (one.default if isinstance(one, Option) else one for one in alternatives(size.value))
+    if all(isinstance(one, Absent) or one == ONE for one in by_default):
         return
     if dropped.value == TRUE and training.is_only_evaluated(project, loader):
         node = workers.handed(project, loader, "drop_last")

@@ -1,3 +1,5 @@
+import argparse
+
 import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
@@ -174,3 +176,16 @@ def tests_of(dataset):
     options = {"batch_size": 8, "drop_last": True}
     test_loader = Wrapped("test", dataset=dataset, **options)
     return [batch for batch in test_loader]
+
+
+# --- one sample a batch by default: nothing is dropped ------------------------------------
+
+
+def one_at_a_time(val_set, test_set):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--val-batch", type=int, default=1)
+    parser.add_argument("--test-batch", type=int, default=8)
+    args = parser.parse_args()
+    val_loader = DataLoader(val_set, batch_size=args.val_batch, drop_last=True)
+    test_loader = DataLoader(test_set, batch_size=args.test_batch, drop_last=True)  # expect
+    return val_loader, test_loader
