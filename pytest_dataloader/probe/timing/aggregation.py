@@ -101,18 +101,13 @@ def _complete(
         slowest=held_up_by,
         startup_ns=begin_ns,
     )
-    by_stage: dict[str, float] = {
-        **{stage: getattr(cost, stage) * ms for stage in (*WORKER_STAGES, "receive", "pin")},
-        "consumer": instrumented.step_ns * ms,
-        "startup": begin_ns * ms,
-    }
     passing = allowed.passing
     waiting, behind = _waiting(seen, instrumented.step_ns)
     in_turn = [look.early for look in seen.handouts if look.number >= 0]
     complete = dataclasses.replace(
         found,
         bottleneck=allowed.bottleneck or "",
-        ms_per_sample=by_stage,
+        ms_per_sample={stage: spent * ms for stage, spent in _spent(cost, instrumented.step_ns, begin_ns).items()},
         pace_ms_per_sample={stage: passing.get(stage, 0.0) * ms for stage in STAGES},
         limit_ms_per_sample=allowed.period * ms,
         limit_error=_error(_work(held_up)) if allowed.slowest == "workers" else 0.0,
@@ -140,6 +135,12 @@ def _complete(
         simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
     return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))
+
+
+def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:
+    """Nanoseconds per batch, by stage."""
+    own: dict[str, float] = {stage: getattr(cost, stage) for stage in (*WORKER_STAGES, "receive", "pin")}
+    return {**own, "consumer": step_ns, "startup": startup_ns}
 
 
 def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
