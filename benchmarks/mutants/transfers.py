@@ -200,7 +200,7 @@ def print_every_step(code: Code, flow: Flow) -> Making:
     """Takes the condition on the step's number away from what reads device tensors in a training loop that reads none
     in each step."""
     for loop, _ in flow.training_loops():
-        for node in loop.body if not _waits(loop.body) else ():
+        for node in loop.body if not _reads_each_step(loop.body) else ():
             if (
                 isinstance(node, ast.If)
                 and not node.orelse
@@ -212,7 +212,7 @@ def print_every_step(code: Code, flow: Flow) -> Making:
                     yield Fault([replace(code, node.test, "True")], [node, *reads])
 
 
-def _waits(body: Sequence[ast.stmt]) -> bool:
+def _reads_each_step(body: Sequence[ast.stmt]) -> bool:
     """Whether the host waits for the device in each step, whatever its number, or seems to."""
     always = (node for node in body if not isinstance(node, ast.If))
     return any(
