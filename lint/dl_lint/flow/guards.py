@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, reaching, scopes
 from dl_lint.flow.interpreter import objects
-from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.outcomes import decide, truth, truth_of
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     NONE,
-    Bound,
-    Class,
     Collection,
     Const,
     Derived,
-    External,
-    Function,
     Instance,
-    Made,
-    Module,
-    Number,
-    OneOf,
     Option,
     Parameter,
-    Table,
     Value,
     alternatives,
     literal,
@@ -38,17 +29,6 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.program import Program
     from dl_lint.flow.values import Frame, Frames, Loader
-
-
-_OBJECTS = (Function, Bound, Class, Made, Instance, Module, External)
-
-
-def truth(program: Program, test: ast.expr) -> bool | None:
-    """Whether a test always holds (True), never (False), or depends on something (None)."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = truth(program, test.operand)
-        return None if inner is None else not inner
-    return truth_of(program.symbolic(test))
 
 
 def is_conditional(
@@ -74,70 +54,6 @@ def is_conditional(
 def is_switched_off(program: Program, node: ast.AST) -> bool:
     """Whether a test keeps a node of its function from ever being run: ``if False:``."""
     return any(truth(program, test) is (not outcome) for test, outcome in enclosing.tests_around(program, node))
-
-
-def truth_of(value: Value) -> bool | None:
-    match value:
-        case Const():
-            return bool(value.value)
-        case OneOf():
-            found = {truth_of(one) for one in value.members}
-            return found.pop() if len(found) == 1 else None
-        case Collection(items=tuple() as items):
-            return bool(items)
-        case Table(closed=True):
-            return bool(value.items) if not value.items or value.get(value.items[0][0]) else None
-        case Number(positive=True):
-            return True
-        case Function() | Bound() | Class() | Module() | External():
-            return True
-        case _:
-            return None
-
-
-def compare(program: Program, expr: ast.Compare) -> bool | Literal["accelerated"] | None:
-    """The outcome of a comparison; ``accelerated`` for a test of the device's type."""
-    if len(expr.ops) != 1:
-        return None
-    left, right, op = program.symbolic(expr.left), program.symbolic(expr.comparators[0]), expr.ops[0]
-    if isinstance(op, ast.Is | ast.IsNot):
-        same = _same(left, right)
-        return None if same is None else same is isinstance(op, ast.Is)
-    if isinstance(left, Const) and isinstance(right, Const):
-        return decide(op, left, right)
-    return "accelerated" if _tests_device(op, left, right) else None
-
-
-def _same(left: Value, right: Value) -> bool | None:
-    """Whether ``left is right``, of which one is None, True or False."""
-    if isinstance(left, Const) and isinstance(right, Const):
-        return left == right
-    for one, other in ((left, right), (right, left)):
-        if one == NONE and isinstance(other, (*_OBJECTS, Collection, Table, Number)):
-            return False
-    return None
-
-
-def decide(op: ast.cmpop, left: Const, right: Const) -> bool | None:
-    """The outcome of a comparison of two literals."""
-    a, b = left.value, right.value
-    if isinstance(op, ast.Is | ast.IsNot):
-        return (left == right) is isinstance(op, ast.Is)
-    if isinstance(op, ast.Eq | ast.NotEq):
-        return (a == b) is isinstance(op, ast.Eq)
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}.get(type(op))
-    return None
-
-
-def _tests_device(op: ast.cmpop, left: Value, right: Value) -> bool:
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, Const) and isinstance(one.value, str) and not isinstance(other, Const):
-            if one.value in ACCELERATORS and isinstance(op, ast.Eq | ast.In):
-                return True
-            if one.value == "cpu" and isinstance(op, ast.NotEq):
-                return True
-    return False
 
 
 _PLAIN = frozenset({"staticmethod", "classmethod"})

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.guards import truth_of
 from dl_lint.flow.interpreter import classes, names
+from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Class, Collection, Const, Derived, Function, Made, Table, Value, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
 from dl_lint.source.syntax import is_none

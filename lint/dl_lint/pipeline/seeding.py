@@ -7,9 +7,10 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import ENVIRONMENT, composes
+from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.reaching import reached_by
 from dl_lint.flow.values import (
     NONE,
@@ -456,7 +457,7 @@ def repeats(program: Program, seeded: Seeding, loader: Loader) -> bool:
         return False
     given = alternatives(loaders.argument(program, loader, "persistent_workers").value)
     known = [one for one in given if not isinstance(one, Unknown | Derived)]
-    return bool(known) and all(isinstance(one, Absent) or guards.truth_of(one) is False for one in known)
+    return bool(known) and all(isinstance(one, Absent) or truth_of(one) is False for one in known)
 
 
 def may_draw_unseen(program: Program, seeded: Seeding, loader: Loader) -> bool:

@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.guards import truth_of
+from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Absent
 from dl_lint.pipeline import handles, pickling, workers
 from dl_lint.rule import Finding, Quiet, Related, rule

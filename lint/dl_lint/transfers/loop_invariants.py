@@ -6,8 +6,9 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, guards, scopes
+from dl_lint.flow import call_graph, enclosing, scopes
 from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.purity import is_pure
 from dl_lint.flow.reaching import reaching
 from dl_lint.flow.values import (
@@ -175,7 +176,7 @@ def _outcome(program: Program, test: ast.expr) -> bool | None:
     if isinstance(test, ast.Attribute) and test.attr == "is_cuda":
         return True
     found = program.value(test)
-    return True if isinstance(found, WhenAccelerated) else guards.truth_of(found)
+    return True if isinstance(found, WhenAccelerated) else truth_of(found)
 
 
 def _is_same(program: Program, expr: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:

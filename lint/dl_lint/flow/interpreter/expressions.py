@@ -7,8 +7,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.flow import placement
-from dl_lint.flow.guards import compare, truth
 from dl_lint.flow.interpreter import names, objects, operations, tensor_memory
+from dl_lint.flow.outcomes import compare, truth
 from dl_lint.flow.program import evaluates
 from dl_lint.flow.values import (
     TOO_LARGE,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, guards, scopes
 from dl_lint.flow.interpreter.classes import lineage
 from dl_lint.flow.libraries import TABLES
+from dl_lint.flow.outcomes import truth, truth_of
 from dl_lint.flow.values import Class, Const, Instance, Option, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
 from dl_lint.pipeline.handles import HANDLES
@@ -72,7 +73,7 @@ def _reads_only(program: Program, call: ast.Call) -> bool:
 def _may_be(program: Program, test: ast.expr, outcome: bool) -> bool:
     """Whether a test may have an outcome, options left at their defaults."""
     known = [one.default if isinstance(one, Option) else one for one in alternatives(program.value(test))]
-    return {guards.truth_of(one) for one in known} != {not outcome}
+    return {truth_of(one) for one in known} != {not outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class _Fetching:
         """Whether a test has its outcome for all samples alike: always, or by a setting that may be so."""
         if self._is_setting(test, function):
             return guards.may_have(test, outcome, partial(_may_be, self.program))
-        return guards.truth(self.program, test) is outcome and function.receiver not in map(dotted, walk(test))
+        return truth(self.program, test) is outcome and function.receiver not in map(dotted, walk(test))
 
     def _is_setting(self, expr: ast.AST, function: Scope) -> bool:
         """Whether an expression is made of what the constructor has set, and nothing sets later."""
