@@ -9,6 +9,8 @@ import ast
 import collections
 import functools
 import importlib.util
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -199,6 +201,23 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_each_module_of_the_linter_can_be_imported_first() -> None:
+    """Importing ``a.b`` imports ``a`` too, and what that imports: circles by way of a package show only here."""
+    script = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [one for one in sys.modules if one.partition(".")[0] == "dl_lint"]:
+        del sys.modules[loaded]
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(name, error)
+"""
+    modules = [module for module in MODULES if reaches(module, "dl_lint") and not module.endswith("__main__")]
+    done = subprocess.run([sys.executable, "-c", script, *modules], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_tests_of_probe_lie_in_the_rooms_of_what_they_test() -> None:
