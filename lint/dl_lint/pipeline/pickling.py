@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.scopes import Binding, Scope
     from dl_lint.flow.values import Value
 
 
@@ -177,26 +178,30 @@ def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) ->
         return
     calls = (made.call, *(frame.call for frame in made.frames))
     for scope in dict.fromkeys(enclosing.function_of(program, call) for call in calls):
-        for name in scope.bindings:
-            owner = name.rpartition(".")[0]
-            if not owner or owner == scope.receiver:
-                continue
-            here = scope is program.site(at).scope
-            reach = reaching(scope, name, program.site(at)) if here else visible_at_end(scope, name)
-            for one in reach.bindings:
-                target = next((t for t in targets(one.node) if dotted(t) == name), None)
-                if (
-                    one.path
-                    or not isinstance(target, ast.Attribute)
-                    or not _is_made_by(program, target.value, made.call)
-                ):
-                    continue
+        here = scope is program.site(at).scope
+        for one in _settings(program, scope).get(made.call, ()):
+            reach = reaching(scope, one.name, program.site(at)) if here else visible_at_end(scope, one.name)
+            if one in reach.bindings:
                 yield from obstacles(program, program.value(one.value), one.value or one.node, depth - 1)
 
 
-def _is_made_by(program: Program, expr: ast.expr, call: ast.Call) -> bool:
-    """Whether an expression may be the object that a call makes, however it came there."""
-    return any(isinstance(one, Made | Instance) and one.call is call for one in alternatives(program.value(expr)))
+def _settings(program: Program, scope: Scope) -> dict[ast.Call, list[Binding]]:
+    """The attributes that a function sets on others than its own object, by the calls that may make these."""
+    return program.once(("settings", scope), lambda: _find_settings(program, scope))
+
+
+def _find_settings(program: Program, scope: Scope) -> dict[ast.Call, list[Binding]]:
+    found: defaultdict[ast.Call, list[Binding]] = defaultdict(list)
+    for name, bindings in scope.bindings.items():
+        owner = name.rpartition(".")[0]
+        for binding in reversed(bindings) if owner and owner != scope.receiver else ():
+            target = next((one for one in targets(binding.node) if dotted(one) == name), None)
+            if binding.path or not isinstance(target, ast.Attribute):
+                continue
+            owners = alternatives(program.value(target.value))
+            for call in {one.call for one in owners if isinstance(one, Made | Instance) and one.call is not None}:
+                found[call].append(binding)
+    return found
 
 
 def _of_container(program: Program, value: Collection | Table, at: ast.AST, depth: int) -> Iterator[Obstacle]:

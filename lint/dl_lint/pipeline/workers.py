@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dl_lint.context.entry_points import is_test
@@ -178,14 +179,26 @@ def stays_in_main(program: Program, cls: Class) -> bool:
 
 def _uses(program: Program, cls: Class) -> Iterator[ast.Name]:
     """Where a class is named, or may be, but for ``super(Cls, self)``."""
+    for load in chain.from_iterable(_loads(program).get(cls.scope.name, ())):
+        found = alternatives(program.value(load))
+        is_other = Class(cls.scope) not in found and all(isinstance(one, Class) for one in found)
+        above = program.parent(load)
+        if not is_other and not (above is not None and called(above) == "super"):
+            yield load
+
+
+def _loads(program: Program) -> dict[str, list[list[ast.Name]]]:
+    """Where each name is read, scope by scope."""
+    return program.read_off("loads", lambda: _find_loads(program))
+
+
+def _find_loads(program: Program) -> dict[str, list[list[ast.Name]]]:
+    found: defaultdict[str, list[list[ast.Name]]] = defaultdict(list)
     for file in program.files:
         for scope in file.scopes:
-            for load in scope.loads.get(cls.scope.name, ()):
-                found = alternatives(program.value(load))
-                is_other = Class(cls.scope) not in found and all(isinstance(one, Class) for one in found)
-                above = program.parent(load)
-                if not is_other and not (above is not None and called(above) == "super"):
-                    yield load
+            for name, loads in scope.loads.items():
+                found[name].append(loads)
+    return dict(found)
 
 
 def _stays(program: Program, made: ast.Call) -> bool:
