@@ -89,7 +89,7 @@ def test_shards_that_no_worker_splits_are_found(shards: str) -> None:
 def test_shards_split_by_node_are_disjoint(shards: str) -> None:
     verdict = verdict_of("shards", functools.partial(by_node, shards))
     assert verdict.outcome == "passed"
-    assert re.match("2(, 4)? ranks: disjoint and complete", verdict.reason), verdict.reason  # 4 where there is time
+    assert re.match("2(, [34])* ranks: disjoint and complete", verdict.reason), verdict.reason  # as time allows
 
 
 def test_without_a_split_by_node_the_library_says_what_is_missing(shards: str) -> None:
