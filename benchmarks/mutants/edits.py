@@ -134,12 +134,12 @@ def cut(code: Code, node: ast.stmt) -> Edit:
     return replace(code, node, "pass")()
 
 
-def lines_of(code: Code, node: ast.stmt) -> str:
-    """A statement's source without its indentation; none of its strings may go over lines."""
+def lines_of(code: Code, node: ast.stmt, old: str = "", new: str = "") -> str:
+    """A statement's source without its indentation, with ``new`` for ``old``; none of its strings may go over lines."""
     if any(isinstance(it, ast.Constant | ast.JoinedStr) and it.lineno != it.end_lineno for it in ast.walk(node)):
         raise Unfit("a string of several lines")
     _alone(code, node)
-    return textwrap.dedent(indentation(code, node) + code.text(node))
+    return textwrap.dedent(indentation(code, node) + (code.text(node).replace(old, new) if old else code.text(node)))
 
 
 def importing(code: Code, file: File, name: str) -> list[Pending]:

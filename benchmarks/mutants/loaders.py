@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mutants.code import Code, called, dotted, every, is_constant, loaded, method, stored
-from mutants.edits import REMOVED, Edit, Unfit, after, before, change, cut, importing, indentation, lines_of, replace
+from mutants.edits import REMOVED, Edit, after, before, change, cut, importing, indentation, lines_of, replace
 from mutants.flow import ITERATE, Flow, is_open
 from mutants.mutant import EVALUATION, Fault, operator
 
@@ -264,11 +264,10 @@ def build_in_loop(code: Code, flow: Flow) -> Making:
     def make(loader: ast.Call, made: ast.stmt, loop: ast.stmt) -> Fault:
         assert isinstance(loop, ast.For | ast.While)
         edits = [] if flow.workers(loader) else [change(code, loader, {"num_workers": WORKERS})]
-        source = lines_of(code, made)
+        old = new = ""
         if edits and made.lineno <= loader.lineno <= (made.end_lineno or 0) and code.file(made) is code.file(loader):
-            source = source.replace(code.text(loader), edits.pop()().text)
-            if "num_workers" not in source:
-                raise Unfit("broken over lines")
+            old, new = code.text(loader), edits.pop()().text
+        source = lines_of(code, made, old, new)
         header = loop.iter if isinstance(loop, ast.For) else loop.test
         return Fault([cut(code, made), before(code, loop.body[0], source), *edits], [header, loop.body[0], loader])
 
@@ -455,7 +454,7 @@ def _evaluates(code: Code, loop: ast.For) -> bool:
 
 @operator("DL411")
 def forget_to_shuffle(code: Code, flow: Flow) -> Making:
-    """Drops ``shuffle=True`` of a map-style loader that is trained on for several epochs."""
+    """Drops ``shuffle=True`` of a map-style loader that is trained on for several epochs, unless split at random."""
     for loader in flow.loaders:
         if (
             is_constant(flow.argument(loader, "shuffle"), True)
@@ -463,5 +462,12 @@ def forget_to_shuffle(code: Code, flow: Flow) -> Making:
             and len(loader.args) < 3
             and any(loop.repeated and flow.trains(loop.node) for loop in flow.loops_of(loader))
             and not any(has(flow, loader, it) for it in ("sampler", "batch_sampler"))
+            and not _is_split_at_random(code, loader)
         ):
             yield Fault([change(code, loader, {"shuffle": REMOVED})], [loader])
+
+
+def _is_split_at_random(code: Code, loader: ast.Call) -> bool:
+    """Whether a dataset is a part of ``random_split``, whose records are in no stored order."""
+    split = (code.statement(it) for it in code.calls["random_split"] if code.file(it) is code.file(loader))
+    return any(not loaded(loader).isdisjoint(stored(it)) for it in split)

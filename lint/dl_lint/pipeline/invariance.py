@@ -32,20 +32,28 @@ def is_same_in(program: Program, call: ast.Call, loop: LoopNode) -> bool:
 def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batches: LoaderLoop) -> bool:
     """Whether a function that ``loop`` calls, itself or through others, makes the same loader in every pass.
 
-    Only where it does so each time it is called: what it makes under a condition may have been thought through.
+    One that makes and iterates it has to do so each time it is called: what it does under a condition may have been
+    thought through. One that hands it on may choose which to make by what it is passed.
     """
     function = enclosing.function_of(program, loader.call)
-    if function is enclosing.function_of(program, batches.node):  # no call lies between making it and iterating it
-        frames = call_graph.callers(program, function)
+    tests = [test for test, _ in enclosing.tests_around(program, loader.call)]
+    if function is enclosing.function_of(program, batches.node):
+        frames, chosen = call_graph.callers(program, function), not tests
     else:
         frames = tuple(frame for frame in loader.frames if frame.scope is function)
-    needed = _parameters_behind(program, [*_arguments(loader.call)], function)
-    if needed is None or any(enclosing.tests_around(program, loader.call)):
+        chosen = all(_is_of_passed(test, function) for test in tests)
+    needed = _parameters_behind(program, [*_arguments(loader.call), *tests], function) if chosen else None
+    if needed is None:
         return False
     inside = [frame for frame in frames if loop in enclosing.loops_around(program, frame.call)]
     if not inside:
         return any(_is_same_further_out(program, frame, needed, loop, loader.frames) for frame in frames)
     return all(_passes_same(program, frame.call, function, needed, loop) for frame in inside)
+
+
+def _is_of_passed(test: ast.expr, function: Scope) -> bool:
+    """Whether a test reads nothing but what ``function`` is passed or names itself; its object is not passed."""
+    return all(name.id in function.bindings and name.id != function.receiver for name in names_read(test))
 
 
 def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop: LoopNode, frames: Frames) -> bool:

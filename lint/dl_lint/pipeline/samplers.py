@@ -103,25 +103,49 @@ def is_in_stored_order(program: Program, loader: Loader) -> bool:
 
 def _is_as_stored(program: Program, loader: Loader, dataset: Value) -> bool:
     places: list[ast.AST] = [loader.call, *(frame.call for frame in loader.frames)]
+    cls = dataset.cls if isinstance(dataset, Made | Instance) else None
     said: set[str] = set()
     if isinstance(dataset, Made | Instance):
-        cls = dataset.cls
         places += [dataset.call] if dataset.call is not None else []
         said |= set(words(cls.scope.name if cls is not None else getattr(dataset, "name", "")))
-        if cls is not None and cls.scope.node is not None:
-            places.append(cls.scope.node)
-            if _chooses(program, cls):
-                return False
-    files = {program.site(one).scope.file for one in places}
+    if cls is not None and _chooses(program, cls):
+        return False
+    makers = {enclosing.function_of(program, one) for one in places}
+    if cls is not None:
+        makers |= {one.scope for one in classes.lineage(program, cls) if isinstance(one, Class)}
+    files = {scope.file for scope in makers}
     said |= {word for file in files for word in words(file.path.rpartition("/")[2].removesuffix(".py"))}
-    return said.isdisjoint(ORDERED | TRIAL) and not any(_orders(program, file) for file in files)
+    return said.isdisjoint(ORDERED | TRIAL) and not any(_orders(program, file, makers) for file in files)
 
 
-def _orders(program: Program, file: FileIndex) -> bool:
-    """Whether a file shuffles something, or makes a sampler that no known loader takes."""
+def _orders(program: Program, file: FileIndex, makers: set[Scope]) -> bool:
+    """Whether a file may shuffle the records of what ``makers`` make, or makes a sampler that no known loader takes."""
     taken = program.once("samplers taken", lambda: frozenset(_taken(program)))
-    made = (call for name, calls in file.methods.items() if "ampler" in name for call in calls)
-    return any(name in ORDERING for name in file.methods) or any(call not in taken for call in made)
+    if any(call not in taken for name, calls in file.methods.items() if "ampler" in name for call in calls):
+        return True
+    ordering = (call for name in ORDERING for call in file.methods.get(name, ()))
+    return any(_is_known_to(program, call, makers) and not _is_of_step(program, call) for call in ordering)
+
+
+def _is_known_to(program: Program, call: ast.Call, makers: set[Scope]) -> bool:
+    """Whether a call stands outside classes, or in a class that is among ``makers`` or that one of them names."""
+    above: Scope | None = program.site(call).scope
+    while above is not None and above.kind != "class":
+        above = above.parent
+    if above is None or above in makers:
+        return True
+    reading = (one for it in makers for one in (classes.with_inner(it) if it.kind != "module" else (it,)))
+    return any(above.name in one.loads for one in reading)
+
+
+def _is_of_step(program: Program, node: ast.AST, seen: frozenset[Scope] = frozenset()) -> bool:
+    """Whether code runs for single batches only, in the body of a loop over a loader or in what such bodies call."""
+    over = program.once("loops over loaders", lambda: frozenset(loop.node for loop in loops.loader_loops(program)))
+    if not over.isdisjoint(enclosing.loops_around(program, node)):
+        return True
+    function = enclosing.function_of(program, node)
+    calls = () if function in seen else call_graph.callers(program, function)
+    return bool(calls) and all(_is_of_step(program, frame.call, seen | {function}) for frame in calls)
 
 
 def _taken(program: Program) -> Iterator[ast.Call]:

@@ -64,7 +64,7 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
     seen: set[ast.Call] = set()
     for loop in project.loader_loops():
         for loader in loop.loaders:
-            if loader.call in seen or loader.prepared or project.workers(loader) in ("none", "default-none"):
+            if loader.call in seen or project.workers(loader) in ("none", "default-none"):
                 continue
             outer = _rebuilt_by(project, loop, loader)
             if outer is not None:

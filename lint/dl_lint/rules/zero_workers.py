@@ -107,7 +107,7 @@ def _training(project: Project) -> Iterator[tuple[Loader, ast.AST, str]]:
 
 def _has_none(project: Project, loader: Loader) -> bool:
     """Whether a loader has no workers, and not because of a condition that somebody thought of."""
-    if loader.name not in TORCH_LOADERS or loader.prepared or project.workers(loader) != "none":
+    if loader.name not in TORCH_LOADERS or project.workers(loader) != "none":
         return False
     size = project.argument(loader, "batch_size").value
     if any(isinstance(one, Const) and one.kind == "none" for one in alternatives(size)):

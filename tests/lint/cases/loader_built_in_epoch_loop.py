@@ -2,6 +2,7 @@ import argparse
 import os
 import random
 
+from accelerate import Accelerator
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, random_split
 from torchvision import transforms
 from torchvision.datasets import CIFAR10
@@ -330,6 +331,12 @@ class Read(Dataset):
         return self.reader(self.files[index])
 
 
+def prepared_again(model, dataset, accelerator: Accelerator, epochs):
+    for _ in range(epochs):
+        for batch in accelerator.prepare(DataLoader(dataset, num_workers=8)):  # expect
+            model(batch)
+
+
 # --- built by one function and iterated by another -----------------------------------------------
 
 
@@ -368,6 +375,63 @@ def built_two_calls_away(model, options):
     for _ in range(options.epochs):
         for batch in make_for(options, 4):
             model(batch)
+
+
+def make_by_name(options, names):
+    if options.name == "cifar":
+        loader = DataLoader(Images(options.root), num_workers=8, shuffle=True)  # expect
+    elif options.name == "names":
+        loader = DataLoader(names, num_workers=8)  # expect
+    else:
+        raise ValueError(options.name)
+    return loader
+
+
+def built_by_name(model, options, names):
+    for _ in range(options.epochs):
+        loader = make_by_name(options, names)
+        go_through(model, loader)
+
+
+class Keeper:
+    def __init__(self, dataset):
+        self.loader, self.dataset = None, dataset
+
+    def get(self):
+        if self.loader is None:
+            self.loader = DataLoader(self.dataset, num_workers=8)
+        return self.loader
+
+
+def kept_by_an_object(model, dataset, epochs):
+    keeper = Keeper(dataset)
+    for _ in range(epochs):
+        go_through(model, keeper.get())
+
+
+KEPT = {}
+
+
+def made_once(dataset, name):
+    if name not in KEPT:
+        KEPT[name] = DataLoader(dataset, num_workers=8)
+    return KEPT[name]
+
+
+def kept_by_the_module(model, dataset, epochs):
+    for _ in range(epochs):
+        go_through(model, made_once(dataset, "train"))
+
+
+def make_when_asked(dataset, epoch, first):
+    if epoch == first:
+        return DataLoader(dataset, num_workers=8)
+    return None
+
+
+def made_in_one_epoch(model, dataset, epochs):
+    for epoch in range(epochs):
+        go_through(model, make_when_asked(dataset, epoch, 0))
 
 
 def make_subset(dataset, number):

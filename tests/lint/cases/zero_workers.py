@@ -1,6 +1,7 @@
 import lightning.pytorch as pl
 import torch
 import torchvision
+from accelerate import Accelerator
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from torchvision import datasets
@@ -55,6 +56,13 @@ def without_backward(update, paths):
     train_loader = DataLoader(Photos(paths), batch_size=8, shuffle=True)  # expect
     for batch in train_loader:
         update(batch)
+
+
+def prepared_by_accelerate(model, paths):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(Photos(paths), batch_size=8, shuffle=True))  # expect
+    for batch in loader:
+        accelerator.backward(model(batch))
 
 
 # --- silent ----------------------------------------------------------------------------
