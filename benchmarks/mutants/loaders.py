@@ -412,7 +412,8 @@ def pin_without_workers(code: Code, flow: Flow) -> Making:
 def set_later(code: Code, flow: Flow) -> Making:
     """Assigns ``batch_size`` to a loader behind its construction, or behind the call of the function that builds it."""
     for loader in flow.loaders:
-        for call in [loader, *flow.reach[loader].built]:
+        reach = flow.reach[loader]
+        for call in [loader, *(it for it in reach.built if it in reach.expressions)]:
             made = code.up[call]
             if isinstance(made, ast.Assign) and (name := dotted(made.targets[0])):
                 yield Fault([after(code, made, f"{name}.batch_size = 1")], [made])

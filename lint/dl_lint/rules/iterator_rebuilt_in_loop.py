@@ -135,17 +135,17 @@ def _same_loop(project: Project, one: ast.AST, other: ast.AST) -> bool:
 def _step_loop(project: Project, call: ast.Call) -> LoopNode | None:
     """The loop that makes the iterator again for each batch, in this function or around a call of it.
 
-    A loop with a loop over a loader in it is one over epochs; one batch more per epoch is no harm, nor every n steps.
+    A loop that goes over a whole loader in most of its passes is one over epochs; one batch more per epoch is no harm,
+    nor every n steps.
     """
     if project.in_handler(call):
         return None
-    epochs = {around for loop in project.loader_loops() for around in project.loops_around(loop.node)}
     loop = next(project.loops_around(call), None)
     if loop is None:
         function = project.function_of(call)
         if any(loop.function is function for loop in project.loader_loops()):
             return None
-        loop = next((loop for loop in project.repeating(call) if loop not in epochs), None)
-    if loop is None or loop in epochs or trip_counts.is_over_epochs(project, loop):
+        loop = next((one for one in project.repeating(call) if not trip_counts.is_over_epochs(project, one)), None)
+    if loop is None or trip_counts.is_over_epochs(project, loop) or trip_counts.is_left_out(project, call, loop):
         return None
-    return None if trip_counts.is_left_out(project, call, loop) else loop
+    return loop

@@ -316,6 +316,26 @@ def handed_to_another(model, images, dataset):
         model(batch, image)
 
 
+# --- steps that evaluate now and then ---------------------------------------------------------------
+
+
+def evaluates_every_n_steps(model, dataset, held_out, steps, every):
+    loader = DataLoader(dataset, num_workers=2)
+    for step in range(steps):
+        model(next(iter(loader))).backward()  # expect
+        if step % every == 0 and step != 0:
+            for batch in DataLoader(held_out):
+                model(batch)
+
+
+def a_sample_of_each_epoch(model, dataset, epochs):
+    loader = DataLoader(dataset, num_workers=2)
+    for _ in range(epochs):
+        model.show(next(iter(loader)))
+        for batch in loader:
+            model(batch).backward()
+
+
 # --- the first batch of each of several loaders -----------------------------------------------------
 
 
