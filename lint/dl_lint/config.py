@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dl_lint.engine import selection
 from dl_lint.engine.ignored import is_bounded
@@ -42,8 +41,7 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 VERSION = re.compile(r"(\d+)\.(\d+)(\.\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """Where a run is at home: the project's folder (None outside any, then only the named files are known), the
     pyproject.toml that configures it, and the git checkout around it, whose .gitignore files count."""
 
@@ -52,8 +50,7 @@ class Home:
     checkout: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What [tool.dl-lint] says. Patterns are git's, relative to ``base``."""
 
     base: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint import fixes
@@ -41,7 +41,7 @@ def mend(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Mended:
         usable = [one for one in report.findings if (one.rule.code, one.path) not in broken]
         chosen = fixes.choose(usable, unsafe=unsafe, paths=asked)
         if not chosen:
-            return Mended(now, replace(report, failures=(*report.failures, *broken.values())), tuple(fixed))
+            return Mended(now, report._replace(failures=(*report.failures, *broken.values())), tuple(fixed))
         changed, spoilt = _apply(now, chosen)
         if spoilt:
             broken |= {(one.rule.code, one.path): failure for one, failure in spoilt}
@@ -52,7 +52,7 @@ def mend(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Mended:
         report = lint(now)
     report = lint(tree)
     failure = Failure(fixed[-1].path, f"fixes of {_codes(fixed)} undo each other: nothing was changed")
-    return Mended(tree, replace(report, failures=(*report.failures, *broken.values(), failure)), ())
+    return Mended(tree, report._replace(failures=(*report.failures, *broken.values(), failure)), ())
 
 
 def _apply(tree: Tree, chosen: list[Reported]) -> tuple[dict[str, bytes], list[tuple[Reported, Failure]]]:

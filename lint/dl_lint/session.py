@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, BinaryIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from dl_lint import config
 from dl_lint.engine import files, question, run, selection
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from dl_lint.engine.report import Entry, Report, Reported
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(NamedTuple):
     """The command line. ``stdin`` is a file that comes with its content; ``select`` is None where nobody said."""
 
     paths: tuple[str, ...] = ()
     stdin: tuple[str, bytes] | None = None
-    given: Mapping[str, bytes] = field(default_factory=dict)
+    given: Mapping[str, bytes] = MappingProxyType({})
     """More files that come with their content, as those that are open in an editor."""
     select: tuple[str, ...] | None = None
     extend: tuple[str, ...] = ()
@@ -44,8 +43,7 @@ class Wishes:
     jobs: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a run came to: the report, the tree that it is about, and how that differs from the tree as it was."""
 
     report: Report
@@ -141,8 +139,8 @@ class Session:
         if self._stdin is not None:
             stdout.write(outcome.tree.data.get(self._stdin[0], self._stdin[1]))
             stdout.flush()
-        report = replace(outcome.report, failures=(*outcome.report.failures, *failures))
-        return replace(outcome, report=report)
+        report = outcome.report._replace(failures=(*outcome.report.failures, *failures))
+        return outcome._replace(report=report)
 
     def write_baseline(self, report: Report) -> str:
         """Accept the findings from now on; returns the name of the file."""
@@ -168,7 +166,7 @@ class Session:
             return report
         from dl_lint import baseline
 
-        return replace(report, findings=baseline.unknown(report.findings, known, self._baseline, texts.lines))
+        return report._replace(findings=baseline.unknown(report.findings, known, self._baseline, texts.lines))
 
 
 def _settings(wishes: Wishes, home: config.Home, rules: Mapping[str, Entry]) -> Config:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dl_lint.engine.ignored import GitIgnore, Settings
 from dl_lint.engine.report import Failure
@@ -27,8 +26,7 @@ BESIDE = (".ipynb", ".pyx")
 SKIPPED_FOLDERS = frozenset({"__pycache__", "__pypackages__", "build", "dist", "node_modules", "site-packages", "venv"})
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """One file of the project. Only those ``asked`` about get findings; the others are there to be linked to."""
 
     path: str
@@ -39,8 +37,7 @@ class File:
     """Named itself, rather than found in a folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     files: tuple[File, ...]
     failures: tuple[Failure, ...]
     beside: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ def joined(found: Iterable[Reported]) -> list[Reported]:
         key = (one.rule, finding.advice, finding.remedy, finding.related)
         at, line = open_.get(key, (0, -1))
         if finding.repeats and finding.place.span[0] - line in (0, 1):
-            told[at] = replace(one, finding=_with(told[at].finding, finding))
+            told[at] = one._replace(finding=_with(told[at].finding, finding))
         else:
             at = len(told)
             told.append(one)

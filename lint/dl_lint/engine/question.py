@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dl_lint.engine import files
 from dl_lint.source.disk import digest
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.engine.report import Entry, Failure
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """The files of a run with their bytes; those that could not be read are failures."""
 
     files: tuple[File, ...]
@@ -28,11 +26,10 @@ class Tree:
     beside: tuple[str, ...] = ()
 
     def with_data(self, changed: Mapping[str, bytes]) -> Tree:
-        return replace(self, data={**self.data, **changed})
+        return self._replace(data={**self.data, **changed})
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is asked of a tree. ``jobs`` is the number of processes that may work on it, and changes no answer."""
 
     rules: tuple[Entry, ...]

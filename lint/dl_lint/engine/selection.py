@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dl_lint.engine.catalogue import UNUSED_SUPPRESSION
 
@@ -17,8 +16,7 @@ class ConfigError(Exception):
     """Something the user wrote, on the command line or in a file, that cannot be meant. The message names the place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selectors:
+class Selectors(NamedTuple):
     """One layer of wishes: the configuration file's, or the command line's. ``select`` is None where nobody said."""
 
     select: tuple[str, ...] | None = None
@@ -50,7 +48,7 @@ def chosen(rules: Iterable[Entry], config: Selectors, command: Selectors, *, ped
 
 def advised(rules: Iterable[Entry], config: Selectors, command: Selectors, *, pedantic: bool) -> frozenset[Entry]:
     """Of the rules that run, those whose findings are wanted also where they are no more than advice."""
-    return frozenset(rule for rule in rules if _is_on(replace(rule, severity="advice"), config, command, pedantic))
+    return frozenset(rule for rule in rules if _is_on(rule._replace(severity="advice"), config, command, pedantic))
 
 
 def _is_on(rule: Entry, config: Selectors, command: Selectors, pedantic: bool) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(NamedTuple):
     """The keys of [tool.dl-lint] that change what is known; classes are named as they are imported, or by last name."""
 
     dataloader_classes: tuple[str, ...] = ()

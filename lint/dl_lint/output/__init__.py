@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from dl_lint.engine.report import Report
@@ -28,8 +27,7 @@ def no_cells(_path: str, _row: int) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How a report is to be shown. ``unsafe``: whether unsafe fixes count as fixes."""
 
     lines: Lines

@@ -5,8 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dl_lint.source import disk
 from dl_lint.source.text import NEWLINE, SourceError
@@ -25,8 +24,7 @@ _REWRITING = {"future_fstrings": "utf-8", "future_annotations": "utf-8"}
 """Encodings of packages that rewrite new syntax for old Pythons, and what the bytes of their files are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A file's bytes and what they say; ``text`` has no byte order mark and keeps its line ends.
 
     The text of a notebook is that of its code cells, one below the other; ``code`` is the same as Python knows it.
