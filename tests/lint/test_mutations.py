@@ -330,3 +330,18 @@ def test_the_lines_outside_a_mutant_stay_as_they_are(mutations: dict[str, Any], 
         "loader = DataLoader(dataset, batch_size=8, shuffle=True)",
         "loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=4)",
     ]
+
+
+def test_a_loader_that_moves_into_the_epoch_loop_takes_its_workers_along(
+    mutations: dict[str, Any], tmp_path: Path
+) -> None:
+    loader = "DataLoader(\n        dataset,\n        num_workers=0,\n        batch_size=8,\n    )"
+    (one,) = mutants(mutations, tmp_path, "build-in-loop", {"epoch": "", "loader": loader})
+    assert one.result == "found"
+    assert "+            num_workers=4," in one.difference.splitlines()
+
+
+def test_what_is_split_at_random_is_in_no_stored_order(mutations: dict[str, Any], tmp_path: Path) -> None:
+    split = "dataset, held_out = torch.utils.data.random_split(dataset, [0.9, 0.1])"
+    assert mutants(mutations, tmp_path, "forget-to-shuffle", {})
+    assert mutants(mutations, tmp_path, "forget-to-shuffle", {"before": split}) == []
