@@ -76,7 +76,7 @@ def parse_with_libcst(source: Source) -> Syntax:
     from dl_lint.source import from_libcst
 
     try:
-        return _syntax(source, from_libcst.module(tree))
+        return _syntax(source, from_libcst.module(source.code, tree))
     except SyntaxError as error:
         raise SourceError(source.path, f"syntax error: {error.msg}", error.lineno) from None
     except RecursionError:

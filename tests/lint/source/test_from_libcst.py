@@ -47,7 +47,7 @@ def parsed(text: str) -> ast.Module:
 
 
 def lowered(text: str) -> ast.Module:
-    return module(cst.parse_module(text))
+    return module(text, cst.parse_module(text))
 
 
 def compared(text: str) -> str:
@@ -61,7 +61,7 @@ def compared(text: str) -> str:
         _ = concrete.code  # its printer, which lowering needs, recurses deeper than its parser
     except (cst.ParserSyntaxError, cst.CSTLogicError, RecursionError):
         return "not for libcst"
-    for ours, theirs in itertools.zip_longest(dumped(module(concrete)).split("\n"), dumped(expected).split("\n")):
+    for ours, theirs in itertools.zip_longest(dumped(module(text, concrete)).split("\n"), dumped(expected).split("\n")):
         if ours != theirs:
             return f"{ours} instead of {theirs}"
     return "equal"
@@ -85,6 +85,7 @@ CONSTRUCTS = {
     "an empty module": "",
     "no newline at the end": "a",
     "blank characters": "a\n\f\nif a:\n\tb\n\tif c:\n\t\td\n\t\f\n  \nif a:\n        b\n#\f\nclass A:\n\n\f  x = 1\n",
+    "form feeds before statements": '\n\fpass#\n\f\fx = """a\n\fb"""\n\fdef f():\n\f    return x\n\f\n\fif x:\n    y\n',
     "deep indentation": "".join(f"{' ' * level}if a:\n" for level in range(20)) + " " * 20 + "b;\n",
     "a long chain": "a" + ".b(c)" * 30 + "\nx = 1" + " + 1" * 60 + "\n",
     "a long number": "9" * 400 + "\n",
