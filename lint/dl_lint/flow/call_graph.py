@@ -186,17 +186,22 @@ def _may_be(program: Program, func: ast.expr, scope: Scope) -> bool:
         root = root.value
     if not isinstance(root, ast.Name):
         return scope.is_method
-    at: Scope | None = program.sites[root].scope
-    outer = scope.parent
-    if outer is not None and outer.kind == "function" and at is not None and at.file is not scope.file:
+    at, outer = program.sites[root].scope, scope.parent
+    if outer is not None and outer.kind == "function" and at.file is not scope.file:
         return False
-    bindings: list[Binding] = []
-    while at is not None:
-        bindings.extend(at.bindings.get(root.id, ()))
-        at = at.parent
+    bindings = program.read_off(("visible", at, root.id), partial(_visible, at, root.id))
     if not bindings:
-        return "*" in program.sites[root].scope.file.module.bindings
+        return "*" in at.file.module.bindings
     return scope.is_method or any(_may_bind(one, scope, isinstance(func, ast.Name)) for one in bindings)
+
+
+def _visible(at: Scope | None, name: str) -> list[Binding]:
+    """What gives ``name`` a value in a scope and in those around it."""
+    found: list[Binding] = []
+    while at is not None:
+        found += at.bindings.get(name, ())
+        at = at.parent
+    return found
 
 
 def _values(program: Program, expr: ast.expr) -> tuple[Value, ...]:

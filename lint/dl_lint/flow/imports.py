@@ -25,7 +25,7 @@ from dl_lint.source.text import SourceError
 if TYPE_CHECKING:
     import ast
 
-    from dl_lint.flow.scopes import FileIndex, Parents, Sites
+    from dl_lint.flow.scopes import FileIndex, Parents, Sites, Store
 
 
 Read = Callable[[str], Syntax | None]
@@ -58,6 +58,7 @@ class Files:
         """By file, what it adds to the search path."""
         self.calls: defaultdict[str, list[ast.Call]] = defaultdict(list)
         """The calls of all files by the last part of what is called."""
+        self._stores: defaultdict[str, list[Store]] = defaultdict(list)
         self.options: defaultdict[str, list[ast.Call]] = defaultdict(list)
         """The ``add_argument`` calls of all files by the attribute that they declare."""
 
@@ -67,9 +68,9 @@ class Files:
         self.present.update((key, True) for key, _ in named)
         return [found for key, path in named if (found := self._load(key, path, linted=True)) is not None]
 
-    def loaded(self) -> list[FileIndex]:
-        """The files known so far; evaluation may read more while they are looked at."""
-        return [file for file in self.by_path.values() if file is not None]
+    def stores(self, attribute: str) -> list[Store]:
+        """The stores to ``anything.attribute`` in the files known so far; evaluation may read more meanwhile."""
+        return [*self._stores.get(attribute, ())]
 
     def key(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.root, path))
@@ -96,6 +97,8 @@ class Files:
                 folder = os.path.dirname(folder)
             for name, calls in file.methods.items():
                 self.calls[name].extend(calls)
+            for name, stores in file.stores.items():
+                self._stores[name].extend(stores)
             for call in file.methods.get("add_argument", ()):
                 self.options[option_name(call)].append(call)
         return file

@@ -20,6 +20,7 @@ from dl_lint.flow.scopes import (
     Sites,
     Store,
 )
+from dl_lint.source.positions import KNOWS_FIELDS, place_fields
 from dl_lint.source.syntax import (
     Comprehension,
     ForStatement,
@@ -194,7 +195,8 @@ class _Walk:
             special = EXPRESSIONS.get(kind)
             if special is not None and special(self, node, at, stack):
                 continue
-            stack.extend((child, node, at) for child in reversed(children(node)))
+            for child in reversed(children(node)):
+                stack.append((child, node, at))
 
     def call(self, node: ast.Call, site: Site, _stack: Any) -> bool:
         site.scope.calls.append(node)
@@ -255,6 +257,10 @@ class _Walk:
             home = home.scope.site
         if isinstance(node.target, ast.Name):
             self.bind(node.target.id, "assign", node, home, node.value)
+        return False
+
+    def f_string(self, node: ast.JoinedStr, _site: Site, _stack: Any) -> bool:
+        place_fields(node)
         return False
 
     def yield_(self, node: ast.Yield | ast.YieldFrom, site: Site, _stack: Any) -> bool:
@@ -461,4 +467,6 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[_Walk, Any, Site, Any], bool]] = {
     ast.Yield: _Walk.yield_,
     ast.YieldFrom: _Walk.yield_,
 }
+if not KNOWS_FIELDS:
+    EXPRESSIONS[ast.JoinedStr] = _Walk.f_string
 """Expressions that do more than hold others; True when their children are dealt with."""

@@ -230,14 +230,15 @@ class Program:
 
     def symbolic(self, expr: ast.expr | None) -> Value:
         """What ``expr`` stands for, parameters left open."""
-        if expr is None:
-            return UNKNOWN
         evaluate = _EXPRESSIONS.get(type(expr))
-        return UNKNOWN if evaluate is None else self.solver.solve(expr, lambda: evaluate(self, expr))
+        if expr is None or evaluate is None:
+            return UNKNOWN
+        return self.solver.done.get(expr) or self.solver.solve(expr, lambda: evaluate(self, expr))
 
     def value(self, expr: ast.expr | None) -> Value:
         """What ``expr`` stands for over all known callers; the empty union is unknown."""
-        found = self.solver.solve(("value", expr), lambda: self.resolve(self.symbolic(expr)))
+        key = ("value", expr)
+        found = self.solver.done.get(key) or self.solver.solve(key, lambda: self.resolve(self.symbolic(expr)))
         return UNKNOWN if isinstance(found, Nothing) else found
 
     def attribute(self, base: Value, name: str) -> Value:

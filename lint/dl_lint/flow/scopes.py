@@ -107,6 +107,8 @@ class Scope:
     file: FileIndex
     site: Site | None
     parent: Scope | None
+    name: str = field(init=False)
+    is_method: bool = field(init=False)
     body: Block = field(init=False)
     params: tuple[Param, ...] = ()
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
@@ -123,18 +125,12 @@ class Scope:
     yields: list[ast.Yield | ast.YieldFrom] = field(default_factory=list)
     children: list[Scope] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.name = self.node.name if isinstance(self.node, FunctionDefinition | ast.ClassDef) else f"<{self.kind}>"
+        self.is_method = self.kind == "function" and self.parent is not None and self.parent.kind == "class"
+
     def __repr__(self) -> str:
         return f"{self.file.path}:{self.name}"
-
-    @property
-    def name(self) -> str:
-        if isinstance(self.node, FunctionDefinition | ast.ClassDef):
-            return self.node.name
-        return "<lambda>" if self.kind == "lambda" else f"<{self.kind}>"
-
-    @property
-    def is_method(self) -> bool:
-        return self.kind == "function" and self.parent is not None and self.parent.kind == "class"
 
     @property
     def receiver(self) -> str | None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["map", "iterable"]
 
+FETCHING = ("__getitem__", "__getitems__", "__iter__", "__next__")
+
 
 @dataclass(frozen=True, slots=True)
 class DatasetClass:
@@ -198,11 +200,12 @@ def _kept_by(method: Scope, prefix: str) -> Iterator[Kept]:
 
 def fetching(program: Program, cls: Class) -> tuple[Scope, ...]:
     """The functions that run in a worker for each sample: ``__getitem__``, ``__iter__`` and what they call."""
-    roots = []
-    for name in ("__getitem__", "__getitems__", "__iter__", "__next__"):
-        found = classes.of_class(program, cls, name)
-        if isinstance(found, Function):
-            roots.append(found.scope)
+    return program.once(("fetching", cls), lambda: _fetching(program, cls))
+
+
+def _fetching(program: Program, cls: Class) -> tuple[Scope, ...]:
+    methods = (classes.of_class(program, cls, name) for name in FETCHING)
+    roots = [found.scope for found in methods if isinstance(found, Function)]
     return call_graph.reachable(program, *roots, cls=cls)
 
 

@@ -93,13 +93,16 @@ def users(program: Program, cls: Class) -> tuple[Loader, ...]:
 
 def unclaimed(program: Program, cls: Class) -> tuple[Loader, ...]:
     """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
+    node = cls.scope.node
+    found = program.once("unclaimed", lambda: _all_unclaimed(program))
+    return tuple(loader for loader in found if node is not None and program.are_near(node, loader.call))
+
+
+def _all_unclaimed(program: Program) -> tuple[Loader, ...]:
+    """The loaders of which nobody knows the dataset."""
     users = program.once("given", lambda: _all_given(program)).values()
     known = {loader.call for loaders in users for loader in loaders}
-    node = cls.scope.node
-    near = (
-        loader for loader in loaders.all_loaders(program) if node is not None and program.are_near(node, loader.call)
-    )
-    return tuple(loader for loader in near if loader.call not in known)
+    return tuple(loader for loader in loaders.all_loaders(program) if loader.call not in known)
 
 
 def _all_given(program: Program) -> Mapping[Value, Mapping[Loader, None]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import Any
 
 MAX_DEPTH = 200
@@ -11,13 +10,15 @@ MAX_DEPTH = 200
 LONGEST_CHAIN = 50
 """Operators of a chain ``a + b + c`` that stay nested to the left, each in the next; a longer one is halved."""
 
-KNOWS_FIELDS = sys.version_info >= (3, 12)
-"""Whether the parser tells where the expressions in an f-string stand: before PEP 701 it guessed."""
+SHORT = 2 * LONGEST_CHAIN
+"""Characters on a line that hold neither a longer chain nor as many levels: each takes a character or more."""
 
 _LEAVES = frozenset(
     {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.alias, type(None), bool, int, float, complex}
     | {bytes, str, type(...)}
 )
+
+_SIMPLE = frozenset({ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Delete, ast.Raise, ast.Assert})
 
 _INNER: dict[type[ast.AST], tuple[str, ...]] = {}
 """By kind of node, the fields that hold nodes with more below them."""
@@ -34,17 +35,18 @@ class TooDeep(Exception):
 def bound_depth(module: ast.Module) -> None:
     """Halve long chains of operators; raises TooDeep for what is nested too deeply all the same.
 
-    Level by level, and past what has nothing below it: a fifth of the time that parsing takes.
+    Level by level, and past what has nothing below it or is short.
     """
     level: list[Any] = [module]
-    for _ in range(MAX_DEPTH):
+    for depth in range(MAX_DEPTH):
         below: list[Any] = []
         for node in level:
             kind = type(node)
             if kind is ast.BinOp:
                 _halve(node)
-            elif kind is ast.JoinedStr and not KNOWS_FIELDS:
-                _place_fields(node)
+            elif kind in _SIMPLE and depth < MAX_DEPTH - SHORT - 2 and node.lineno == node.end_lineno:
+                if node.end_col_offset - node.col_offset < SHORT:
+                    continue
             for name in _INNER.get(kind) or _inner(kind):
                 value = getattr(node, name)
                 if type(value) is list:
@@ -111,11 +113,3 @@ def _joined(operands: list[ast.expr], operators: list[ast.operator]) -> ast.expr
         end_lineno=last.end_lineno,
         end_col_offset=last.end_col_offset,
     )
-
-
-def _place_fields(string: ast.JoinedStr) -> None:
-    """Let what stands in an f-string stand where the string does."""
-    for part in string.values:
-        for node in ast.walk(part):
-            if hasattr(node, "lineno"):
-                ast.copy_location(node, string)

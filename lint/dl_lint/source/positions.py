@@ -7,6 +7,7 @@ that of its header, from the first keyword (not the decorators) up to the colon.
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,3 +94,15 @@ def count_characters(module: ast.Module, lines: Sequence[str]) -> None:
 
 def _characters(line: bytes, offset: int) -> int:
     return len(line[:offset].decode("utf-8", "ignore"))
+
+
+KNOWS_FIELDS = sys.version_info >= (3, 12)
+"""Whether the parser tells where the expressions in an f-string stand: before PEP 701 it guessed."""
+
+
+def place_fields(string: ast.JoinedStr) -> None:
+    """Let what stands in an f-string stand where the string does."""
+    for part in string.values:
+        for node in ast.walk(part):
+            if hasattr(node, "lineno"):
+                ast.copy_location(node, string)

@@ -13,7 +13,7 @@ from dl_lint.fixes import apply
 from dl_lint.project import Project
 from dl_lint.rule import Edit
 from dl_lint.source.file import Source
-from dl_lint.source.nesting import KNOWS_FIELDS
+from dl_lint.source.positions import KNOWS_FIELDS
 from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:

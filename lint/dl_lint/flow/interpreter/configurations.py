@@ -61,11 +61,10 @@ def _field(program: Program, config: Made, name: str) -> Value:
     given += [one.get(name) for arg in config.call.args[:1] for one in _tables(program, arg)]
     found = [program.through(one, config.frames) for value in given for one in alternatives(value)]
     found = [one for one in found if not isinstance(one, Absent | Unknown)]
-    for file in program.modules.loaded():
-        for store in file.stores.get(name, ()):
-            if not store.op and _is_of(program, store.target.value, config):
-                value = program.symbolic(store.value) if not store.path else UNKNOWN
-                found += [_as_default(config, one, store.node) for one in alternatives(value)]
+    for store in program.modules.stores(name):
+        if not store.op and _is_of(program, store.target.value, config):
+            value = program.symbolic(store.value) if not store.path else UNKNOWN
+            found += [_as_default(config, one, store.node) for one in alternatives(value)]
     found += [program.symbolic(value) for value in _set_by_methods(program, config, name)]
     return union(found) if found else UNKNOWN
 
@@ -100,10 +99,9 @@ def section(program: Program, name: str) -> Value:
 
 
 def _section(program: Program, name: str) -> Value:
-    stores = [store for file in program.modules.loaded() for store in file.stores.get(name, ())]
     made = [
         one
-        for store in stores
+        for store in program.modules.stores(name)
         if isinstance(store.value, ast.Call)
         for one in alternatives(program.symbolic(store.value))
     ]

@@ -111,7 +111,6 @@ def _stored(program: Program, namespace: Namespace, name: str) -> list[Value]:
     """What the project assigns to ``args.name``."""
     return [
         program.symbolic(store.value) if store.value is not None and not store.path else UNKNOWN
-        for file in program.modules.loaded()
-        for store in file.stores.get(name, ())
+        for store in program.modules.stores(name)
         if namespace in alternatives(program.value(store.target.value))
     ]
