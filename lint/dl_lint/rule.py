@@ -14,12 +14,20 @@ if TYPE_CHECKING:
 Severity = Literal["bug", "slow", "advice"]
 
 
+Operation = Literal["replace", "add argument", "remove argument", "add operator", "add first statement"]
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace one stretch of text; an empty stretch inserts."""
+    """Replace one stretch of text by ``text``; an empty stretch inserts.
+
+    Another ``operation`` is done to the call, the expression or the opening of the loop at ``place``; what text it
+    comes to is worked out by libcst, where somebody wants to see it.
+    """
 
     place: Place
     text: str
+    operation: Operation = "replace"
 
 
 @dataclass(frozen=True, slots=True)

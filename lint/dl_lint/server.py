@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from dl_lint import __version__, fixes
 from dl_lint.config import locate
+from dl_lint.edits import spelled_out
 from dl_lint.engine import catalogue
 from dl_lint.engine.report import Failure
 from dl_lint.engine.selection import ConfigError
@@ -175,12 +176,13 @@ class Desk:
             return []  # positions are of a text that is gone
         wanted = params.context.only
         found: list[lsp.CodeAction] = []
+        findings = [one._replace(finding=spelled_out(one.finding, seen.texts.lines)) for one in seen.findings]
         if _is_wanted(QUICK_FIX, wanted):
-            for reported in seen.findings:
+            for reported in findings:
                 if _touch(self._range(seen.texts, reported.finding.place), params.range):
                     found += self._quick_fixes(seen, reported)
         if _is_wanted(FIX_ALL, wanted):
-            chosen = fixes.choose(seen.findings, unsafe=False, paths={path})
+            chosen = fixes.choose(findings, unsafe=False, paths={path})
             if chosen:
                 edits = [edit for edits in fixes.edits_by_path(chosen).values() for edit in edits]
                 title = "Fix all that dl-lint can fix safely"

@@ -104,6 +104,7 @@ class Session:
 
     def mend(self, *, unsafe: bool) -> Outcome:
         """Findings after all fixes, which are made in memory only."""
+        from dl_lint.edits import spelled_out
         from dl_lint.mending import mend
 
         known = self._accepted()
@@ -113,9 +114,12 @@ class Session:
             nonlocal accepted
             # a fix is made anew, never taken from a record
             report = run.lint(tree, self._question, Cache(None), self._before)
-            left = self._new(report, known, Texts(tree.data))
+            texts = Texts(tree.data)
+            left = self._new(report, known, texts)
             accepted = len(report.findings) - len(left.findings)
-            return left
+            return left._replace(
+                findings=tuple(one._replace(finding=spelled_out(one.finding, texts.lines)) for one in left.findings)
+            )
 
         mended = mend(self._tree, lint, unsafe=unsafe)
         self._cache.trim()

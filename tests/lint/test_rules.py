@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dl_lint import fixes
+from dl_lint import fixes, texts
+from dl_lint.edits import spelled_out
 from dl_lint.engine import catalogue
 from dl_lint.project import Project
 from dl_lint.source.file import Source
@@ -35,7 +36,7 @@ ENTRIES = {entry.code: entry for entry in catalogue.entries().values() if entry.
 RULES = {rule.code: rule for rule in catalogue.load(ENTRIES.values())}
 NAMES = {entry.name: entry.code for entry in ENTRIES.values()}
 
-Texts = dict[str, str]
+Files = dict[str, str]
 """The files of a project by path."""
 
 
@@ -52,7 +53,7 @@ def projects() -> Iterator[Path]:
 PROJECTS = tuple(projects())
 
 
-def texts(path: Path) -> Texts:
+def files_of(path: Path) -> Files:
     if path.is_file():
         return {path.name: path.read_text()}
     return {file.relative_to(path).as_posix(): file.read_text() for file in sorted(path.rglob("*.py"))}
@@ -96,12 +97,14 @@ def written(files: Mapping[str, str], root: Path) -> Path:
     return root
 
 
-def mended(files: Mapping[str, str], findings: list[Finding]) -> Texts:
+def mended(files: Mapping[str, str], findings: list[Finding]) -> Files:
     """The files after one pass of all fixes."""
     by_path: dict[str, list[Edit]] = {}
     taken: dict[str, list[tuple[int, int, int, int]]] = {}
+    lines = texts.Texts({path: text.encode() for path, text in files.items()}).lines
     for finding in findings:
-        edits = finding.fix.edits if finding.fix is not None else ()
+        fix = spelled_out(finding, lines).fix
+        edits = fix.edits if fix is not None else ()
         if any(fixes.overlap(e.place.span, other) for e in edits for other in taken.get(e.place.path, ())):
             continue
         for edit in edits:
@@ -123,7 +126,7 @@ def section(entry: Entry, title: str) -> str:
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
 def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> None:
-    rule, files = rule_of(path), texts(path)
+    rule, files = rule_of(path), files_of(path)
     found = {(f.place.path, f.place.span[0]): f for f in check(rule, files, written(files, tmp_path))}
     wanted = expected(files, rule)
     missed = wanted.keys() - found.keys()
@@ -137,7 +140,7 @@ def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
 def test_one_pass_of_fixes_settles_and_parses(path: Path, tmp_path: Path) -> None:
-    rule, files = rule_of(path), texts(path)
+    rule, files = rule_of(path), files_of(path)
     findings = check(rule, files, written(files, tmp_path))
     if all(finding.fix is None for finding in findings):
         return
@@ -183,7 +186,7 @@ def test_every_rule_has_cases(code: str) -> None:
     name = ENTRIES[code].name.replace("-", "_")
     mine = [path for path in PROJECTS if path.relative_to(CASES).parts[0].removesuffix(".py") == name]
     assert mine, f"no tests/lint/cases/{name}.py"
-    assert any(expected(texts(path), RULES[code]) for path in mine)
+    assert any(expected(files_of(path), RULES[code]) for path in mine)
 
 
 @pytest.mark.parametrize("code", RULES)

@@ -105,7 +105,7 @@ def _encode_finding(reported: Reported) -> list[Any]:
         finding.message,
         finding.remedy,
         [[_encode_place(related.place), related.message] for related in finding.related],
-        fix and [fix.message, fix.safe, [[_encode_place(edit.place), edit.text] for edit in fix.edits]],
+        fix and [fix.message, fix.safe, [[_encode_place(edit.place), edit.text, edit.operation] for edit in fix.edits]],
         finding.advice,
     ]
 
@@ -121,7 +121,7 @@ def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
             message,
             remedy,
             tuple(Related(_decode_place(at), text) for at, text in related),
-            fix and Fix(fix[0], tuple(Edit(_decode_place(at), text) for at, text in fix[2]), fix[1]),
+            fix and Fix(fix[0], tuple(Edit(_decode_place(at), text, how) for at, text, how in fix[2]), fix[1]),
             bool(advice),
         ),
     )

@@ -195,8 +195,7 @@ class _Walk:
             special = EXPRESSIONS.get(kind)
             if special is not None and special(self, node, at, stack):
                 continue
-            for child in reversed(children(node)):
-                stack.append((child, node, at))
+            stack.extend([(child, node, at) for child in reversed(children(node))])
 
     def call(self, node: ast.Call, site: Site, _stack: Any) -> bool:
         site.scope.calls.append(node)

@@ -230,7 +230,7 @@ class Program:
 
     def symbolic(self, expr: ast.expr | None) -> Value:
         """What ``expr`` stands for, parameters left open."""
-        evaluate = _EXPRESSIONS.get(type(expr))
+        evaluate = None if expr is None else _EXPRESSIONS.get(type(expr))
         if expr is None or evaluate is None:
             return UNKNOWN
         return self.solver.done.get(expr) or self.solver.solve(expr, lambda: evaluate(self, expr))

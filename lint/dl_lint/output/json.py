@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dl_lint.edits import spelled_out
 from dl_lint.engine.catalogue import url
 from dl_lint.output import where
 
@@ -22,7 +23,7 @@ def render(report: Report, look: Look) -> Iterator[str]:
 
 
 def record(reported: Reported, look: Look) -> dict[str, Any]:
-    finding = reported.finding
+    finding = spelled_out(reported.finding, look.lines)
     return {
         "code": reported.rule.code,
         "name": reported.rule.name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dl_lint import __version__
+from dl_lint.edits import spelled_out
 from dl_lint.engine.catalogue import REPOSITORY, page, summary, url
 from dl_lint.source.disk import digest
 from dl_lint.source.file import is_notebook
@@ -64,7 +65,7 @@ def _rule(rule: Entry) -> dict[str, Any]:
 
 
 def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
-    finding, rule = reported.finding, reported.rule
+    finding, rule = spelled_out(reported.finding, look.lines), reported.rule
     result: dict[str, Any] = {
         "ruleId": rule.code,
         "ruleIndex": number,

@@ -147,8 +147,7 @@ def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -
         text = f"if {name} is not None:\n    {text}"
     elif not all(isinstance(one, Sampler) and one.name == DISTRIBUTED_SAMPLER for one in found):
         text = f'if hasattr({name}, "set_epoch"):\n    {text}'
-    edit = edits.with_first_statement(project, epochs, text)
-    return Fix("set the sampler's epoch", (edit,)) if edit is not None else None
+    return Fix("set the sampler's epoch", (edits.with_first_statement(project, epochs, text),))
 
 
 def _name_in(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> str | None:

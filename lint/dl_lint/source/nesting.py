@@ -44,9 +44,8 @@ def bound_depth(module: ast.Module) -> None:
             kind = type(node)
             if kind is ast.BinOp:
                 _halve(node)
-            elif kind in _SIMPLE and depth < MAX_DEPTH - SHORT - 2 and node.lineno == node.end_lineno:
-                if node.end_col_offset - node.col_offset < SHORT:
-                    continue
+            elif kind in _SIMPLE and depth < MAX_DEPTH - SHORT - 2 and _is_short(node):
+                continue
             for name in _INNER.get(kind) or _inner(kind):
                 value = getattr(node, name)
                 if type(value) is list:
@@ -77,6 +76,11 @@ def _inner(kind: type[ast.AST]) -> tuple[str, ...]:
     }
     found = _INNER[kind] = tuple(name for name in kind._fields if name not in plain)
     return found
+
+
+def _is_short(stmt: ast.stmt) -> bool:
+    start, end = stmt.col_offset, stmt.end_col_offset or 0
+    return end - start < SHORT and stmt.lineno == stmt.end_lineno
 
 
 def _halve(node: ast.BinOp) -> None:

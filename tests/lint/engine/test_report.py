@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from dl_lint.engine.report import Entry, Failure, Report, Reported, decode, encode
-from dl_lint.rule import Edit, Finding, Fix, Related
+from dl_lint.rule import Edit, Finding, Fix, Operation, Related
 from dl_lint.source.positions import Place
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,8 @@ RULES = {entry.code: entry for entry in (Entry("DL101", "a", "bug", "m"), Entry(
 
 numbers = st.integers(0, 10_000)
 places = st.builds(Place, st.text(max_size=5), st.tuples(numbers, numbers, numbers, numbers))
-edits = st.lists(st.builds(Edit, places, st.text(max_size=5)), max_size=3).map(tuple)
+operations = st.sampled_from(get_args(Operation))
+edits = st.lists(st.builds(Edit, places, st.text(max_size=5), operations), max_size=3).map(tuple)
 fixes = st.none() | st.builds(Fix, st.text(max_size=5), edits, st.booleans())
 related = st.lists(st.builds(Related, places, st.text(max_size=5)), max_size=2).map(tuple)
 findings = st.builds(Finding, places, st.text(), st.text(), related, fixes, st.booleans())
