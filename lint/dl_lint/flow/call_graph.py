@@ -89,8 +89,9 @@ def _solved(program: Program, scope: Scope) -> Value:
 
 def _find(program: Program, scope: Scope) -> Value:
     calling = _calls_of_objects(program, scope) if scope.name == "__call__" else _candidates(program, scope)
-    likely = (call for call in calling if _may_call(program, call, scope))
-    candidates = list(islice(likely, MOST_CANDIDATES + 1))
+    shared = scope.is_method and scope.name not in ("__init__", "__call__")
+    key = ("likely calls", scope.name if shared else scope, len(calling))  # the same for all methods of a name
+    candidates = program.read_off(key, partial(_likely, program, calling, scope))
     if len(candidates) > MOST_CANDIDATES:
         return _Callers(None)
     found: list[Frame] = []
@@ -100,6 +101,11 @@ def _find(program: Program, scope: Scope) -> Value:
             if len(found) > MOST_CALLS:
                 return _Callers(None)
     return _Callers(tuple(found) if found or scope.name != "__call__" else None)
+
+
+def _likely(program: Program, calls: list[ast.Call], scope: Scope) -> list[ast.Call]:
+    """The calls that may enter ``scope``, one more than are looked at."""
+    return list(islice((call for call in calls if _may_call(program, call, scope)), MOST_CANDIDATES + 1))
 
 
 def _calls_of_objects(program: Program, scope: Scope) -> list[ast.Call]:

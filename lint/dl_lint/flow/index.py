@@ -78,7 +78,7 @@ class _Walk:
                 self.parents[stmt] = owner
             handler = HANDLERS.get(type(stmt))
             bodies = handler(self, stmt, site) if handler is not None else []
-            stack.extend((inner, node, iter(statements)) for inner, node, statements in reversed(bodies))
+            stack += [(inner, node, iter(statements)) for inner, node, statements in bodies[::-1]]
 
     # --- scopes and blocks -------------------------------------------------------------
 
@@ -186,16 +186,14 @@ class _Walk:
             node, above, at = stack.pop()
             sites[node] = at
             parents[node] = above
-            kind = type(node)
             if isinstance(node, ast.Name):
                 at.scope.loads[node.id].append(node)
-                continue
-            if kind is ast.Constant:
-                continue
-            special = EXPRESSIONS.get(kind)
-            if special is not None and special(self, node, at, stack):
-                continue
-            stack.extend([(child, node, at) for child in reversed(children(node))])
+            elif isinstance(node, ast.Attribute):
+                stack.append((node.value, node, at))
+            elif not isinstance(node, ast.Constant):
+                special = EXPRESSIONS.get(type(node))
+                if special is None or not special(self, node, at, stack):
+                    stack += [(child, node, at) for child in children(node)[::-1]]
 
     def call(self, node: ast.Call, site: Site, _stack: Any) -> bool:
         site.scope.calls.append(node)
