@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from dl_lint.source.syntax import ForStatement
 
 
-def with_argument(project: Project, call: ast.AST, text: str) -> Edit | None:
+def with_argument(project: Project, call: ast.Call, text: str) -> Edit | None:
     """Add ``text`` (``name=value``) behind the last argument of a call."""
     return _asked(project, call, text, "add argument")
 
 
-def without_argument(project: Project, call: ast.AST, name: str) -> Edit | None:
-    """Take ``name=…`` out of a call."""
-    return _asked(project, call, name, "remove argument")
+def without_argument(project: Project, call: ast.Call, name: str) -> Edit | None:
+    """Take ``name=…`` out of a call; None if it is not in it."""
+    return _asked(project, call, name, "remove argument") if any(one.arg == name for one in call.keywords) else None
 
 
 def with_operator(project: Project, expr: ast.expr, text: str) -> Edit | None:

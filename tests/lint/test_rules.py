@@ -104,6 +104,7 @@ def mended(files: Mapping[str, str], findings: list[Finding]) -> Files:
     lines = texts.Texts({path: text.encode() for path, text in files.items()}).lines
     for finding in findings:
         fix = spelled_out(finding, lines).fix
+        assert (fix is None) is (finding.fix is None)
         edits = fix.edits if fix is not None else ()
         if any(fixes.overlap(e.place.span, other) for e in edits for other in taken.get(e.place.path, ())):
             continue

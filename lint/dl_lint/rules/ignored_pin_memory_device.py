@@ -97,7 +97,7 @@ def _names_device(argument: Argument) -> bool:
 
 def _fix(project: Project, node: ast.AST) -> Fix | None:
     call = project.parent(node)
-    if call is None or not isinstance(node, ast.keyword) or node.arg is None:
+    if not isinstance(call, ast.Call) or not isinstance(node, ast.keyword) or node.arg is None:
         return None
     edit = edits.without_argument(project, call, node.arg)
     return Fix("leave `pin_memory_device` out", (edit,)) if edit is not None else None

@@ -180,8 +180,14 @@ def test_a_call_in_an_f_string_is_edited_where_python_tells_its_place(load: Load
         assert edit is None
 
 
+def test_an_argument_that_is_not_named_in_a_call_is_not_taken_out(load: Load) -> None:
+    project = load("here(a, True, **k)")
+    assert edits.without_argument(project, marked(project), "k") is None
+
+
 def test_what_has_become_of_a_file_in_the_meantime_is_not_edited(load: Load) -> None:
-    edit = edits.with_argument(project := load({"main.py": "here(a)"}), marked(project), "k=1")
+    project = load({"main.py": "here(a)"})
+    edit = edits.with_argument(project, marked(project), "k=1")
     assert changed("", edit) is None
     assert changed("there\n", edit) is None
 
