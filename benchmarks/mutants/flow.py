@@ -31,12 +31,12 @@ ITERABLE = {"torch.utils.data.IterableDataset", "torch.utils.data.dataset.Iterab
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach:
-    """How far one value goes."""
+    """How far one value goes, in the order in which it is followed: that of a set would change from run to run."""
 
-    expressions: frozenset[ast.AST]
-    through: frozenset[ast.Call]
+    expressions: dict[ast.AST, None]
+    through: dict[ast.Call, None]
     """The calls that take it as an argument."""
-    built: frozenset[ast.Call]
+    built: dict[ast.Call, None]
     """The calls that return it."""
 
 
@@ -198,7 +198,7 @@ class Flow:
     def _reach(self, value: ast.Call, wrappers: set[str] = ITERATE) -> Reach:
         walk = _Walk(self.code, self._callers, wrappers)
         walk.visit(value, DEEPEST)
-        return Reach(frozenset(walk.seen), frozenset(walk.through), frozenset(walk.built))
+        return Reach(walk.seen, walk.through, walk.built)
 
     def _loops(self, loader: ast.Call) -> Iterator[Loop]:
         reach, code = self.reach[loader], self.code
@@ -232,15 +232,15 @@ class _Walk:
 
     def __init__(self, code: Code, callers: dict[ast.AST, list[ast.Call]], wrappers: set[str]) -> None:
         self.code, self.callers, self.wrappers = code, callers, wrappers
-        self.seen: set[ast.AST] = set()
-        self.through: set[ast.Call] = set()
-        self.built: set[ast.Call] = set()
+        self.seen: dict[ast.AST, None] = {}
+        self.through: dict[ast.Call, None] = {}
+        self.built: dict[ast.Call, None] = {}
 
     def visit(self, node: ast.AST, depth: int) -> None:
         """Of an expression with the value."""
         if node in self.seen or depth == 0:
             return
-        self.seen.add(node)
+        self.seen[node] = None
         outer = self.code.up[node]
         match outer:
             case ast.Assign() | ast.AnnAssign() if outer.value is node:
@@ -290,7 +290,7 @@ class _Walk:
     def returned(self, statement: ast.Return, depth: int, then: Callable[[ast.Call], None]) -> None:
         function = self.code.scope(statement)
         for call in self.callers.get(function, ()):
-            self.built.add(call)
+            self.built[call] = None
             then(call)
         if isinstance(function, ast.FunctionDef) and any(dotted(it) == "property" for it in function.decorator_list):
             for load in self.code.loads[function.name]:
@@ -361,7 +361,7 @@ class _Walk:
 
     def given(self, call: ast.Call, node: ast.AST, word: str | None, depth: int) -> None:
         """As an argument: to what hands on its items, or to a function of the checkout."""
-        self.through.add(call)
+        self.through[call] = None
         name = called(call)
         if name in self.wrappers and (call.args[:1] == [node] or word in {"iterable", "dataset"}):
             self.visit(call, depth - 1)
