@@ -19,11 +19,11 @@ _LONGEST = 200
 
 
 def printable(text: str) -> str:
-    """Write out as in Python what would be obeyed: control characters but tabs and line ends, marks that turn the
+    r"""Write out as in Python what would be obeyed: control characters but tabs and line ends, marks that turn the
     direction of what follows, bytes of names that are no UTF-8, and the colon that makes a line a workflow command.
 
-    >>> printable("\x1b[31mred\u202e\udcff\\n::error::no")
-    '\\\\x1b[31mred\\\\u202e\\\\xff\\n\\\\x3a:error::no'
+    >>> printable("\x1b[31mred\u202e\udcff\n::error::no")
+    '\\x1b[31mred\\u202e\\xff\n\\x3a:error::no'
     """
     return re.sub(_OBEYED, _written_out, text, flags=re.MULTILINE)
 
