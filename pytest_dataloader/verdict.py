@@ -7,6 +7,9 @@ from typing import Literal
 
 Outcome = Literal["passed", "failed", "inconclusive", "not_measured"]
 
+UNSUPPORTED = "unsupported torch "
+"""How the reason of a check begins that cannot be relied on under the torch that is there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:

@@ -87,4 +87,5 @@ def without_fault(
     if doubts:
         return Verdict("inconclusive", f"{'; '.join(doubts)}; {peak}", advice)
     outcome: Outcome = "passed" if seen.epochs >= TELLING_ROUNDS else "inconclusive"
-    return Verdict(outcome, f"{peak}, {nothing}; {extent(seen)}", advice)
+    unpredicted = f"; what workers need was not predicted: {seen.unpredicted}" if seen.unpredicted else ""
+    return Verdict(outcome, f"{peak}, {nothing}; {extent(seen)}{unpredicted}", advice)

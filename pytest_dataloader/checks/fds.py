@@ -76,6 +76,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         shortage=asked.shortage_of_descriptors,
         exhausted=seen.exhausted,
         hung=seen.hung,
+        unpredicted=asked.unpredicted,
         shape=shape,
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import memory as sentences
+from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.host.capacity import available_bytes
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
@@ -34,11 +35,14 @@ BOUNDLESS = frozenset({"leak", "retained"})
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
     """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left.
 
-    Raises EmptyEpoch for a loader that gives no batch.
+    Raises EmptyEpoch for a loader that gives no batch, and NothingSeen where the process that reads samples ended before
+    its time, or gave no answer: whatever else could be watched, copies on access would not be seen.
     """
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)
     found = diagnose(loader, sources=sources)
+    if found.reader_failure:
+        raise NothingSeen(f"{found.reader_failure}: what workers copy could not be seen")
     if found.nothing_to_read:
         smoke_run(loader)  # which tells a loader that gives nothing from one whose worker 0 has no share
     tried = try_replacement(loader, found, sources)
@@ -46,7 +50,7 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
     if setting.bench:
         setting.progress("watching workers through an epoch", 0.4)
         left = setting.seconds - (time.monotonic() - started)
-        watched = watch(loader, found, seconds=left, rollup=sources.rollup)
+        watched = watch(loader, seconds=left, rollup=sources.rollup)
     return _evidence(loader, found, tried, watched, time.monotonic() - started)
 
 
@@ -76,8 +80,8 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         replacement=tried,
         workers=workers,
         start_method=found.start_method,
-        source=watched.source or found.source,
-        unclear="" if watched.source else found.unclear,
+        source=found.source,
+        unclear=found.unclear,
         withheld=found.withheld,
         partly=found.partly + watched.partly,
         samples_read=found.samples_read,
@@ -107,8 +111,8 @@ def judge(
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", sentences.screen(evidence), advice)
     seen = sentences.sentence(evidence)
-    readable = evidence.batches_watched > 0 or (evidence.samples_read > 0 and not evidence.reading_error)
-    if not readable and evidence.reading_error and limited:
+    readable = evidence.samples_read > 0 and not evidence.reading_error
+    if evidence.reading_error and not evidence.batches_watched and limited:
         return Verdict("failed", sentences.screen(evidence), advice)
     if not readable:
         return Verdict("not_measured", seen, advice, vacuous=True)

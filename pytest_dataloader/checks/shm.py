@@ -77,6 +77,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         shortage=asked.shortage_of_memory or asked.shortage_of_descriptors,
         exhausted=seen.exhausted,
         hung=seen.hung,
+        unpredicted=asked.unpredicted,
         shape=asked.shape,
         batches_in_round=seen.batches_in_round,
         batches_in_epoch=seen.batches_in_epoch,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from pytest_dataloader import checks, loaders
+from pytest_dataloader.checks import compatibility
 from pytest_dataloader.checks.streams import is_of_inner
 from pytest_dataloader.errors import DataLoaderCheckError, EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.printable import printable
@@ -83,6 +84,8 @@ def examine(
         return Examined(Verdict("not_measured", broken))
     evidence: Any = None
     try:
+        if unsupported := compatibility.obstacle(check):
+            return Examined(Verdict("not_measured", unsupported, vacuous=True))
         evidence = measure()
         verdict = _of_part(loader, check, checks.judge(check, evidence, limits=limits))
         breakages.remember(loader, check, _breakage(evidence))

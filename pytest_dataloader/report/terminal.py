@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.report import bars, ladder
+from pytest_dataloader.verdict import UNSUPPORTED
 
 if TYPE_CHECKING:
     from pytest_dataloader.record import Record
@@ -37,7 +38,8 @@ def lines(
     were not measured for one reason have one line, but for positive verbosity. Long texts are wrapped to ``width``
     columns, or not at all.
     """
-    blocks: dict[tuple[str, str], list[Record]] = {}
+    records, blocks = list(records), dict[tuple[str, str], list["Record"]]()
+    yield from _unsupported(records)
     for record in records:
         blocks.setdefault((record.nodeid, record.id), []).append(record)
     for block in blocks.values():
@@ -55,6 +57,17 @@ def lines(
             yield [("  ", {}), ("not measured", MARKUP["not_measured"]), (f"  {first}", {})]
             for text in more:
                 yield [(f"{'':16}{text}", {})]
+
+
+def _unsupported(records: Iterable[Record]) -> Iterator[Line]:
+    """A first line where checks could not be relied on under the torch that is there."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if record.reason.startswith(UNSUPPORTED):
+            names = found.setdefault(record.reason.partition(":")[0], [])
+            names += [record.check] if record.check not in names else []
+    for torch, names in found.items():
+        yield [(f"{torch}: not measured: {', '.join(names)}", MARKUP["inconclusive"])]
 
 
 def _unmeasured(block: Iterable[Record]) -> dict[str, list[str]]:

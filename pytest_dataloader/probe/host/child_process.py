@@ -27,6 +27,10 @@ AT_START: list[Callable[[], None]] = []
 """What else each child does before anything: leave alone what it has inherited and the parent goes on with."""
 _PR_SET_PDEATHSIG = 1
 _LENGTH = struct.Struct("<Q")
+_RAISED = 1 << 63
+"""Marks the length of a message that is not one of ``run``, but what it raised."""
+_END_SECONDS = 1.0
+"""A child that has closed its pipe is about to end."""
 
 
 class Child:
@@ -34,6 +38,7 @@ class Child:
 
     def __init__(self, pid: int, inward: int, outward: int) -> None:
         self.pid = pid
+        self._raised = ""
         self._in = inward
         self._out = outward
 
@@ -61,7 +66,10 @@ class Child:
             os.close(up_in)
             _settle(libc, parent)
             child = cls(os.getpid(), down_in, up_out)
-            run(child)
+            try:
+                run(child)
+            except BaseException as error:
+                child._tell(f"{type(error).__name__}: {error}".encode(errors="replace"), _RAISED)
             child.sleep()
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -69,16 +77,42 @@ class Child:
 
     def tell(self, message: bytes) -> None:
         """Send a message to the other side; silently nowhere if that is gone."""
-        data = _LENGTH.pack(len(message)) + message
+        self._tell(message)
+
+    def _tell(self, message: bytes, kind: int = 0) -> None:
+        data = _LENGTH.pack(len(message) | kind) + message
         with contextlib.suppress(OSError):
             while data:
                 data = data[os.write(self._out, data) :]
 
     def hear(self, seconds: float) -> bytes | None:
-        """The other side's next message; None if none came in time or it is gone."""
+        """The other side's next message; None if none came in time or it is gone: ``end`` tells which."""
         deadline = time.monotonic() + seconds
         head = self._read(_LENGTH.size, deadline)
-        return None if head is None else self._read(_LENGTH.unpack(head)[0], deadline)
+        if head is None:
+            return None
+        length = _LENGTH.unpack(head)[0]
+        message = self._read(length & ~_RAISED, deadline)
+        if length & _RAISED and message is not None:
+            self._raised = message.decode(errors="replace")
+            return None
+        return message
+
+    def end(self) -> str:
+        """How the child has ended by itself, in words; empty where it is still there."""
+        if self._raised:
+            return f"raised {self._raised}"
+        deadline = time.monotonic() + _END_SECONDS
+        while True:
+            status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if status is not None:
+                killed = status.si_code != os.CLD_EXITED
+                return f"was killed by {signal.Signals(status.si_status).name}" if killed else "exited"
+            poll = select.poll()
+            poll.register(self._in, 0)
+            if not poll.poll(0) or time.monotonic() > deadline:  # its end of the pipe is open
+                return ""
+            time.sleep(0.005)
 
     def _read(self, size: int, deadline: float) -> bytes | None:
         data = b""

@@ -1,7 +1,7 @@
-"""The private names of torch and torchdata that measuring touches; read in torch 2.13.0.
+"""The private names of torch's iterators, and of torchdata's, that measuring touches.
 
-Here, in ``torch_stamps`` and in ``torch_pretence``, and nowhere else. Each function falls back to "unknown" (None, an
-empty list, no effect) where a name is gone, so a torch release that renames one costs a figure and not the check.
+Here, in the other modules ``torch_*`` of this room, and nowhere else. ``requirements`` says what is asked of each name,
+and whether the torch that is there has it: a check is measured only where all that it rests on fits.
 """
 
 from __future__ import annotations
@@ -413,42 +413,6 @@ def iterates_batches(loader: Any) -> bool:
 def index_sampler(loader: Any) -> Any:
     """What yields the indices that are sent to workers: the batch sampler, else the sampler."""
     return loader.batch_sampler if reads_batches(loader) else loader.sampler
-
-
-def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int) -> None:
-    """Be worker 0 of so many of a loader in this very process, with stand-ins for its queues.
-
-    It is torch's own worker loop, so worker info, seeds, ``worker_init_fn``, fetching and collating are as in
-    a real worker. It returns only if the index queue says so. For forked children alone: it sets signal
-    handlers, random states and the thread count.
-    """
-    import multiprocessing
-    import threading
-
-    from torch.utils.data import _DatasetKind
-    from torch.utils.data._utils.worker import _worker_loop
-
-    # Workers are daemonic, which forbids them children of their own; a dataset that has some is read without workers.
-    multiprocessing.current_process()._config["daemon"] = loader.num_workers > 0  # type: ignore[attr-defined]  # no public setter once started
-    kind = _DatasetKind.Iterable if reads_by_iteration(loader) else _DatasetKind.Map
-    _worker_loop(
-        kind, loader.dataset, index_queue, data_queue, threading.Event(), reads_batches(loader), loader.collate_fn,
-        loader.drop_last, seed, loader.worker_init_fn, 0, workers, loader.persistent_workers, seed,
-    )  # fmt: skip
-
-
-def next_epoch(seed: int) -> Any:
-    """What a persistent worker finds in its index queue when the next epoch begins."""
-    from torch.utils.data._utils.worker import _ResumeIteration
-
-    return _ResumeIteration(seed)
-
-
-def is_next_epoch(message: Any) -> bool:
-    """Whether a worker's message acknowledges the next epoch."""
-    from torch.utils.data._utils.worker import _ResumeIteration
-
-    return isinstance(message, _ResumeIteration)
 
 
 def is_exhausted(data: Any) -> bool:

@@ -104,6 +104,8 @@ class DirectTest:
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
+    failure: str = ""
+    """How the reader ended before its last window, or that it gave no answer."""
     pages: bool = False
     seconds: float = 0.0
 
@@ -213,7 +215,9 @@ class _Watch:
             for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):
                 answer = reader.hear(timeout)
                 if answer is None:
-                    self.found.partly += (f"the reader gave no answer to its {name} window in {timeout:.0f} s",)
+                    ended = reader.end()
+                    no_answer = f"gave no answer in {timeout:.0f} s"
+                    self.found.failure = f"the process that reads samples {ended or no_answer} ({name} window)"
                     return
                 self.found.windows[name] = pickle.loads(answer)
                 if self.pages is not None and reader.has_children():

@@ -24,7 +24,6 @@ from pytest_dataloader.probe.memory.growth import (
     leaks,
     warm_up_bytes,
 )
-from pytest_dataloader.probe.memory.sample_reader import SECOND
 from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
 
 Source = Literal["pagemap", "smaps_rollup", "none"]
@@ -50,6 +49,8 @@ class Diagnosis:
     unclear: str
     withheld: tuple[str, ...]
     partly: tuple[str, ...]
+    reader_failure: str = ""
+    """How the reader ended before its time, or that it gave no answer: then nothing of the rest is known."""
     nothing_to_read: bool = False
     """Whether what was to be read has ended before its first sample, without an error."""
 
@@ -107,6 +108,7 @@ def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, kept: float)
         unclear=(_cut_short(found) or unclear) if forked and not cost.whole else "",
         withheld=found.withheld,
         partly=found.partly,
+        reader_failure=found.failure,
         nothing_to_read=_ended_at_once(found),
     )
 
@@ -157,9 +159,9 @@ def _judged(found: DirectTest, epoch: Epoch) -> tuple[tuple[Attribute, ...], Sou
 
 def _cut_short(found: DirectTest) -> str:
     """Why an attribute may have been missed."""
-    if not found.walk.complete:
-        return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
-    return "" if SECOND in found.windows else "the reader did not come to its end"
+    if found.walk.complete:
+        return ""
+    return f"the dataset's objects were walked for {found.walk.seconds:.1f} s and not to their end"
 
 
 def _ended_at_once(found: DirectTest) -> bool:

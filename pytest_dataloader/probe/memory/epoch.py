@@ -18,7 +18,7 @@ from pytest_dataloader.probe.memory.growth import MATTERS, Kind
 from pytest_dataloader.quantities import percent
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.memory.diagnosis import Diagnosis, Source
+    from pytest_dataloader.probe.memory.diagnosis import Diagnosis
     from pytest_dataloader.probe.memory.smaps import Reading
 
 PARENT = -1
@@ -71,7 +71,6 @@ class Watched:
     parent_growth_bytes: int = 0
     kept_segments_per_batch: float = 0.0
     share: float = 0.0
-    source: Source | None = None
     partly: tuple[str, ...] = ()
     batches: int = 0
 
@@ -110,7 +109,7 @@ def is_blind(found: Diagnosis) -> bool:
     return found.samples_read == 0 or found.source == "none" or bool(found.reading_error)
 
 
-def watch(loader: Any, found: Diagnosis, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
+def watch(loader: Any, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
     """Pull batches from a copy of the loader for ``seconds`` or an epoch, and look at every worker now and then."""
     if not worker_processes_of(loader):
         return NOT_WATCHED
@@ -129,7 +128,7 @@ def watch(loader: Any, found: Diagnosis, *, seconds: float, rollup: smaps.Reader
         why = "smaps_rollup is withheld" if rollup is None else smaps.why_not(pids[0], rollup)
         if rollup is None or why:
             return Watched(partly=(f"no worker could be watched: {why}",))
-        return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader), found)
+        return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader))
 
 
 def _batches_in(loader: Any) -> int:
@@ -152,7 +151,7 @@ class _Watcher:
         self.batches = batches
         self.error = ""
 
-    def run(self, borrowed: Borrowed, total: int, found: Diagnosis) -> Watched:
+    def run(self, borrowed: Borrowed, total: int) -> Watched:
         """Pull until the deadline or the epoch's last batch; the workers are still alive then."""
         first = max(1, len(self.pids) - 1)
         went_on = self._pull(borrowed, first)
@@ -179,7 +178,7 @@ class _Watcher:
         curve = tuple(self.curve)
         return Watched(
             workers, curve, self._growth(PARENT).rss_growth_bytes, max(0.0, kept), share,
-            "smaps_rollup" if is_blind(found) else None, partly, self.batches - begun,
+            partly, self.batches - begun,
         )  # fmt: skip
 
     def _pull(self, borrowed: Borrowed, most: int) -> bool:

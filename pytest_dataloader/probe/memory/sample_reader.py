@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
 from pytest_dataloader.probe.memory import holders
@@ -86,7 +86,7 @@ class Reader:
 
     def put(self, message: Any) -> None:
         """Take what the worker made, pickle it as the queue would, and drop it."""
-        if torch_private.is_next_epoch(message[0]):
+        if torch_worker_loop.is_next_epoch(message[0]):
             return
         data = message[1]
         if torch_private.is_exhausted(data):
@@ -155,7 +155,7 @@ class Reader:
 
     def _restart(self) -> Iterator[Any]:
         self.ended = False
-        yield torch_private.next_epoch(1)
+        yield torch_worker_loop.next_epoch(1)
         gc.collect()
         self.restarted = allocated()
 
@@ -241,7 +241,7 @@ def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], Non
         # A collection would write to the header of every container inherited from the parent.
         gc.freeze()
         reader = Reader(child, loader, plan, seen)
-        torch_private.work(loader, reader, reader, seed=_SEED, workers=workers_told(loader))
+        torch_worker_loop.work(loader, reader, reader, seed=_SEED, workers=workers_told(loader))
 
     return run
 

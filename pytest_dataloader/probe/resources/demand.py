@@ -25,6 +25,11 @@ class Demand:
     capacity: int
 
     @property
+    def unpredicted(self) -> str:
+        """Why the need of workers is not known; empty where it is, and where there are none."""
+        return "" if self.payload.known or not self.shape.workers else self.payload.error
+
+    @property
     def shortage_of_descriptors(self) -> str:
         """Why workers cannot get by with the descriptors that there may be, in words; empty where they can."""
         need, shape = self.need, self.shape

@@ -16,7 +16,7 @@ class ResourceUse:
     """How far a loader came, and what stayed open from batch to batch.
 
     ``shortage`` says why the loader was not run at all, ``exhausted`` what ran out, in torch's own words. ``batches``
-    came in all ``epochs`` together.
+    came in all ``epochs`` together. ``unpredicted`` says why what workers will need could not be predicted.
     """
 
     leaks: tuple[Leak, ...]
@@ -25,6 +25,7 @@ class ResourceUse:
     shortage: str
     exhausted: str
     hung: bool
+    unpredicted: str
     shape: Shape
     batches_in_round: int
     batches_in_epoch: int

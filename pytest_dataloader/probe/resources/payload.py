@@ -6,11 +6,11 @@ import itertools
 import os
 import pickle
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.child_process import Child
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.referents import is_object_array
 
@@ -55,17 +55,20 @@ def weigh(thing: Any) -> Payload:
 
 
 def first_batches(loader: Any) -> Payload:
-    """Have a forked child make the first batches as worker 0 would; unknown where it cannot, or takes too long."""
+    """Have a forked child make the first batches as worker 0 would; none of them, and why, where it cannot."""
     if not hasattr(os, "fork"):
-        return UNKNOWN
+        return replace(UNKNOWN, error="this system cannot fork")
     with Child.fork(lambda child: _weigh_as_worker(loader, child)) as child:
         answer = child.hear(_TIMEOUT_SECONDS)
-    return UNKNOWN if answer is None else Payload(*pickle.loads(answer))
+        if answer is None:
+            no_answer = f"gave no batch in {_TIMEOUT_SECONDS:.0f} s"
+            return replace(UNKNOWN, error=f"the process that makes the first batches {child.end() or no_answer}")
+    return Payload(*pickle.loads(answer))
 
 
 def _weigh_as_worker(loader: Any, child: Child) -> None:
     queue = _Scales(child, loader)
-    torch_private.work(loader, queue, queue, seed=_SEED, workers=workers_told(loader))
+    torch_worker_loop.work(loader, queue, queue, seed=_SEED, workers=workers_told(loader))
 
 
 class _Scales:
@@ -91,7 +94,7 @@ class _Scales:
         data = message[1]
         self._ended = torch_private.is_exhausted(data)
         self._error = torch_private.exception_in(data)
-        if self._ended or self._error or torch_private.is_next_epoch(message[0]):
+        if self._ended or self._error or torch_worker_loop.is_next_epoch(message[0]):
             return
         try:
             seen = weigh(data)
