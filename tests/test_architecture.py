@@ -9,6 +9,7 @@ import ast
 import collections
 import functools
 import importlib.util
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -98,7 +99,9 @@ SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core", "manager", "handler"}
 
 # Who may know what is private in torch and torchdata: what a release of theirs renames is mended there.
-KNOWS_TORCH = {f"pytest_dataloader.probe.internals.torch_{name}" for name in ("private", "pretence", "stamps")}
+INTERNALS = "pytest_dataloader.probe.internals"
+TOUCHES_TORCH = {f"{INTERNALS}.torch_{name}" for name in ("private", "pretence", "stamps", "worker_loop")}
+KNOWS_TORCH = {*TOUCHES_TORCH, f"{INTERNALS}.requirements"}
 
 FUNCTION_LINES, FOLDER_MODULES = 60, 22
 
@@ -344,6 +347,35 @@ def test_what_is_private_in_torch_is_touched_in_one_place() -> None:
     found = {module: list(touches(trees()[module])) for module in MODULES if reaches(module, "pytest_dataloader")}
     assert not {module: touched for module, touched in found.items() if touched and module not in KNOWS_TORCH}
     assert not [module for module in KNOWS_TORCH if not found[module]]
+
+
+def test_every_private_name_of_torch_that_is_touched_is_required() -> None:
+    """``requirements`` has a row for each, which is looked up before a check relies on it."""
+    required = set(re.findall(r"\w+", MODULES[f"{INTERNALS}.requirements"].read_text(encoding="utf-8")))
+    needless = {"_utils", "_internal", "_in_order"}  # two packages; an attribute that came with torch 2.6
+    touched = {name for module in TOUCHES_TORCH for place in touches(trees()[module]) for name in words(place)}
+    assert "_task_info" in touched
+    assert touched - required - needless == set()
+
+
+def words(text: str) -> Iterator[str]:
+    yield from filter(is_private, re.findall(r"\w+", text))
+
+
+def test_checks_rest_on_the_private_names_that_they_reach() -> None:
+    from pytest_dataloader.checks.compatibility import RESTS_ON
+
+    reached = {check: reachable(f"pytest_dataloader.checks.{check}") & TOUCHES_TORCH for check in RESTS_ON}
+    assert reached == {check: {f"{INTERNALS}.{part}" for part in parts} for check, parts in RESTS_ON.items()}
+
+
+def reachable(module: str) -> set[str]:
+    """The modules of ours that are imported where a module is."""
+    found, ahead = set(), [module]
+    while ahead:
+        found.add(ahead[-1])
+        ahead += imported_modules(ahead.pop()) - found
+    return found
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ BOUNDLESS = frozenset({"leak", "retained"})
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
     """Run the direct test, and with ``setting.bench`` watch the workers through an epoch for what time is left.
 
-    Raises EmptyEpoch for a loader that gives no batch, and NothingSeen where the process that reads samples ended before
-    its time, or gave no answer: whatever else could be watched, copies on access would not be seen.
+    Raises EmptyEpoch for a loader that gives no batch, and NothingSeen where the process that reads samples ended
+    early or gave no answer: whatever else could be watched, copies on access would not be seen.
     """
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)

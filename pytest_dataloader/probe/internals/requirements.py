@@ -30,6 +30,7 @@ _WORKER = "torch.utils.data._utils.worker"
 _ITERATOR = f"{_DATALOADER}._BaseDataLoaderIter"
 _SINGLE = f"{_DATALOADER}._SingleProcessDataLoaderIter"
 _MULTI = f"{_DATALOADER}._MultiProcessingDataLoaderIter"
+_PINNING = "torch.utils.data._utils.pin_memory"
 _GROUPS = "torch.distributed.distributed_c10d"
 
 
@@ -167,7 +168,7 @@ ROWS: dict[Part, tuple[Row, ...]] = {
         Stores(_SINGLE, "__init__", ("_dataset_fetcher",)),
         Stores("torch.utils.data._utils.fetch._BaseDatasetFetcher", "__init__", ("collate_fn",)),
         Stores(_MULTI, "__init__", ("_pin_memory_thread",)),
-        Takes("torch.utils.data._utils.pin_memory._pin_memory_loop", ("in_queue, out_queue, device_id, done_event, device",)),
+        Takes(f"{_PINNING}._pin_memory_loop", ("in_queue, out_queue, device_id, done_event, device",)),
     ),
     "torch_pretence": (
         Exists(f"{_WORKER}._worker_info"),
@@ -180,7 +181,10 @@ DISTRIBUTED: tuple[Row, ...] = (
     Exists(f"{_GROUPS}._unregister_all_process_groups"),
     *(
         Exists(f"{_GROUPS}._world.{name}")
-        for name in ("pg_map", "pg_names", "pg_group_ranks", "pg_backend_config", "tags_to_pg", "pg_to_tag", "default_pg", "group_count")
+        for name in (
+            "pg_map", "pg_names", "pg_group_ranks", "pg_backend_config", "tags_to_pg", "pg_to_tag", "default_pg",
+            "group_count",
+        )
     ),
 )  # fmt: skip
 """What pretended ranks need, where torch was built with them. ``default_pg`` is None where no group was made."""

@@ -72,9 +72,7 @@ def _try_stamps() -> str:
     """Every batch has all its stamps, in order, and comes bare."""
     for workers in (0, 1):
         loader, journal, made = _loader(workers), Journal(count=len), list[Any]()
-        torch_private.watch_iterators(
-            loader, made.append, lambda made, journal=journal: torch_stamps.stamp(made, journal)
-        )  # type: ignore[misc]
+        torch_private.watch_iterators(loader, made.append, functools.partial(torch_stamps.stamp, journal=journal))
         journal.open()
         batches = [batch.tolist() for batch in loader]
         torch_stamps.release(made[0])
