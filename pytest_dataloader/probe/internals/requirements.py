@@ -31,6 +31,7 @@ _ITERATOR = f"{_DATALOADER}._BaseDataLoaderIter"
 _SINGLE = f"{_DATALOADER}._SingleProcessDataLoaderIter"
 _MULTI = f"{_DATALOADER}._MultiProcessingDataLoaderIter"
 _PINNING = "torch.utils.data._utils.pin_memory"
+_STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 _GROUPS = "torch.distributed.distributed_c10d"
 
 
@@ -120,6 +121,25 @@ class HasFields:
 
 Row = Exists | Takes | Accepts | Stores | HasFields
 
+
+def _with_workers(iterator: str) -> tuple[Row, ...]:
+    """What is asked of an iterator that has workers."""
+    return (
+        Takes(f"{iterator}._next_data", ("self",)),
+        Takes(f"{iterator}._try_get_data", ("self, timeout",)),
+        Takes(f"{iterator}._shutdown_workers", ("self",)),
+        Stores(
+            iterator,
+            "__init__",
+            (
+                "_workers", "_prefetch_factor", "_index_queues", "_worker_result_queue", "_data_queue",
+                "_workers_done_event", "_pin_memory_thread_done_event", "_worker_pids_set", "_shutdown",
+            ),
+        ),
+        Stores(iterator, "_reset", ("_task_info", "_rcvd_idx", "_send_idx", "_workers_status")),
+    )  # fmt: skip
+
+
 ROWS: dict[Part, tuple[Row, ...]] = {
     "torch_private": (
         Takes(f"{_DATALOADER}.DataLoader._get_iterator", ("self",)),
@@ -128,18 +148,7 @@ ROWS: dict[Part, tuple[Row, ...]] = {
         Takes(f"{_ITERATOR}.__next__", ("self",)),
         Takes(f"{_ITERATOR}._next_data", ("self",)),
         Stores(_ITERATOR, "__init__", ("_num_workers", "_pin_memory")),
-        Takes(f"{_MULTI}._next_data", ("self",)),
-        Takes(f"{_MULTI}._try_get_data", ("self, timeout",)),
-        Takes(f"{_MULTI}._shutdown_workers", ("self",)),
-        Stores(
-            _MULTI,
-            "__init__",
-            (
-                "_workers", "_prefetch_factor", "_index_queues", "_worker_result_queue", "_data_queue",
-                "_workers_done_event", "_pin_memory_thread_done_event", "_worker_pids_set", "_shutdown",
-            ),
-        ),
-        Stores(_MULTI, "_reset", ("_task_info", "_rcvd_idx", "_send_idx", "_workers_status")),
+        *_with_workers(_MULTI),
         Exists(f"{_DATALOADER}._DatasetKind.Map"),
         Exists(f"{_DATALOADER}._DatasetKind.Iterable"),
         HasFields(f"{_WORKER}._IterableDatasetStopIteration", ("worker_id",)),
@@ -190,11 +199,13 @@ DISTRIBUTED: tuple[Row, ...] = (
 """What pretended ranks need, where torch was built with them. ``default_pg`` is None where no group was made."""
 
 STATEFUL: tuple[Row, ...] = (
-    Stores("torchdata.stateful_dataloader.stateful_dataloader.StatefulDataLoader", "__init__", (
-        "_iterator", "_initial_iter_for_state_dict", "next_iter_state",
-    )),
-)  # fmt: skip
-"""What a loader of torchdata's remembers, where one was imported."""
+    Takes(f"{_STATEFUL}.StatefulDataLoader._get_iterator", ("self",)),
+    Stores(
+        f"{_STATEFUL}.StatefulDataLoader", "__init__", ("_iterator", "_initial_iter_for_state_dict", "next_iter_state")
+    ),
+    *_with_workers(f"{_STATEFUL}._StatefulMultiProcessingDataLoaderIter"),
+)
+"""What is asked of torchdata, where its loader was imported."""
 
 
 def mismatches(part: Part) -> tuple[str, ...]:
