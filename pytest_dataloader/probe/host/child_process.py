@@ -68,9 +68,9 @@ class Child:
             child = cls(os.getpid(), down_in, up_out)
             try:
                 run(child)
+                child.sleep()
             except BaseException as error:
                 child._tell(f"{type(error).__name__}: {error}".encode(errors="replace"), _RAISED)
-            child.sleep()
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError  # pragma: no cover

@@ -9,7 +9,6 @@ import functools
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_pretence, torch_private, torch_stamps, torch_worker_loop
 from pytest_dataloader.probe.internals.envelopes import WALL, Journal
@@ -27,8 +26,12 @@ _BATCHES, _WORKERS = 6, 2
 @functools.cache
 def failure(part: Part) -> str:
     """What a trial of a module of this room saw go wrong, once a process; empty where it is as it should be."""
-    answer = child_process.ask(_TRIALS[part], SECONDS)
-    return "a trial of it gave no answer" if answer is None else str(answer)
+    trial = _TRIALS[part]
+    with Child.fork(lambda child: child.tell(trial().encode())) as child:
+        answer = child.hear(SECONDS)
+        if answer is None:
+            return f"a trial of it {child.end() or f'gave no answer in {SECONDS:.0f} s'}"
+    return answer.decode()
 
 
 def _loader(workers: int) -> Any:
@@ -132,7 +135,7 @@ def _try_worker_loop() -> str:
 
     with Child.fork(run) as child:
         answer = child.hear(SECONDS / 2)
-    came = None if answer is None else pickle.loads(answer)
+        came = f"nothing: it {child.end() or 'hangs'}" if answer is None else pickle.loads(answer)
     expected = [*((number, [number]) for number in range(_BATCHES)), "epoch", (_BATCHES, [0])]
     return "" if came == expected else f"its worker gave {came}, expected {expected}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # b
 
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
 from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
-from pytest_dataloader.errors import NotMeasured  # noqa: E402
+from pytest_dataloader.errors import NothingSeen, NotMeasured  # noqa: E402
 from pytest_dataloader.probe.samples.continuation import Resumption, continued  # noqa: E402
 from pytest_dataloader.probe.samples.evidence import Resume  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
@@ -89,6 +90,24 @@ def test_what_cannot_be_told_is_not_measured(name: str) -> None:
     make, reason = UNTOLD[name]
     with pytest.raises(NotMeasured, match=reason):
         measure(make(), setting=QUICK)
+
+
+class Slow(torch.utils.data.Dataset[Any]):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> int:
+        time.sleep(0.6)
+        return index
+
+
+def test_a_run_that_leaves_no_batch_after_a_stop_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_dataloader.checks.resume._SECONDS", 0.1)
+    from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # no py.typed
+
+    loader = StatefulDataLoader(Slow(), batch_size=1)
+    with pytest.raises(NothingSeen, match="came in the time: none is left after a stop"):
+        measure(loader, setting=QUICK)
 
 
 def test_the_loader_and_random_states_are_as_they_were() -> None:

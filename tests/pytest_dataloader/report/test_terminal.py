@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import terminal
-from pytest_dataloader.verdict import Advice, Outcome
+from pytest_dataloader.verdict import UNSUPPORTED, Advice, Outcome
 
 
 def record(check: str, verdict: Outcome, reason: str, id_: str = "train", **figures: object) -> Record:
@@ -59,6 +59,15 @@ def test_checks_that_were_not_measured_for_one_reason_have_one_line() -> None:
         "  not measured  fds, shm: the loader raises: see workers",
     ]
     assert sum("see workers" in "".join(piece for piece, _ in line) for line in terminal.lines(one, 1, 60)) == 2
+
+
+def test_a_torch_that_is_not_supported_is_the_first_line() -> None:
+    why = f"{UNSUPPORTED}2.16.0: _worker_loop takes profiler"
+    records = [record(check, "not_measured", why, id_) for id_ in ("train", "val") for check in ("fds", "memory")]
+    first, *rest = ["".join(piece for piece, _ in line) for line in terminal.lines([*RECORDS, *records], 0)]
+    assert first == "unsupported torch 2.16.0: not measured: fds, memory"
+    assert rest[: len(text(0)) - 2] == text(0)[:-2]
+    assert f"  not measured  fds, memory: {why}" in rest
 
 
 def test_a_loader_that_was_not_built_has_no_block() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -36,6 +37,30 @@ def test_what_a_function_returns_comes_back() -> None:
 )
 def test_a_child_that_hangs_fails_or_ends_gives_no_answer(function: Callable[[], object]) -> None:
     assert ask(function, 0.5) is None
+
+
+def is_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def raises() -> None:
+    raise TypeError("no dataset")
+
+
+@pytest.mark.parametrize(
+    ("run", "end"),
+    [
+        (raises, "raised TypeError: no dataset"),
+        (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (is_killed, "was killed by SIGKILL"),
+        (lambda: os._exit(3), "exited"),
+        (lambda: time.sleep(60), ""),
+    ],
+)
+def test_a_child_that_ended_is_told_from_one_that_is_slow(run: Callable[[], object], end: str) -> None:
+    with Child.fork(lambda _child: run()) as child:  # type: ignore[arg-type]  # what it returns is dropped
+        assert child.hear(10.0 if end else 0.2) is None
+        assert child.end() == end
 
 
 def test_a_message_longer_than_a_pipe_arrives_whole() -> None:
