@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all libraries lint types docs proof check clean
+.PHONY: demo test test-all matrix libraries lint types docs proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -24,6 +24,11 @@ test: $(VENV)/.installed-test
 # The slow variants too. BUDGET=600 begins no test after ten minutes, and says what it left out.
 test-all: $(VENV)/.installed-test
 	$(PYTEST) $(if $(BUDGET),--time-budget $(BUDGET)) $(TESTS)
+
+# The contract of each check under each torch, Python and pytest that people have, and the table of docs/compatibility.md;
+# with ONLY="oldest newest" those rows alone, and no table.
+matrix: $(VENV)/bin/python
+	$(BIN)/python benchmarks/matrix/run.py $(if $(ONLY),--only $(ONLY),--write)
 
 # The tests with loaders of other libraries, each skipped where its library is missing.
 libraries: $(VENV)/.installed-libraries
