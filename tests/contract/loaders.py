@@ -70,23 +70,22 @@ class Stream(IterableDataset[Any]):
 
     def __init__(self, *, shared_out: bool = True, remembers: bool = True) -> None:
         self.shared_out, self.remembers = shared_out, remembers
-        self.at = 0
+        self.begin, self.at = 0, -1
 
     def __iter__(self) -> Iterator[Any]:
         info = get_worker_info() if self.shared_out else None
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
         share = range(worker, SAMPLES, workers)
-        begin, self.at = self.at, 0
-        for place in range(begin, len(share)):
-            self.at = place + 1
-            yield torch.tensor(share[place])
-        self.at = 0
+        begin, self.begin = self.begin, 0
+        for self.at in range(begin, len(share)):
+            yield torch.tensor(share[self.at])
+        self.at = -1
 
     def state_dict(self) -> dict[str, int]:
-        return {"at": self.at if self.remembers else 0}
+        return {"begin": self.at + 1 if self.remembers else 0}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        self.at = state["at"]
+        self.begin = state["begin"]
 
 
 def loader(dataset: Any, **settings: Any) -> DataLoader[Any]:
