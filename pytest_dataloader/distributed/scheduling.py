@@ -50,8 +50,8 @@ class TargetScheduling:
 
     def schedule(self) -> None:
         if self._worker is None and self._pending:
-            # The last one: the first ones get the largest groups of other tests.
-            *_, self._worker = (node for node in self._others.nodes if not node.shutting_down)
+            # The last one: in the place of one that died, or the one that gets the smallest groups of other tests.
+            self._worker = self._others.nodes[-1]
             self._worker.send_runtest_some(list(self._pending))
         began = self._others.has_pending
         self._others.schedule()
