@@ -28,7 +28,7 @@ AD_HOC = "dataloader-target"
 """Stands for a file in the node ids of ad hoc targets: ``dataloader-target::NAME::throughput``."""
 
 XDIST_GROUP = "dataloader"
-"""Under ``--dist loadgroup`` one worker measures, and the others never wait for it."""
+"""Under ``--dist loadgroup`` tests with our fixtures are measured by the worker that measures targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +272,18 @@ def _baselines(options: Options) -> str:
 
 
 def group_benches(items: Iterable[pytest.Item]) -> None:
-    """Give everything that measures to the same worker under ``--dist loadgroup``, unless the test names a group."""
+    """Put tests that measure into one group for ``--dist loadgroup``, but for those that name a group."""
+    fixtures = {f"dataloader_{check}" for check in NAMES}
     for item in items:
-        if is_bench(item) and item.get_closest_marker("xdist_group") is None:
+        if fixtures & set(getattr(item, "fixturenames", ())) and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(XDIST_GROUP))
 
 
-def is_bench(item: pytest.Item) -> bool:
-    """True for an item that runs checks."""
-    names = getattr(item, "fixturenames", ())
-    return isinstance(item, CheckItem) or any(f"dataloader_{check}" in names for check in NAMES)
+def is_measured(nodeid: str) -> bool:
+    """Whether a node id, as workers of pytest-xdist tell it, is of a target or ends with our group.
+
+    A target that somebody gave another group to has its name at the end, and is left to that.
+    """
+    file, _, name = nodeid.partition("::")
+    is_target = file == AD_HOC or file.rpartition("/")[2] == "pyproject.toml"
+    return nodeid.endswith(f"@{XDIST_GROUP}") or (is_target and "@" not in name)

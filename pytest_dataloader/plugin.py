@@ -148,6 +148,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         collection.group_benches(items)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Put what is measured last where a worker of pytest-xdist is about to tell its controller what there is."""
+    if _measures(session.config) and hasattr(session.config, "workerinput"):
+        from pytest_dataloader import collection
+
+        session.items.sort(key=lambda item: collection.is_measured(item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Have one worker measure, whatever ``--dist`` says; a scheduler of the user's own is left alone."""
+    scheduler = yield
+    is_own = not type(scheduler).__module__.startswith("xdist.")
+    if is_own or config.getoption("dist") == "each" or not _measures(config):
+        return scheduler
+    from pytest_dataloader import collection
+    from pytest_dataloader.distributed.scheduling import TargetScheduling
+
+    return TargetScheduling(scheduler, collection.is_measured)
+
+
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if not _measures(config):
         return []

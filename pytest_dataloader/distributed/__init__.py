@@ -1,1 +1,1 @@
-"""A job of several ranks under torchrun: how they hear each other, and what they say together."""
+"""Runs of several processes: the ranks of a torchrun job and what they say together, the workers of pytest-xdist."""

@@ -188,7 +188,7 @@ def test_a_table_that_is_called_as_the_package_is_told_its_name(project: Project
     done.stdout.fnmatch_lines(["no loaders are declared: *", told])
 
 
-def test_everything_that_measures_is_one_group_for_loadgroup(declared: Project) -> None:
+def test_tests_that_measure_are_one_group_for_loadgroup_and_targets_need_none(declared: Project) -> None:
     declared.path.joinpath("checks", "test_mine.py").write_text(
         "import pytest\n"
         "def test_plain(): pass\n"
@@ -198,10 +198,28 @@ def test_everything_that_measures_is_one_group_for_loadgroup(declared: Project) 
     items, _ = declared.pytester.inline_genitems("--dataloader-bench")
     groups = {item.name: [mark.args[0] for mark in item.iter_markers("xdist_group")] for item in items}
     assert groups == {
-        **{check: ["dataloader"] for check in checks.NAMES},
+        **{check: [] for check in checks.NAMES},
         "test_plain": [],
         "test_bench": ["dataloader"],
         "test_own": ["own"],
     }
     items, _ = declared.pytester.inline_genitems()
     assert not [item for item in items if item.name != "test_own" and item.get_closest_marker("xdist_group")]
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "expected"),
+    [
+        ("pyproject.toml::train::memory", True),
+        ("python@3/pyproject.toml::train::memory", True),
+        ("dataloader-target::quick::memory", True),
+        ("pyproject.toml::train::memory@gpu", False),
+        ("test_it.py::test_it@dataloader", True),
+        ("test_it.py::test_it[a@b]@dataloader", True),
+        ("test_it.py::test_it[user@dataloader]", False),
+        ("test_it.py::test_it@own", False),
+        ("pyproject.toml.py::test_it", False),
+    ],
+)
+def test_what_one_worker_measures_is_told_by_node_ids(nodeid: str, *, expected: bool) -> None:
+    assert collection.is_measured(nodeid) == expected
