@@ -290,8 +290,11 @@ def test_ctrl_c_while_measuring_leaves_nothing_behind() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, float]] = []
-    measure(DataLoader(Waiting(), batch_size=4), setting=replace(QUICK, progress=lambda *news: told.append(news)))
-    assert {what for what, _ in told} == {"warming up", "measuring"}
+    setting = replace(QUICK, progress=lambda *news: told.append(news))
+    seen = measure(DataLoader(Waiting(), batch_size=4), setting=setting)
+    first, *others = dict.fromkeys(what for what, _ in told)
+    assert first == "warming up"
+    assert others == ["measuring"] or (seen.windows < 2 and not others)  # one window on a very busy machine
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
