@@ -130,20 +130,26 @@ def test_an_epoch_without_samples_is_not_passed() -> None:
 
 
 class Pausing(Thrice):
-    """Takes longer after each pass than an epoch may take."""
+    """Takes longer than an epoch may take once it has given so many samples."""
+
+    def __init__(self, *given: Any, after: int, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.after = after
 
     def __iter__(self) -> Any:
+        given = 0
         for batch in super().__iter__():
             yield batch
-            self.given = getattr(self, "given", 0) + len(batch)
-            if self.given % SIZE == 0:
+            given += len(batch)
+            if given == self.after:
                 time.sleep(order._SECONDS)
 
 
+@pytest.mark.parametrize("after", [SIZE, SIZE + SIZE // 2])
 @pytest.mark.parametrize("dataset", [Rows, Stream])
-def test_of_an_epoch_that_is_cut_between_two_passes_only_a_part_was_seen(dataset: type[Any]) -> None:
-    seen = measure(Pausing(dataset(), 8, num_workers=2), setting=Setting())
-    assert (judge(seen).outcome, seen.passes, seen.samples[0] < 3 * SIZE) == ("passed", 1, True)
+def test_of_an_epoch_that_is_cut_after_its_first_pass_only_a_part_was_seen(dataset: type[Any], after: int) -> None:
+    seen = measure(Pausing(dataset(), 8, num_workers=2, after=after), setting=Setting())
+    assert (judge(seen).outcome, seen.passes, seen.samples[0] < 3 * SIZE) == ("passed", 1, True), judge(seen).reason
     assert judge(seen).reason.endswith(f"; the first {seen.samples[0]} samples of an epoch were read")
 
 

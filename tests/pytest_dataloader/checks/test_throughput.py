@@ -298,6 +298,17 @@ def test_progress_is_told() -> None:
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
+class MakesItsOwn(DataLoader[Any]):
+    def __iter__(self) -> Any:
+        return (torch.zeros(4, 2) for _ in range(1_000_000))
+
+
+def test_a_loader_that_makes_all_its_batches_itself_has_a_rate() -> None:
+    seen = measure(MakesItsOwn(Waiting()), setting=QUICK)
+    assert (seen.samples, seen.counted_by) == (4 * seen.batches, "first dimension")
+    assert seen.samples_per_second > 0
+
+
 def test_only_torch_loaders_are_measured() -> None:
     with pytest.raises(BadTarget, match="expected a torch DataLoader"):
         measure([1, 2, 3], setting=QUICK)
