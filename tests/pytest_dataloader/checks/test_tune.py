@@ -420,11 +420,10 @@ class SlowInWorkers(Waiting):
         return super().__getitem__(index) if get_worker_info() else torch.tensor(index)
 
 
-def test_settings_of_which_too_few_batches_came_for_a_rate_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LEAST_SECONDS", 0.001)  # else the batches would have to take seconds
+def test_settings_of_which_too_few_batches_came_for_a_rate_are_said() -> None:
     known: list[Tuning] = []
-    loader = DataLoader(SlowInWorkers(1.0, length=2))
-    seen = measure(loader, setting=Setting(seconds=0.01, known=known.append))
+    loader = DataLoader(SlowInWorkers(2.0, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
+    seen = measure(loader, setting=dataclasses.replace(QUICK, known=known.append))
     assert judge(seen) == Verdict(
         "not_measured",
         "nothing to recommend: with num_workers=1, persistent_workers=True 2 batches came, too few for a rate: "

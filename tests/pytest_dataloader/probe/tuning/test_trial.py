@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.timing.evidence import Throughput
 from pytest_dataloader.probe.timing.windows import join
-from pytest_dataloader.probe.tuning.trial import Start, Trial, measure_start, measure_trial, with_rate
+from pytest_dataloader.probe.tuning.trial import Start, Trial, measure_start, with_rate
 
 START = Start(Settings(2), batches=2, first_seconds=1.3, worker_bytes=14_000_000, batch_bytes=8_000)
 
@@ -39,14 +38,12 @@ class Slow(Dataset[Any]):
         return 2
 
     def __getitem__(self, index: int) -> Any:
-        time.sleep(0.02)  # longer than six times the millisecond that the trials are given
+        time.sleep(0.7)  # longer than six times what the trial is given
         return torch.tensor(index)
 
 
 def test_an_epoch_that_takes_longer_than_a_trial_gives_a_start_and_no_rate() -> None:
-    start = measure_start(DataLoader(Slow()), Settings(), 0.001, lambda _spent: None)
+    start = measure_start(DataLoader(Slow()), Settings(), 0.1, lambda _spent: None)
     assert not isinstance(start, Trial)
     assert (start.batches, start.batch_bytes) == (2, 8)
-    assert start.first_seconds >= 0.02
-    with pytest.raises(NotMeasured, match="with num_workers=0 2 batches came, too few for a rate: it takes more sec"):
-        measure_trial(DataLoader(Slow()), Settings(), 0.001, lambda _spent: None)
+    assert start.first_seconds >= 0.7
