@@ -246,7 +246,7 @@ def test_the_timelines_of_all_loaders_are_one_trace(project: Project, mode: tupl
     assert {"train: worker 0", "train: worker 1"} <= set(processes)
     assert {event["name"] for event in events if event["ph"] == "X"} >= {"read", "send", "receive", "wait", "step"}
     held = {name: seen["checks"]["stages"]["evidence"] for name, seen in project.loaders.items()}
-    assert len(held["val"]["timeline"]["batches"]) > 12
+    assert len(held["val"]["timeline"]["batches"]) >= min(100, held["val"]["batches"]) > 0
     assert held["empty"]["timeline"] is None
 
 

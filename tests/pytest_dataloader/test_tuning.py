@@ -43,18 +43,19 @@ def test_each_target_gets_a_table_and_no_check_runs(slow: Project, mode: tuple[s
     done.stdout.fnmatch_lines(
         [
             "slow  DataLoader(Slow, batch_size=16, num_workers=0)",
-            "  tune  passed  DataLoader(..., num_workers=*): * samples/s, * times num_workers=0*",
+            "  tune  passed  *num_workers=*: *",
             "* samples/s  vs baseline  vs previous*",
             "        num_workers=0 *1.0x *1.0x  now",
             "        + num_workers=*x*",
-            "        + persistent_workers=True *x*",
             "        + __getitems__ in the dataset *would give at most",
         ]
     )
     slow_loader = slow.loaders["slow"]
     assert slow_loader["checks"] == {}
-    assert slow_loader["tune"]["evidence"]["settings"]["num_workers"] >= 1
-    assert slow_loader["tune"]["evidence"]["recommendation"].startswith("num_workers=")
+    evidence = slow_loader["tune"]["evidence"]
+    # How many depends on the machine; that it is not none, for samples that wait, is a test of the check.
+    assert evidence["recommendation"].startswith(f"num_workers={evidence['settings']['num_workers']}")
+    assert [row["source"] for row in evidence["rows"]][-1] == "at most"
 
 
 def test_beside_the_checks_it_is_one_more_item(slow: Project) -> None:

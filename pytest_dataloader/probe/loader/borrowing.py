@@ -64,8 +64,8 @@ class Borrowed:
     @property
     def counted_by(self) -> counting.CountedBy:
         """Which rule of ``counting`` counts this loader's samples."""
-        if self._sizes is not None and not self._whole:
-            return "indices"
+        if self._sizes is not None:
+            return "first dimension" if self._whole else "indices"
         return "first dimension" if self.batch_size is None else "batch_size"
 
     @property
@@ -98,7 +98,7 @@ class Borrowed:
     @property
     def running_dry(self) -> bool:
         """Whether the epoch's last batches are under way, so that workers have begun to idle."""
-        return torch_private.outstanding_batches(self._iterator) < self.depth
+        return bool(self._made) and torch_private.outstanding_batches(self._iterator) < self.depth
 
     @property
     def iterator(self) -> Any:
@@ -127,8 +127,10 @@ class Borrowed:
         batches = samples = 0
         for batch in itertools.islice(self._batches, most):
             batches += 1
-            # A loader that makes up its own batches can hand out more of them than the sampler gave.
-            asked = self._sizes.popleft() if self._sizes else 0
+            # A loader that makes up its own batches can hand out more of them than the sampler gave; one that makes no
+            # iterator of torch's asks no sampler at all.
+            none: int | None = 0 if self._made else None
+            asked = self._sizes.popleft() if self._sizes else none
             self._whole = self._whole or asked is None
             samples += counting.count(batch, None) if asked is None else asked
         return batches, samples

@@ -315,8 +315,11 @@ def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
 
 
 def is_whole(epoch: Epoch) -> bool:
-    """Whether every worker read its part of a stream to the end: a loader may give a few batches of it on purpose."""
-    return by_worker(epoch).keys() <= _ended(epoch)
+    """Whether every worker read its part of a stream to the end: a loader may give a few batches of it on purpose.
+
+    Not where the time was over: an epoch of several passes may have ended after the first.
+    """
+    return not epoch.cut and by_worker(epoch).keys() <= _ended(epoch)
 
 
 def _ended(epoch: Epoch) -> set[int]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.sampling import cuts_batches, loaders_inside
-from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, EmptyLoader, measure_trial
+from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, EmptyLoader, Trial, measure_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.loader.settings import Settings
-    from pytest_dataloader.probe.tuning.trial import Trial
+    from pytest_dataloader.probe.tuning.trial import Start
 
 _FACTORS = (0.5, 1, 2, 4)
 _SHARE = 0.08
@@ -68,10 +68,10 @@ def compare_batch_sizes(
             continue
         came(f"batch_size={size}")
         try:
-            trial = measure_trial(resized(loader, size), settings, each, lambda _spent: None)
+            start = measure_start(resized(loader, size), settings, each, lambda _spent: None)
         except EmptyLoader:  # with drop_last
             continue
-        known = _row(trial, size, now=size == loader.batch_size)
+        known = _row(start, size, now=size == loader.batch_size)
         yield known
 
 
@@ -85,15 +85,15 @@ def resized(loader: Any, size: int) -> Any:
     return copy
 
 
-def _row(trial: Trial, size: int, *, now: bool) -> BatchSize:
-    settings = trial.settings
+def _row(start: Start, size: int, *, now: bool) -> BatchSize:
+    settings = start.settings
     under_way = max(1, settings.num_workers * settings.prefetch_factor)
     return BatchSize(
         batch_size=size,
-        samples_per_second=None if trial.vague else trial.samples_per_second,
-        seconds_to_first_batch=trial.first_seconds,
-        batch_bytes=trial.batch_bytes,
-        total_bytes=settings.num_workers * trial.worker_bytes + under_way * trial.batch_bytes,
+        samples_per_second=start.samples_per_second if isinstance(start, Trial) and not start.vague else None,
+        seconds_to_first_batch=start.first_seconds,
+        batch_bytes=start.batch_bytes,
+        total_bytes=settings.num_workers * start.worker_bytes + under_way * start.batch_bytes,
         now=now,
     )
 

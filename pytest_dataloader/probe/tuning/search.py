@@ -80,7 +80,10 @@ class Search(Estimates):
         return time.monotonic() - self._began
 
     def run(self) -> None:
-        """Search until the answer is found or the budget is spent. Raises EmptyLoader, and what the loader raises."""
+        """Search until the answer is found or the budget is spent.
+
+        Raises EmptyLoader, NothingSeen, and what the loader raises.
+        """
         self._look_alone(_PROFILE_SHARE * self.seconds)
         if reads_in_batches(self.loader.dataset):
             self.unbatched = measure_alone(
@@ -100,7 +103,7 @@ class Search(Estimates):
         return lambda _spent: self.told(what, min(1.0, self.spent_seconds / self.seconds))
 
     def _profile(self) -> bool:
-        """Run one worker; False where the loader can have none."""
+        """Run one worker; False where that gives no rate."""
         assert self.alone is not None
         self.crowding = capacity.crowding()
         return self._try(self.settings(1), _PROFILE_SHARE) is not None
@@ -155,17 +158,18 @@ class Search(Estimates):
         return sorted(close) if len(close) > 1 else []
 
     def _try(self, settings: Settings, share: float = _TRIAL_SHARE) -> Trial | None:
-        """Measure settings, once; None where the loader cannot have them."""
+        """Measure settings, once; None where that gives no rate."""
         if settings not in self.trials:
             self._look(settings, max(LEAST_SECONDS, share * self.seconds))
         return self.trials.get(settings)
 
     def _look(self, settings: Settings, seconds: float) -> None:
-        """Measure settings; where the loader cannot have them, note why."""
+        """Measure settings; where that gives no rate and no earlier look did, note why."""
         try:
             self._found(self._measure(settings, seconds))
         except NotMeasured as error:
-            self.notes.append(str(error))
+            if settings not in self.trials:
+                self.notes.append(str(error))
         except Exception as error:
             # Without workers the loader works: whatever this is, workers bring it.
             if self.now.num_workers:

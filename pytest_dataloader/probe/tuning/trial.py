@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
@@ -20,9 +20,13 @@ from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.batches import size_bytes
 from pytest_dataloader.probe.tuning.prediction import Profile, rate
+from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pytest_dataloader.probe.timing.evidence import Throughput
+    from pytest_dataloader.probe.timing.windows import Window
 
 _T = TypeVar("_T")
 
@@ -47,25 +51,33 @@ class EmptyLoader(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What was measured under some settings, without the neighbours."""
+class Start:
+    """A loader that gave batches under some settings: what is known of it even where they were too few for a rate."""
 
     settings: Settings
-    samples_per_second: float
-    """Once warm; where epochs are too short for that, over whole ones."""
-    vague: bool
-    """Whether too few batches came for a rate."""
-    steady: bool
-    batch_seconds: float
+    batches: int
+    """That came."""
     first_seconds: float
     """To the first batch, workers started."""
-    worker_cpu_seconds: float
-    main_cpu_seconds: float
-    """CPU time per batch."""
     worker_bytes: int
     """Memory that a worker has to itself."""
     batch_bytes: int
     """Of the tensors of one batch, which is what goes through shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial(Start):
+    """A start that ran long enough for a rate, which is more than 0; without the neighbours."""
+
+    samples_per_second: float
+    """Once warm; where epochs are too short for that, over whole ones."""
+    vague: bool
+    """Whether the interval of the rate says nothing of it."""
+    steady: bool
+    batch_seconds: float
+    worker_cpu_seconds: float
+    main_cpu_seconds: float
+    """CPU time per batch."""
     disturbances: tuple[str, ...]
 
 
@@ -97,6 +109,18 @@ def first_batches(loader: Any, settings: Settings) -> list[Any]:
 def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Trial:
     """Measure a loader under settings for about ``seconds``.
 
+    Raises NotMeasured where too few batches came for a rate, and what ``measure_start`` raises.
+    """
+    found = measure_start(loader, settings, seconds, came)
+    if not isinstance(found, Trial):
+        came_in_all = counted(found.batches, "batch")
+        raise NotMeasured(f"with {settings.text} {came_in_all} came, too few for a rate: it takes more seconds")
+    return found
+
+
+def measure_start(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Start:
+    """Measure a loader under settings for about ``seconds``: a Trial where enough batches came for a rate.
+
     Raises NotMeasured for a subclass that does not take them or hangs, EmptyLoader for one without a batch.
     """
     with borrow_with(loader, settings) as borrowed:
@@ -121,20 +145,29 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
                 f"{kind} ran {meter.workers} workers where {settings.num_workers} were asked for: it takes "
                 "its settings from elsewhere, so no others can be tried"
             )
-        seen, whole, own = throughput(meter), join(meter.windows), _unique_bytes(borrowed)
+        seen, own = throughput(meter), _unique_bytes(borrowed)
         batch_bytes = size_bytes(next_batch(borrowed))
+    start = Start(settings, seen.batches, seen.seconds_to_first_batch, own, batch_bytes)
+    return with_rate(start, seen, join(meter.windows))
+
+
+def with_rate(start: Start, seen: Throughput, whole: Window) -> Start:
+    """A Trial of what was seen over ``whole``; the start alone where no rate was."""
+    if not seen.batches_per_second:
+        return start
     batches = max(1.0, whole.batches)
     return Trial(
-        settings=settings,
+        settings=start.settings,
+        batches=start.batches,
+        first_seconds=start.first_seconds,
+        worker_bytes=start.worker_bytes,
+        batch_bytes=start.batch_bytes,
         samples_per_second=seen.samples_per_second,
         vague=seen.vague,
-        steady=seen.steady or not settings.num_workers,
-        batch_seconds=1 / seen.batches_per_second if seen.batches_per_second else 0.0,
-        first_seconds=seen.seconds_to_first_batch,
+        steady=seen.steady or not start.settings.num_workers,
+        batch_seconds=1 / seen.batches_per_second,
         worker_cpu_seconds=whole.worker_cpu_ns / batches / 1e9,
         main_cpu_seconds=whole.main_cpu_ns / batches / 1e9,
-        worker_bytes=own,
-        batch_bytes=batch_bytes,
         disturbances=seen.quietness.disturbances,
     )
 
@@ -183,7 +216,10 @@ class Alone:
 
 
 def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *, batched: bool = True) -> Alone:
-    """Pull from the loader without workers for about ``seconds``, over as many epochs as that takes."""
+    """Pull from the loader without workers for about ``seconds``, over as many epochs as that takes.
+
+    Raises EmptyLoader for an epoch without a batch, NothingSeen for batches without a sample.
+    """
     with borrow_with(loader, Settings(batched=batched)) as borrowed:
         borrowed.begin_epoch()
         if borrowed.pull(1)[0] == 0:
@@ -201,6 +237,8 @@ def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *,
                 continue
             samples += more
             times.append((service, cpu))
+        if not samples:
+            raise NothingSeen("no batch of the loader holds a sample")
         mean, cpu_seconds = _means(times)
         drawing, drawing_cpu = _drawing(borrowed, _DRAWING * seconds)
         drawing, drawing_waits = min(drawing, mean), max(0.0, drawing - drawing_cpu)

@@ -36,6 +36,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked workers 
 SIZE = 40_000
 MB = 10**6
 QUICK = Setting()
+WHOLE = Setting(seconds=600.0, bench=True)
+"""Ample for an epoch on a busy machine too: watching ends with it."""
 RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 
 
@@ -639,7 +641,7 @@ def test_a_stream_whose_first_worker_has_no_share_gives_something() -> None:
 
 def test_bench_watches_every_worker_and_agrees_with_the_prediction() -> None:
     loader = load(Rows(length, rows=names(100_000), size=100_000), shuffle=True)
-    seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+    seen = memory.measure(loader, setting=WHOLE)
     assert {worker.worker for worker in seen.worker_growth} == {0, 1}
     assert seen.epoch_seen == 1.0
     assert {point.worker for point in seen.curve} == {-1, 0, 1}
@@ -656,7 +658,7 @@ def test_bench_watches_workers_that_start_with_the_first_batch() -> None:
             yield from super().__iter__()
 
     loader = OwnLoop(Rows(length, rows=names()), batch_size=8, num_workers=2, multiprocessing_context="fork")
-    seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+    seen = memory.measure(loader, setting=WHOLE)
     assert {worker.worker for worker in seen.worker_growth} == {0, 1}
     assert seen.epoch_seen == 1.0
 
@@ -671,7 +673,7 @@ def test_bench_is_the_fallback_where_the_direct_test_sees_nothing() -> None:
     def judged(get: Callable[[Any, int], Any], rows: Any) -> tuple[str, str]:
         loader = load(Rows(get, size=120_000, rows=rows), shuffle=True)
         assert memory.judge(measured(loader)).outcome == "not_measured"
-        seen = memory.measure(loader, setting=Setting(seconds=20.0, bench=True))
+        seen = memory.measure(loader, setting=WHOLE)
         assert seen.source == "smaps_rollup"
         return seen.kind, memory.judge(seen).outcome
 

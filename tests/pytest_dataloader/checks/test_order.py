@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -17,21 +18,28 @@ from tests.variants import first_of_each, named
 from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
 
-QUICK = Setting()
+SETTING = Setting(seconds=60.0, bench=True)
+"""Ample on a busy machine too: what is said of an epoch that is not read to its end is another test."""
+
+
+def setting_of(name: str) -> Setting:
+    return Setting() if "without end" in name else SETTING
+
+
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than this machine's CPUs
 
 
 @pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: case.kind)))
 def test_a_fault_is_found_and_named(name: str) -> None:
     case = FAULTS[name]
-    seen = measure(case.make(), setting=QUICK)
+    seen = measure(case.make(), setting=setting_of(name))
     assert_found(case, seen.faults, judge(seen))
 
 
 @pytest.mark.parametrize("name", UNSURE)
 def test_what_may_be_meant_is_inconclusive(name: str) -> None:
     case = UNSURE[name]
-    seen = measure(case.make(), setting=QUICK)
+    seen = measure(case.make(), setting=setting_of(name))
     assert [(fault.kind, fault.source) for fault in seen.faults] == [(case.kind, case.source)]
     assert judge(seen).outcome == "inconclusive"
 
@@ -48,22 +56,21 @@ TWINS = (
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))
 def test_a_twin_is_not_accused(name: str) -> None:
-    seen = measure(CLEAN[name].make(), setting=QUICK)
+    seen = measure(CLEAN[name].make(), setting=setting_of(name))
     assert judge(seen).outcome == "passed", judge(seen).reason
 
 
 @pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))
 def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
-    seen = measure(DataLoader(Stream(sharded=False), 8, num_workers=2, multiprocessing_context=method), setting=QUICK)
+    seen = measure(DataLoader(Stream(sharded=False), 8, num_workers=2, multiprocessing_context=method), setting=SETTING)
     assert [fault.kind for fault in seen.faults] == ["unsharded"]
-    patient = Setting(seconds=60, bench=True)  # it ends once all samples were read
-    seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=patient)
+    seen = measure(DataLoader(Rows(), 8, True, num_workers=2, multiprocessing_context=method), setting=SETTING)
     assert (judge(seen).outcome, seen.compared) == ("passed", SIZE)
 
 
 @pytest.mark.parametrize(("shuffle", "samples", "said"), [(True, SIZE, True), (True, 1, False), (False, SIZE, None)])
 def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said: bool | None) -> None:
-    seen = measure(DataLoader(Subset(Rows(), range(samples)), 8, shuffle), setting=QUICK)
+    seen = measure(DataLoader(Subset(Rows(), range(samples)), 8, shuffle), setting=SETTING)
     told = {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[said]
     assert seen.reshuffled is said
     assert f"by the loader{told}" in judge(seen).reason
@@ -71,47 +78,47 @@ def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said
 
 
 def test_an_order_of_ones_own_that_changes_is_told() -> None:
-    assert "; reshuffled" in judge(measure(CLEAN["an order of its own that goes on"].make(), setting=QUICK)).reason
+    assert "; reshuffled" in judge(measure(CLEAN["an order of its own that goes on"].make(), setting=SETTING)).reason
 
 
 def test_a_length_may_be_that_of_all_ranks() -> None:
     loader = DataLoader(Lying(4 * SIZE), 8, num_workers=2)
-    assert judge(measure(loader, setting=QUICK)).outcome == "failed"
-    assert judge(measure(loader, setting=replace(QUICK, ranks=4))).outcome == "passed"
+    assert judge(measure(loader, setting=SETTING)).outcome == "failed"
+    assert judge(measure(loader, setting=replace(SETTING, ranks=4))).outcome == "passed"
 
 
 @pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
 def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
-    assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=QUICK)).reason
+    assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=SETTING)).reason
 
 
 @pytest.mark.parametrize("dataset", [Rows, Stream])
 def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
-    told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=QUICK))
+    told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=SETTING))
     assert told.outcome == "passed"
     assert told.reason.startswith(f"{3 * SIZE} samples, none lost or doubled by the loader; an epoch is 3 passes")
 
 
 def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
-    told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=QUICK))
+    told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=SETTING))
     assert "none doubled by the loader; its epoch ends 9 batches before its len() says" in told.reason
     assert "lost" not in told.reason
 
 
 def test_a_buffer_that_is_read_into_again_is_explained() -> None:
-    told = judge(measure(FAULTS["one buffer for all samples"].make(), setting=QUICK))
+    told = judge(measure(FAULTS["one buffer for all samples"].make(), setting=SETTING))
     assert "84 of 96 samples are overwritten before they are batched: samples of a batch share memory" in told.reason
     assert "return a copy" in told.advice[0].text
 
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
-    verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=QUICK))
+    verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=SETTING))
     assert "leaves out 3 samples that one process reads" in verdict.reason
     assert "to one of the workers" in verdict.advice[0].text
 
 
 def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
-    seen = measure(CLEAN["stream without end"].make(), setting=QUICK)
+    seen = measure(CLEAN["stream without end"].make(), setting=Setting())
     told = judge(seen).reason
     assert told.startswith(f"{seen.samples[0]:,} samples of a stream: no two workers begin alike; the first ")
     assert (seen.compared, "lost" in told) == (0, False)
@@ -119,7 +126,31 @@ def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
 
 def test_an_epoch_without_samples_is_not_passed() -> None:
     with pytest.raises(EmptyEpoch, match="its epoch is empty"):
-        measure(DataLoader(Subset(Rows(), []), 8, num_workers=2), setting=QUICK)
+        measure(DataLoader(Subset(Rows(), []), 8, num_workers=2), setting=SETTING)
+
+
+class Pausing(Thrice):
+    """Takes longer than an epoch may take once it has given so many samples."""
+
+    def __init__(self, *given: Any, after: int, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.after = after
+
+    def __iter__(self) -> Any:
+        given = 0
+        for batch in super().__iter__():
+            yield batch
+            given += len(batch)
+            if given == self.after:
+                time.sleep(order._SECONDS)
+
+
+@pytest.mark.parametrize("after", [SIZE, SIZE + SIZE // 2])
+@pytest.mark.parametrize("dataset", [Rows, Stream])
+def test_of_an_epoch_that_is_cut_after_its_first_pass_only_a_part_was_seen(dataset: type[Any], after: int) -> None:
+    seen = measure(Pausing(dataset(), 8, num_workers=2, after=after), setting=Setting())
+    assert (judge(seen).outcome, seen.passes, seen.samples[0] < 3 * SIZE) == ("passed", 1, True), judge(seen).reason
+    assert judge(seen).reason.endswith(f"; the first {seen.samples[0]} samples of an epoch were read")
 
 
 class Table(Dataset[Any]):
@@ -145,29 +176,29 @@ class Table(Dataset[Any]):
 )
 def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words: str) -> None:
     loader = DataLoader(Table(), batch_size=None, sampler=[slice(start, start + 16) for start in starts])
-    verdict = judge(measure(loader, setting=QUICK))
+    verdict = judge(measure(loader, setting=SETTING))
     assert (verdict.outcome, verdict.reason[: len(words)]) == (outcome, words)
 
 
 def test_what_drop_last_costs_is_stated() -> None:
-    verdict = judge(measure(CLEAN["drop_last"].make(), setting=QUICK))
+    verdict = judge(measure(CLEAN["drop_last"].make(), setting=SETTING))
     assert "drop_last leaves out 5 of 93 in every epoch" in verdict.reason
 
 
 def test_what_drop_last_costs_of_a_stream_is_stated() -> None:
     loader = DataLoader(Stream(), 7, num_workers=3, drop_last=True)
     given = sum(map(len, loader))
-    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=QUICK)).reason
+    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=SETTING)).reason
     assert given == SIZE - 12
 
 
 def test_what_was_seen_only_in_part_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "_MOST", 24)
-    seen = measure(DataLoader(Rows(), 8, True, num_workers=2), setting=QUICK)
+    seen = measure(DataLoader(Rows(), 8, True, num_workers=2), setting=SETTING)
     assert "the first 24 samples of an epoch were read" in judge(seen).reason
     assert (judge(seen).outcome, seen.left_out, seen.samples) == ("passed", 0, (24, 24))
-    assert [fault.kind for fault in measure(FAULTS["unsharded stream"].make(), setting=QUICK).faults] == ["unsharded"]
-    assert judge(measure(CLEAN["stream"].make(), setting=QUICK)).outcome == "passed"
+    assert [fault.kind for fault in measure(FAULTS["unsharded stream"].make(), setting=SETTING).faults] == ["unsharded"]
+    assert judge(measure(CLEAN["stream"].make(), setting=SETTING)).outcome == "passed"
 
 
 def test_the_loader_its_epoch_and_random_states_are_as_they_were() -> None:
@@ -180,7 +211,7 @@ def test_the_loader_its_epoch_and_random_states_are_as_they_were() -> None:
         DataLoader(EpochStream(5), 8, num_workers=1, persistent_workers=True),
     ):
         attributes, state, python = dict(vars(loader)), torch.get_rng_state(), random.getstate()
-        measure(loader, setting=QUICK)
+        measure(loader, setting=SETTING)
         assert vars(loader) == attributes
         assert torch.equal(state, torch.get_rng_state())
         assert python == random.getstate()

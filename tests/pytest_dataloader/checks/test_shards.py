@@ -11,10 +11,11 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
 
 from pytest_dataloader import loaders
-from pytest_dataloader.checks import Setting
+from pytest_dataloader.checks import Setting, shards
 from pytest_dataloader.checks.shards import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.samples import rank_simulation
 from pytest_dataloader.probe.samples.partition import View, partition
 from tests.variants import first_of_each, named
 from tests.zoo.shards import (
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.samples.evidence import Shards
     from pytest_dataloader.verdict import Verdict
+
+
+@pytest.fixture(autouse=True)
+def ample_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the child that is a rank, on a busy machine too."""
+    monkeypatch.setattr(shards, "VIEW_SECONDS", 60.0)
+    monkeypatch.setattr(rank_simulation, "_TIMEOUT_SECONDS", 120.0)
 
 
 def examine(case: Case) -> tuple[Shards, Verdict]:

@@ -16,7 +16,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, shm
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host import process_tree, segments
+from pytest_dataloader.probe.resources import usage
 from tests.variants import variants
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def load(dataset: Any = None, kind: type[DataLoader[Any]] = DataLoader, **settin
 
 
 def measured(loader: DataLoader[Any]) -> Shm:
-    return shm.measure(loader, setting=Setting())
+    """Measured through all rounds, however busy the machine is."""
+    return shm.measure(loader, setting=Setting(seconds=60.0, bench=True))
 
 
 @pytest.fixture
@@ -124,19 +126,28 @@ LEAKS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
 
 
 @pytest.fixture
-def left_by_others() -> Iterator[None]:
-    """Segments that processes which were killed long ago left behind, under the pids that the next ones will have."""
-    last = subprocess.Popen([sys.executable, "-c", ""])
-    last.wait()
-    paths = [Path(f"/dev/shm/torch_{last.pid + step}_1_1") for step in range(1, 1000)]
-    for path in paths:
-        path.write_bytes(b"x")
+def left_by_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A segment that a killed process left behind, whose pid a worker has. No other names: workers of tests that run
+    beside this one might have their pids."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        killed = process_tree.read(process.pid)
+        process.kill()
+    assert killed is not None
+
+    def with_that_pid() -> process_tree.Roster:
+        roster = roster_of_now()
+        roster.seen.append(killed)
+        return roster
+
+    roster_of_now = process_tree.Roster
+    monkeypatch.setattr(process_tree, "Roster", with_that_pid)
+    path = Path(f"/dev/shm/torch_{killed.pid}_1_1")
+    path.write_bytes(b"x")
     yield
-    for path in paths:
-        path.unlink()
+    path.unlink()
 
 
-@pytest.mark.usefixtures("left_by_others")
+@pytest.mark.usefixtures("left_by_another")
 @pytest.mark.parametrize(
     "make", variants({name: CLEAN[name] for name in ("workers", "persistent workers")}, ["workers"])
 )
@@ -215,7 +226,10 @@ def test_segments_of_others_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize(("workers", "prefetch"), variants({"2-4": (2, 4), "1-2": (1, 2), "2-2": (2, 2)}, ["2-4"]))
-def test_the_peak_is_the_predicted_one_when_the_queue_is_full(workers: int, prefetch: int) -> None:
+def test_the_peak_is_the_predicted_one_when_the_queue_is_full(
+    workers: int, prefetch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "_FILL_SECONDS", 60.0)
     seen = measured(load(Rows(size=5000), num_workers=workers, prefetch_factor=prefetch))
     assert seen.batch_bytes == 81920  # two rows of 40,000 bytes, in whole pages
     assert seen.peak_segments == seen.predicted_segments == workers * prefetch + 1

@@ -233,7 +233,7 @@ def test_without_workers_a_sampler_that_waits_waits_as_long() -> None:
 def test_more_workers_help_where_workers_wait(name: str) -> None:
     make, _, _ = TRUTHS[name]
     seen = measure(make(), setting=QUICK)
-    assert seen.helpful_workers == 8
+    assert seen.helpful_workers > seen.workers
     assert seen.waiting_share_of_worker > 0.7
     said = [advice.text for advice in judge(seen).advice]
     assert any("raise num_workers, also above the number of CPUs" in text for text in said)

@@ -35,7 +35,7 @@ class Broken(Numbers):
 
 class Stuck(Numbers):
     def __getitem__(self, index: int) -> Any:
-        if index > 20:
+        if index > 2:  # before the time is over, however busy the machine is
             time.sleep(600)
         return super().__getitem__(index)
 

@@ -12,12 +12,14 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
+from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.tuning import batch_sizes, search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import Row
 from pytest_dataloader.report.ladder import size_cells
+from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +72,18 @@ class Stubborn(DataLoader[Any]):
     def __iter__(self) -> Any:
         vars(self)["num_workers"] = 0
         return super().__iter__()
+
+
+def rated(start: trial.Start, rate: float, *disturbances: str, vague: bool = False) -> trial.Trial:
+    """A trial of a start that was real, with the rate that a test is about."""
+    return trial.Trial(
+        **known_of(start), samples_per_second=rate, vague=vague, steady=True, batch_seconds=4 / rate,
+        worker_cpu_seconds=0.001, main_cpu_seconds=0.0001, disturbances=disturbances,
+    )  # fmt: skip
+
+
+def known_of(start: trial.Start) -> dict[str, Any]:
+    return {each.name: getattr(start, each.name) for each in dataclasses.fields(trial.Start)}
 
 
 def state(loader: DataLoader[Any]) -> dict[str, int]:
@@ -128,9 +142,8 @@ class Wrapping(DataLoader[Any]):
 
 def test_of_a_loader_that_wraps_another_the_inner_one_is_tuned() -> None:
     seen = measure(Wrapping(DataLoader(Waiting(0.002), batch_size=8, num_workers=1)), setting=QUICK)
-    assert seen.now == "num_workers=1"
-    assert seen.settings is not None
-    assert seen.settings.num_workers >= 2
+    assert (seen.now, next(row.change for row in seen.rows)) == ("num_workers=1", "num_workers=0")
+    assert next(each.measured for each in seen.predictions if each.num_workers == 1) > 0
 
 
 def test_many_tiny_tensors_want_no_workers() -> None:
@@ -185,9 +198,9 @@ def test_between_none_and_the_best_number_of_workers_the_best_of_three_looks_in_
     def with_a_slow_first_look_at_two(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
         number = settings.num_workers
         looks.append(number)
-        found = trial.measure_trial(loader, settings, 0.05, *args[1:])
+        found = trial.measure_start(loader, settings, 0.05, *args[1:])
         rate = {1: 700.0, 2: 960.0 if looks.count(2) == 1 else 1_200.0}.get(number, 900.0)
-        return dataclasses.replace(found, samples_per_second=rate, batch_seconds=4 / rate, disturbances=())
+        return rated(found, rate)
 
     def always_the_same(loader: Any, *args: Any, **options: Any) -> trial.Alone:
         looks.append(0)
@@ -208,9 +221,7 @@ def test_where_one_number_is_far_ahead_nothing_is_looked_at_again(monkeypatch: p
 
     def the_more_the_better(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
         tried.append(settings.num_workers)
-        found = trial.measure_trial(loader, settings, 0.05, *args[1:])
-        rate = 400.0 * settings.num_workers**2
-        return dataclasses.replace(found, samples_per_second=rate, batch_seconds=4 / rate, disturbances=())
+        return rated(trial.measure_start(loader, settings, 0.05, *args[1:]), 400.0 * settings.num_workers**2)
 
     monkeypatch.setattr(search, "_BURST", 1e9)
     monkeypatch.setattr(search, "measure_trial", the_more_the_better)
@@ -279,10 +290,10 @@ class Wide(Waiting):
 
 
 def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def as_on_a_quiet_machine(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
-        return dataclasses.replace(trial.measure_trial(loader, settings, *args), vague=False)
+    def as_on_a_quiet_machine(*args: Any) -> trial.Trial:
+        return rated(trial.measure_start(*args), 750.0)
 
-    monkeypatch.setattr(batch_sizes, "measure_trial", as_on_a_quiet_machine)
+    monkeypatch.setattr(batch_sizes, "measure_start", as_on_a_quiet_machine)
     loader = DataLoader(Wide(0.001), batch_size=8, num_workers=2)
     known: list[Tuning] = []
     seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
@@ -290,8 +301,7 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
     assert [row.batch_bytes for row in seen.batch_sizes] == [8_000 * row.batch_size for row in seen.batch_sizes]
     assert seen.settings is not None
     for row in seen.batch_sizes:
-        assert row.samples_per_second is not None
-        assert row.samples_per_second > 100
+        assert row.samples_per_second == 750.0
         assert row.seconds_to_first_batch >= 0.001 * row.batch_size
         assert row.total_bytes > seen.settings.num_workers * 2 * row.batch_bytes
     assert [len(each.batch_sizes) for each in known[-4:]] == [1, 2, 3, 4]
@@ -300,11 +310,13 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def what_was_in_store(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
-        found = trial.measure_trial(loader, settings, *args)
-        return dataclasses.replace(found, samples_per_second=75_000.0, vague=loader.batch_size > 8)
+    def what_was_in_store(loader: Any, *args: Any) -> trial.Start:
+        start = trial.measure_start(loader, *args)
+        if loader.batch_size == 32:
+            return trial.Start(**known_of(start))
+        return rated(start, 75_000.0, vague=loader.batch_size == 16)
 
-    monkeypatch.setattr(batch_sizes, "measure_trial", what_was_in_store)
+    monkeypatch.setattr(batch_sizes, "measure_start", what_was_in_store)
     seen = measure(DataLoader(Waiting(0.001), batch_size=8), setting=QUICK)
     assert [row.samples_per_second for row in seen.batch_sizes] == [75_000.0, 75_000.0, None, None]
     assert [row[1] for row in size_cells([dataclasses.asdict(row) for row in seen.batch_sizes])[3:]] == ["unclear"] * 2
@@ -312,10 +324,8 @@ def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monk
 
 def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_a_store(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
-        found = trial.measure_trial(loader, settings, *args)
-        if settings.num_workers == 1:
-            return found
-        return dataclasses.replace(found, samples_per_second=75_000.0, disturbances=("others took the CPUs",))
+        found = trial.measure_start(loader, settings, *args)
+        return rated(found, 400.0) if settings.num_workers == 1 else rated(found, 75_000.0, "others took the CPUs")
 
     monkeypatch.setattr(search, "measure_trial", with_a_store)
     seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=SETTING)
@@ -329,12 +339,27 @@ def test_batch_sizes_that_leave_few_batches_are_left_out() -> None:
     assert [row.batch_size for row in seen.batch_sizes] == [10, 20]
 
 
-def test_batch_sizes_that_fill_the_memory_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "available_bytes", lambda: 150_000_000)
-    seen = measure(DataLoader(Wide(0.001), batch_size=1_000), setting=QUICK)
-    assert [row.batch_size for row in seen.batch_sizes][:2] == [500, 1_000]
-    most = max(row.total_bytes for row in seen.batch_sizes if not row.now)
-    assert most <= 150_000_000, seen.batch_sizes
+@pytest.mark.parametrize(
+    ("room", "free", "settings", "sizes"),
+    [
+        ("available_bytes", 10**9, Settings(), [500, 1_000, 2_000, 4_000]),
+        ("available_bytes", 40_000_000, Settings(), [500, 1_000, 2_000]),
+        ("available_bytes", 10_000_000, Settings(), [500, 1_000]),
+        ("shared_memory_bytes", 10**9, Settings(2), [500, 1_000, 2_000, 4_000]),
+        ("shared_memory_bytes", 200_000_000, Settings(2), [500, 1_000, 2_000]),
+    ],
+)
+def test_batch_sizes_that_fill_the_memory_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, room: str, free: int, settings: Settings, sizes: list[int]
+) -> None:
+    for name, roomy in (("available_bytes", 10**12), ("shared_memory_bytes", None)):
+        monkeypatch.setattr(capacity, name, lambda bytes_=free if name == room else roomy: bytes_)
+    samples = 16_000
+    rows = batch_sizes.compare_batch_sizes(
+        DataLoader(Wide(0.0, samples), batch_size=1_000), settings,
+        seconds=0.1, samples=samples, came=lambda _what: None,
+    )  # fmt: skip
+    assert [row.batch_size for row in rows] == sizes
 
 
 def at_most_eight(samples: list[Any]) -> Any:
@@ -388,6 +413,44 @@ def test_batch_sizes_of_streams_and_of_loaders_with_a_state_are_measured(statefu
 def test_an_empty_loader_is_not_measured() -> None:
     verdict = judge(measure(DataLoader(Waiting(length=0), batch_size=4), setting=QUICK))
     assert (verdict.outcome, verdict.reason) == ("not_measured", "the loader gave no batch: its epoch is empty")
+
+
+class SlowInWorkers(Waiting):
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index) if get_worker_info() else torch.tensor(index)
+
+
+def test_settings_of_which_too_few_batches_came_for_a_rate_are_said() -> None:
+    known: list[Tuning] = []
+    loader = DataLoader(SlowInWorkers(2.0, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
+    seen = measure(loader, setting=dataclasses.replace(QUICK, known=known.append))
+    assert judge(seen) == Verdict(
+        "not_measured",
+        "nothing to recommend: with num_workers=1, persistent_workers=True 2 batches came, too few for a rate: "
+        "it takes more seconds",
+    )
+    assert [(row.change, row.source) for row in seen.rows] == [("num_workers=0", "measured")]
+    assert known
+    assert (seen.complete, seen.batch_sizes) == (False, ())
+
+
+def test_a_look_without_a_rate_is_said_where_no_earlier_one_gave_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rateless(_loader: Any, settings: Settings, *_: Any) -> trial.Trial:
+        raise NotMeasured(f"too few batches came with {settings.text}")
+
+    monkeypatch.setattr(search, "measure_trial", rateless)
+    start = trial.Start(Settings(2), batches=2, first_seconds=1.0, worker_bytes=0, batch_bytes=0)
+    tuner = search.Search(DataLoader(Waiting()), trials={start.settings: rated(start, 400.0)})
+    for settings in (Settings(2), Settings(4)):
+        tuner._look(settings, 0.1)
+    assert list(tuner.trials) == [Settings(2)]
+    assert tuner.notes == ["too few batches came with num_workers=4"]
+
+
+def test_batches_without_samples_have_no_rate() -> None:
+    loader = DataLoader(Waiting(0.0), batch_sampler=[[], []], collate_fn=list)
+    with pytest.raises(NothingSeen, match="no batch of the loader holds a sample"):
+        measure(loader, setting=QUICK)
 
 
 PASTE = "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, 3.7 times num_workers=0"

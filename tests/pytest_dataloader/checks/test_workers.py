@@ -29,6 +29,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subs
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.host import descriptors
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Epoch
 from tests.variants import named, variants
@@ -204,10 +205,10 @@ def nothing_is_left() -> Iterator[None]:
         gc.collect()
         # A fork server and a tracker stay once they were needed, and a descriptor or two for each.
         helpers = sum(map(_is_helper, psutil.Process().children()))
-        descriptors = len(list(Path("/proc/self/fd").iterdir())) - 2 * helpers
+        own = len(descriptors.links()) - 2 * helpers
         maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
         return {
-            *(f"descriptor {number}" for number in range(descriptors)),
+            *(f"descriptor {number}" for number in range(own)),
             *(line.split(maxsplit=5)[5] for line in maps if "/torch_" in line),
             *(str(child.pid) for child in psutil.Process().children() if not _is_helper(child)),
             *(path.name for path in Path(tempfile.gettempdir()).glob(f"dl-{os.getpid()}-*")),
@@ -219,7 +220,7 @@ def nothing_is_left() -> Iterator[None]:
     deadline = time.monotonic() + 8
     while (more := traces() - before) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not more
+    assert not more, descriptors.links()
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,11 @@ def test_the_slices_say_what_the_check_says(records: list[Record], document: dic
     settled = [one for each in took for one in each[12:]]
     warm = [one for each in took for one in each[2:]]
     counted = settled if len(settled) >= len(warm) / 4 else warm  # as the check does
-    # The check's figures are without the waiting for a CPU, which is in the slices; neighbours spread it unevenly.
+    # The check's figures are without the waiting for a CPU, which is in the slices; neighbours spread it unevenly, the
+    # more of it the more.
     told = sum(evidence["ms_per_sample"][stage] for stage in ("read", "fetch", "collate"))
-    assert statistics.fmean(counted) == pytest.approx(4 * (told + evidence["delay_ms_per_sample"]), rel=0.3)
+    delay = evidence["delay_ms_per_sample"]
+    assert statistics.fmean(counted) == pytest.approx(4 * (told + delay), rel=0.3 + delay / told)
 
 
 def slices_of_worker(document: dict[str, Any], number: int) -> list[float]:

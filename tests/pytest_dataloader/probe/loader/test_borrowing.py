@@ -329,3 +329,16 @@ def test_the_samples_of_ready_batches_are_counted_however_these_are_read(kind: A
             borrowed.begin_epoch()
             assert borrowed.pull(8) == (3, 3 * 64)
             assert borrowed.counted_by == "first dimension" or kind is InstrumentedLoader
+
+
+class MakesItsOwn(DataLoader[Any]):
+    """Asks no sampler, and torch for no iterator."""
+
+    def __iter__(self) -> Any:
+        return (torch.zeros(4, 2) for _ in range(3))
+
+
+def test_a_loader_that_makes_all_its_batches_itself_is_counted_by_them() -> None:
+    with borrow(MakesItsOwn(Numbers())) as borrowed:
+        assert drain(borrowed) == (3, 3 * 4)
+        assert (borrowed.counted_by, borrowed.running_dry, borrowed.workers) == ("first dimension", False, [])
