@@ -1,4 +1,4 @@
-"""What the rest of the machine did meanwhile: CPU time of everybody, steal, throttling, pressure."""
+"""What the rest of the machine did meanwhile: CPU time of everybody, steal, throttling."""
 
 from __future__ import annotations
 
@@ -90,7 +90,6 @@ class Machine:
     busy_ns: int = 0
     steal_ns: int = 0
     throttled_ns: int = 0
-    pressure_ns: int = 0
 
 
 def read_stat(lines: Iterable[str], cpus: frozenset[int]) -> tuple[int, int]:
@@ -108,15 +107,6 @@ def read_stat(lines: Iterable[str], cpus: frozenset[int]) -> tuple[int, int]:
             busy += sum(ticks[index] for index in (0, 1, 2, 5, 6))
             steal += ticks[7]
     return busy * _TICK_NS, steal * _TICK_NS
-
-
-def read_pressure(text: str) -> int:
-    """Nanoseconds in which some task waited for a CPU, from /proc/pressure/cpu; 0 where it is not told."""
-    for line in text.splitlines():
-        kind, *fields = line.split()
-        if kind == "some":
-            return next((int(field[6:]) * 1000 for field in fields if field.startswith("total=")), 0)
-    return 0
 
 
 def read_throttled(text: str) -> int:
@@ -143,7 +133,6 @@ def read_machine() -> Machine:
         busy_ns=busy,
         steal_ns=steal,
         throttled_ns=max((read_throttled(_text(path)) for path in _throttle_files()), default=0),
-        pressure_ns=read_pressure(_text(Path("/proc/pressure/cpu"))),
     )
 
 
