@@ -74,6 +74,11 @@ class Quietness:
         return tuple(found)
 
     @property
+    def sentence(self) -> str:
+        """That the machine was busy, and with what; empty on a quiet machine."""
+        return f"the machine was busy: {', '.join(self.disturbances)}" if self.disturbances else ""
+
+    @property
     def most_gain(self) -> float:
         """Times as fast as measured, at most, that a loader may be which has what others took for itself."""
         return 1 / max(_LEFT, 1 - self.others_share - self.steal_share)

@@ -32,7 +32,7 @@ def processes(cpu: dict[int, int], delays: dict[int, int], consumer_delay: int |
         consumer_delay=lambda: consumer_delay,
         reaped=lambda: 7,
         cpu_of=cpu.get,
-        delay_of=delays.get,
+        delays_of=lambda pid: {pid: delays[pid], 10 * pid: 1} if pid in delays else {},
     )
 
 
@@ -43,12 +43,24 @@ def read(of: Processes, *pids: int | None) -> Any:
 def test_workers_add_up_and_their_delays_are_averaged() -> None:
     spent = read(processes({1: 10, 2: 30}, {1: 4, 2: 8}), 1, 2)
     assert (spent.worker_cpu_ns, spent.worker_delay_ns, spent.main_cpu_ns) == (40, 6, 107)
+    assert spent.threads_delay_ns == 14
     assert (spent.consumer_cpu_ns, spent.consumer_delay_ns, spent.delays_known) == (90, 5, True)
 
 
 def test_a_worker_that_is_gone_or_not_yet_there_counts_nothing() -> None:
     spent = read(processes({1: 10}, {1: 4}), 1, 2, None)
     assert (spent.worker_cpu_ns, spent.worker_delay_ns, spent.delays_known) == (10, 4, True)
+
+
+def test_delays_of_workers_that_are_gone_stay_in_the_totals() -> None:
+    delays = {1: 4, 2: 8}
+    seen = processes({1: 10, 2: 30, 3: 50}, delays)
+    assert read(seen, 1, 2).worker_delay_ns == 6
+    delays |= {2: 18, 3: 20}
+    assert read(seen, 2).worker_delay_ns == 16
+    assert read(seen).worker_delay_ns == 16
+    assert read(seen, 2, 3).worker_delay_ns == 26
+    assert read(seen, 2, 3).threads_delay_ns == 45
 
 
 @pytest.mark.parametrize(("delays", "consumer"), [({}, 5), ({1: 4}, None)])
