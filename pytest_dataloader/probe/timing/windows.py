@@ -194,8 +194,8 @@ def rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float
 def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
     """Samples per second, without the neighbours.
 
-    The interval holds the spread between the windows, the batches that the workers had half done at either end of a
-    stretch, which no clock sees, and where the machine was busy what others can have cost at most.
+    The interval holds the spread between the windows, or where the machine was busy what others can have cost at most
+    if that is more, and the batches that the workers had half done at either end of a stretch, which no clock sees.
     """
     if not windows:
         return Spread(0.0, 0.0, 0.0, 0.0)
@@ -207,7 +207,7 @@ def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quiet
     unseen = half_done(whole, workers)
     factor = math.exp(_half_width(each))
     mean, most = whole.samples / service * 1e9, whole.samples / least * 1e9
-    return Spread(mean, mean / factor * max(0.0, 1 - unseen), most * factor * (1 + unseen), max(each))
+    return Spread(mean, mean / factor * max(0.0, 1 - unseen), max(mean * factor, most) * (1 + unseen), max(each))
 
 
 def cpu_ms_per_sample(windows: Sequence[Window]) -> Spread:

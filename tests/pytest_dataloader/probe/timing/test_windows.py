@@ -187,6 +187,11 @@ def test_on_a_busy_machine_the_upper_end_holds_what_others_can_have_cost(
     assert quiet.high == pytest.approx(quiet.mean * (1 + unseen))
 
 
+def test_the_spread_of_the_windows_and_what_others_cost_are_not_added_up() -> None:
+    seen = window(consumer_cpu=0.2, consumer_delay=0.8, others=2.0)
+    assert rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, DEARER) * 5000)
+
+
 def test_several_windows_say_no_less_than_one() -> None:
     seen = rate([window(samples=300), window(samples=1700)], workers=0, cpus=2)
     assert seen.low == pytest.approx(500)
