@@ -5,7 +5,8 @@
 The truth is what the same loader delivers with real-time priority, which keeps neighbours from its CPUs but for 5 % of
 the time (it takes the right to raise priorities); --truths keeps it for the next run. A row for each load says how
 often the interval held the truth, how often the machine was said to be busy, how many times the interval's ends are
-apart, and what figure and lower end were of the truth. The machine's own load comes on top: read "others" first.
+apart, how much more CPU time a sample took, and what figure and lower end were of the truth. The machine's own load
+comes on top: read "others" first.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import statistics
 import sys
 import time
 import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,41 +88,56 @@ def measure(name: str, seconds: float) -> Throughput:
     return throughput.measure(LOADERS[name](), setting=Setting(seconds=seconds, bench=True))
 
 
-def truths(path: Path | None) -> dict[str, float]:
-    """Samples per second by loader, as kept or measured."""
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a loader does with real-time priority."""
+
+    samples_per_second: float
+    cpu_ms_per_sample: float
+
+
+def truths(path: Path | None) -> dict[str, Truth]:
+    """By loader, as kept or measured."""
     if path is not None and path.exists():
-        kept: dict[str, float] = json.loads(path.read_text())
-        return kept
+        return {name: Truth(**kept) for name, kept in json.loads(path.read_text()).items()}
     known = {}
     usual = os.sched_getscheduler(0)
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     for name in LOADERS:
-        seen = [measure(name, 1.5).samples_per_second for _ in range(5)]
-        known[name] = statistics.median(sorted(seen)[-3:])  # a busy host halves the CPU's speed at times
-        print(f"{name:16} {known[name]:10,.1f} samples/s ({min(seen):,.1f} to {max(seen):,.1f})", flush=True)
+        seen = sorted((measure(name, 1.5) for _ in range(5)), key=lambda each: each.samples_per_second)
+        best = seen[-2]  # of the best three the middle one: a busy host halves the CPU's speed at times
+        known[name] = Truth(best.samples_per_second, best.cpu_ms_per_sample)
+        least, most = seen[0].samples_per_second, seen[-1].samples_per_second
+        print(f"{name:16} {best.samples_per_second:10,.1f} samples/s ({least:,.1f} to {most:,.1f})", flush=True)
     os.sched_setscheduler(0, usual, os.sched_param(0))
     if path is not None:
-        path.write_text(json.dumps(known))
+        path.write_text(json.dumps({name: asdict(truth) for name, truth in known.items()}))
     return known
 
 
-def row(load: int, seen: list[tuple[str, Throughput]], known: dict[str, float]) -> str:
-    missed, points, lows, ratios = [], [], [], []
+def row(load: int, seen: list[tuple[str, Throughput]], known: dict[str, Truth]) -> str:
+    missed, points, lows, ratios, dearer = [], [], [], [], []
     for name, each in seen:
-        low, high = (end / known[name] for end in each.interval)
-        points.append(each.samples_per_second / known[name])
+        truth = known[name].samples_per_second
+        low, high = (end / truth for end in each.interval)
+        points.append(each.samples_per_second / truth)
         lows.append(low)
         ratios.append(high / low if low else float("inf"))
-        if not low <= 1 + KNOWN or not high >= 1 - KNOWN:
+        dearer.append(each.cpu_ms_per_sample / known[name].cpu_ms_per_sample)
+        if not (low <= 1 + KNOWN and high >= 1 - KNOWN):
             missed.append(f"{name} {low:.2f} to {high:.2f}")
     told = sum(bool(each.quietness.disturbances) for _, each in seen)
     others = statistics.median(each.quietness.others_share for _, each in seen)
-    apart = f"{statistics.median(ratios):6.2f} {sorted(ratios)[int(0.9 * len(ratios))]:6.1f}"
-    figures = f"{min(points):.2f} {statistics.median(points):.2f} {max(points):.2f}"
-    held = f"{len(seen) - len(missed)} of {len(seen)}"
-    return f"{load:4}  {others:6.2f}  {held:>10}  {told:4}  {apart:>13}  {figures:>14}  {max(lows):6.2f}  " + "; ".join(
-        missed
-    )
+    cells = [
+        f"{load:4}",
+        f"{others:6.2f}",
+        f"{len(seen) - len(missed)} of {len(seen)}".rjust(10),
+        f"{told:4}",
+        *(f"{statistics.median(each):6.2f} {sorted(each)[int(0.9 * len(each))]:7.2f}" for each in (ratios, dearer)),
+        f"{min(points):.2f} {statistics.median(points):.2f} {max(points):.2f}",
+        f"{max(lows):.2f}",
+    ]
+    return "  ".join([*cells, "; ".join(missed)])
 
 
 def main() -> None:
@@ -140,7 +157,7 @@ def main() -> None:
                 seen[load] += [(name, measure(name, asked.seconds)) for name in LOADERS]
             time.sleep(REST_SECONDS if load else 0.0)
         print(f"{len(seen[asked.loads[-1]])} runs at each load", file=sys.stderr, flush=True)
-    print("load  others  truth held  busy  ends apart 50 % 90 %  figure / truth  highest low end / truth; missed")
+    print("load  others  truth held  busy  ends apart, CPU / truth: 50 % 90 %  figure / truth  highest low end; missed")
     for load, runs in seen.items():
         print(row(load, runs, known))
 
