@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.probe.host import clocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.process import BaseProcess
 
 _FORKSERVER_PROCESS: type | None = getattr(multiprocessing.context, "ForkServerProcess", None)
+_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,19 @@ class Processes:
     """By thread, as last read."""
     _last: dict[int, int] = field(default_factory=dict)
 
-    def read(self, workers: Iterable[BaseProcess]) -> Spent:
-        """Totals now. To be called from the thread that consumes the batches."""
+    def read(self, workers: Sequence[BaseProcess]) -> Spent:
+        """Totals now. To be called from the thread that consumes the batches.
+
+        Read again where that thread lost its CPU between two clocks: some would count the wait, and others not.
+        """
+        for _ in range(_TRIES):
+            before = self.consumer_delay() or 0
+            seen = self._read(workers)
+            if seen.consumer_delay_ns == before:
+                break
+        return seen
+
+    def _read(self, workers: Sequence[BaseProcess]) -> Spent:
         grown, cpu = [], 0
         known = True
         for worker in workers:
@@ -67,14 +79,14 @@ class Processes:
         self._worker_delay_ns += sum(grown) // max(1, len(grown))
         # Workers that have ended are our own children, and count as such once they are waited for.
         main_cpu, worker_cpu = self.main_cpu() + self.reaped(), cpu + self._ended(workers)
-        delay, wall = self.consumer_delay(), self.wall()  # side by side: what is lost between them counts for one only
+        wall, consumer_cpu, delay = self.wall(), self.consumer_cpu(), self.consumer_delay()
         return Spent(
             wall_ns=wall,
             main_cpu_ns=main_cpu,
             worker_cpu_ns=worker_cpu,
             worker_delay_ns=self._worker_delay_ns,
             threads_delay_ns=self._threads_delay_ns,
-            consumer_cpu_ns=self.consumer_cpu(),
+            consumer_cpu_ns=consumer_cpu,
             consumer_delay_ns=delay or 0,
             delays_known=known and delay is not None,
         )
@@ -86,7 +98,7 @@ class Processes:
         self._threads_delay_ns += sum(max(0, each) for each in since.values())  # less where an id is used again
         return max(0, since.get(pid, 0))
 
-    def _ended(self, workers: Iterable[BaseProcess]) -> int:
+    def _ended(self, workers: Sequence[BaseProcess]) -> int:
         """CPU time of ended workers of a fork server, which are not our children: as last read."""
         alive = {worker.pid for worker in workers if worker.pid is not None and self.cpu_of(worker.pid) is not None}
         for pid in [pid for pid in self._last if pid not in alive]:

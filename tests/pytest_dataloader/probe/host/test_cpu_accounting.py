@@ -68,6 +68,13 @@ def test_delays_that_the_system_does_not_tell_are_unknown(delays: dict[int, int]
     assert not read(processes({1: 10}, delays, consumer), 1).delays_known
 
 
+def test_clocks_between_which_the_reader_waited_for_a_cpu_are_read_again() -> None:
+    walls, delays = iter((100, 190)), iter((5, 45, 45, 45))
+    seen = Processes(wall=walls.__next__, consumer_delay=delays.__next__)
+    spent = read(seen)
+    assert (spent.wall_ns, spent.consumer_delay_ns) == (190, 45)
+
+
 def test_no_workers_no_delay() -> None:
     assert read(processes({}, {})).worker_delay_ns == 0
 
