@@ -83,7 +83,8 @@ def conclude(
     """
     standings = [claim.standing(margin) for claim in claims]
     if all(standing == "kept" for standing in standings):
-        return Verdict("passed", "; ".join(claim.sentence for claim in claims))
+        busy = [f"the machine was busy: {', '.join(disturbances)}"] if disturbances else []
+        return Verdict("passed", "; ".join([*(claim.sentence for claim in claims), *busy]))
     short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
     lost = [claim.sentence for claim in missed_even(claims, hopeless)]
     if disturbances and lost:

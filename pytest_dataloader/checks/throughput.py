@@ -35,7 +35,8 @@ NEEDS_BENCH = True
 
 _PRECISE = 0.02
 _PRECISE_WINDOWS = 5
-"""Without a limit, measuring ends once the interval is within this share of the figure, over so many windows."""
+"""Without a limit, measuring ends once the interval's lower end is within this share of the figure, over so many
+windows; what others can have cost, which is in the upper end, longer measuring would not tell."""
 
 
 def measure(
@@ -102,8 +103,7 @@ def _clear(seen: Throughput, spent: float, limits: Mapping[str, float | None]) -
     """Whether measuring longer would change nothing."""
     claims = _claims(seen, *limits.values())
     if not claims:
-        low, high = seen.interval
-        precise = high - low < 2 * _PRECISE * seen.samples_per_second
+        precise = seen.interval[0] > (1 - _PRECISE) * seen.samples_per_second
         return seen.workers == 0 and seen.windows >= _PRECISE_WINDOWS and precise
     kept = seen.windows >= CLEAR_WINDOWS and all(claim.certain for claim in claims)
     return kept or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
@@ -144,7 +144,7 @@ def judge(
     if not claims and not evidence.measured_seconds:
         return Verdict("inconclusive", "the time was up before the loader was warm: it takes more seconds")
     if not claims and not evidence.samples_per_second:
-        why = "; ".join(evidence.quietness.disturbances) or "they came before"
+        why = evidence.quietness.sentence or "they came before"
         spent = f"{figure(evidence.measured_seconds)} s of measuring"
         return Verdict("inconclusive", f"no batch was made in {spent} ({why})")
     if not claims:
@@ -152,10 +152,11 @@ def judge(
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
         waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
+        busy = evidence.quietness.sentence
         if evidence.vague:
-            why = "; ".join(evidence.quietness.disturbances) or "its times differ too much"
+            why = busy or "too few batches came"
             return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
-        return Verdict("passed", f"{reason}{waits}")
+        return Verdict("passed", f"{reason}{waits}; {busy}" if busy else f"{reason}{waits}")
     return conclude(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,

@@ -47,7 +47,7 @@ def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -
     ("claims", "disturbances", "outcome", "words"),
     [
         ([floor(1200, low=1100, high=1300)], [], "passed", "1,200 samples/s (1,100 to 1,300 at 95 %), at least 1,000"),
-        ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "1,200"),
+        ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "asked for; the machine was busy: noise"),
         ([floor(800, low=780, high=820)], [], "failed", "at least 1,000 asked for; the machine was quiet: still"),
         ([floor(800, low=780, high=820)], ["noise", "smoke"], "inconclusive", "too busy to say: noise, smoke"),
         ([floor(99, low=98, high=99)], ["noise"], "failed", "busy (noise), but 10 times better would still miss"),

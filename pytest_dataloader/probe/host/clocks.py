@@ -73,6 +73,18 @@ def delay_of_ns(pid: int) -> int | None:
     return _delay_at(f"/proc/{pid}/task/{pid}/schedstat")
 
 
+def delays_of_ns(pid: int) -> dict[int, int]:
+    """Run-queue delay of each thread of a process by its native id; empty where the system does not tell."""
+    try:
+        with os.scandir(f"/proc/{pid}/task") as threads:
+            spent = {int(thread.name): thread_spent_ns(pid, int(thread.name)) for thread in threads}
+    except OSError:
+        return {}
+    if not spent.get(pid, (0, 0))[0]:  # gone, or on a kernel that keeps no account
+        return {}
+    return {thread: delay for thread, (_, delay) in spent.items()}
+
+
 def thread_delay_ns() -> int | None:
     """Run-queue delay of the calling thread; None where the system does not tell."""
     return _delay_at("/proc/thread-self/schedstat")

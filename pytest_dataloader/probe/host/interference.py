@@ -1,4 +1,4 @@
-"""What the rest of the machine did meanwhile: CPU time of everybody, steal, throttling, pressure."""
+"""What the rest of the machine did meanwhile: CPU time of everybody, steal, throttling."""
 
 from __future__ import annotations
 
@@ -74,6 +74,11 @@ class Quietness:
         return tuple(found)
 
     @property
+    def sentence(self) -> str:
+        """That the machine was busy, and with what; empty on a quiet machine."""
+        return f"the machine was busy: {', '.join(self.disturbances)}" if self.disturbances else ""
+
+    @property
     def most_gain(self) -> float:
         """Times as fast as measured, at most, that a loader may be which has what others took for itself."""
         return 1 / max(_LEFT, 1 - self.others_share - self.steal_share)
@@ -90,7 +95,6 @@ class Machine:
     busy_ns: int = 0
     steal_ns: int = 0
     throttled_ns: int = 0
-    pressure_ns: int = 0
 
 
 def read_stat(lines: Iterable[str], cpus: frozenset[int]) -> tuple[int, int]:
@@ -108,15 +112,6 @@ def read_stat(lines: Iterable[str], cpus: frozenset[int]) -> tuple[int, int]:
             busy += sum(ticks[index] for index in (0, 1, 2, 5, 6))
             steal += ticks[7]
     return busy * _TICK_NS, steal * _TICK_NS
-
-
-def read_pressure(text: str) -> int:
-    """Nanoseconds in which some task waited for a CPU, from /proc/pressure/cpu; 0 where it is not told."""
-    for line in text.splitlines():
-        kind, *fields = line.split()
-        if kind == "some":
-            return next((int(field[6:]) * 1000 for field in fields if field.startswith("total=")), 0)
-    return 0
 
 
 def read_throttled(text: str) -> int:
@@ -143,7 +138,6 @@ def read_machine() -> Machine:
         busy_ns=busy,
         steal_ns=steal,
         throttled_ns=max((read_throttled(_text(path)) for path in _throttle_files()), default=0),
-        pressure_ns=read_pressure(_text(Path("/proc/pressure/cpu"))),
     )
 
 

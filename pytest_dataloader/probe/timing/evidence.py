@@ -34,7 +34,7 @@ class Throughput:
 
     samples_per_second: float = 0.0
     interval: tuple[float, float] = (0.0, 0.0)
-    """95 % interval of samples_per_second."""
+    """95 % interval of what it delivers on a quiet machine: wide where others took the CPUs."""
     best_samples_per_second: float = 0.0
     """In the best window."""
     window_samples_per_second: tuple[float, ...] = ()
@@ -84,6 +84,11 @@ class Throughput:
     def vague(self) -> bool:
         """Whether the interval says nothing of the rate."""
         return self.interval[1] >= _VAGUE * self.interval[0]
+
+    @property
+    def disturbances(self) -> tuple[str, ...]:
+        """What others on the machine did, in words; empty where it was quiet."""
+        return self.quietness.disturbances
 
     @property
     def stall(self) -> float:

@@ -215,6 +215,7 @@ class RateMeter:
             worker_cpu_ns=spent.worker_cpu_ns,
             worker_delay_ns=spent.worker_delay_ns,
             busy_ns=machine.busy_ns,
+            threads_delay_ns=spent.threads_delay_ns,
             steal_ns=machine.steal_ns,
             throttled_ns=machine.throttled_ns,
             ready=self.borrowed.ready or 0,

@@ -33,7 +33,8 @@ def step_of(
 def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = False) -> Throughput:
     """What a meter has seen so far."""
     cpus = cpus_allowed()
-    speed = rate(meter.windows, workers=meter.workers, cpus=cpus)
+    machine = quietness(meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known)
+    speed = rate(meter.windows, workers=meter.workers, cpus=cpus, machine=machine)
     cost = cpu_ms_per_sample(meter.windows)
     whole = join(meter.windows)
     return Throughput(
@@ -62,7 +63,5 @@ def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = F
         counted_by=meter.borrowed.counted_by,
         hung_seconds=hung_seconds,
         at_work=at_work,
-        quietness=quietness(
-            meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known
-        ),
+        quietness=machine,
     )

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.host.interference import Quietness
+from pytest_dataloader.probe.host.interference import QUIET, Quietness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 _WAITS_FOR_WORKERS = 0.2
 """A consumer that is blocked for this share of the time is held up by the workers, below it by itself."""
 
-_MOST_LOST = 0.8
-_MOST_LOST_WITH_WORKERS = 0.6
-"""No larger share of a window counts as lost: the rest would be mostly the error of the readings. 2 workers that
-sleep, beside 4 busy loops: 0.70 to 0.84 lost gave 1.09 to 1.57 of the truth, 0.13 to 0.40 0.79 to 1.04 of it."""
 _ATTAINABLE = 0.9
 """Share of the CPUs that a loader with workers uses when it is alone: 2 workers on 2 CPUs used 0.86 to 0.89 (Python),
 0.85 to 0.90 (memory copies), 0.94 to 0.96 (JPEG), 0.76 to 0.86 (tiny tensors)."""
+DEARER = 3.0
+"""Times as much as alone, at most, that a sample costs beside others, for caches and context switches: CPU time of 5
+kinds of loader with 0 and 2 workers beside 0, 4 and 14 busy loops, over that with real-time priority, was 0.8 to 1.8 in
+27 of 30 cases; 2.0 (JPEG), 2.4 and 3.1 (copies of a megabyte) in the others. With 2.0 the interval held the truth in 71
+of 77 runs of benchmarks/rate_coverage.py, with 3.0 in 75."""
+_MOST_SPREAD = math.log(2.0)
+"""A single window says little, between half and twice; several windows say no less, whatever they differ by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Stamp:
     """Mean over the workers, of the thread that fetches and collates."""
     busy_ns: int
     """CPU time of everybody on the CPUs that this process may use."""
+    threads_delay_ns: int = 0
+    """Sum over all threads of all workers."""
     steal_ns: int = 0
     throttled_ns: int = 0
     ready: int = 0
@@ -61,6 +66,7 @@ class Window:
     busy_ns: int
     steal_ns: int
     throttled_ns: int
+    threads_delay_ns: int = 0
     starting_ns: int = 0
     """Spent on starting epochs, up to their first batch, where the window holds whole epochs."""
     stretches: int = 1
@@ -94,8 +100,9 @@ def stretch(start: Stamp, end: Stamp, *, batches: int, samples: int, starting_ns
         consumer_delay_ns=end.consumer_delay_ns - start.consumer_delay_ns,
         main_cpu_ns=end.main_cpu_ns - start.main_cpu_ns,
         worker_cpu_ns=end.worker_cpu_ns - start.worker_cpu_ns,
-        worker_delay_ns=max(0, end.worker_delay_ns - start.worker_delay_ns),
+        worker_delay_ns=end.worker_delay_ns - start.worker_delay_ns,
         busy_ns=end.busy_ns - start.busy_ns,
+        threads_delay_ns=end.threads_delay_ns - start.threads_delay_ns,
         steal_ns=end.steal_ns - start.steal_ns,
         throttled_ns=end.throttled_ns - start.throttled_ns,
         starting_ns=starting_ns,
@@ -120,22 +127,36 @@ def lost_ns(window: Window, *, workers: int, cpus: float) -> float:
     if workers == 0:
         rivals = max(0, window.main_cpu_ns - window.consumer_cpu_ns)
         others = window.others_cpu_ns
-        lost = window.consumer_delay_ns * (others / (others + rivals) if rivals else 1.0)
-        return min(lost, _MOST_LOST * window.wall_ns)
-    blocked = window.wall_ns - window.consumer_cpu_ns - window.consumer_delay_ns
-    held_up_by_workers = blocked >= _WAITS_FOR_WORKERS * window.wall_ns
-    lost = float(min(blocked, window.worker_delay_ns) if held_up_by_workers else window.consumer_delay_ns)
+        return window.consumer_delay_ns * (others / (others + rivals) if rivals else 1.0)
+    awake = window.wall_ns - window.consumer_delay_ns
+    held_up_by_workers = awake - window.consumer_cpu_ns >= _WAITS_FOR_WORKERS * awake
+    lost = float(window.worker_delay_ns if held_up_by_workers else window.consumer_delay_ns)
     if workers + 1 >= cpus:
         lost = min(lost, window.others_cpu_ns / cpus)
-    return max(0.0, min(lost, _MOST_LOST_WITH_WORKERS * window.wall_ns))
+    return max(0.0, lost)
 
 
 def service_ns(window: Window, *, workers: int, cpus: float) -> float:
     """Time that the window would have taken without neighbours; at least what its CPU time needs on all our CPUs."""
-    served = window.wall_ns - lost_ns(window, workers=workers, cpus=cpus)
-    attainable = _ATTAINABLE * cpus if workers else cpus
-    needed = max(window.own_cpu_ns / attainable, float(window.consumer_cpu_ns), 1.0)
-    return min(float(window.wall_ns), max(served, needed))
+    lost = lost_ns(window, workers=workers, cpus=cpus)
+    return _without(window, lost, cpus=_ATTAINABLE * cpus if workers else cpus)
+
+
+def least_service_ns(window: Window, *, workers: int, cpus: float, delays_known: bool) -> float:
+    """The shortest time that it can have been without neighbours, who make the CPU time itself dearer too.
+
+    Processes that hand batches to each other may have waited for CPUs one after the other, each while the rest had
+    nothing to do; but somebody else ran all that time.
+    """
+    service = service_ns(window, workers=workers, cpus=cpus)
+    delays = window.consumer_delay_ns + window.threads_delay_ns
+    most = min(delays, window.others_cpu_ns) if delays_known else window.others_cpu_ns
+    return min(service, _without(window, most, cpus=cpus)) / DEARER
+
+
+def _without(window: Window, lost_ns: float, *, cpus: float) -> float:
+    needed = max(window.own_cpu_ns / cpus, float(window.consumer_cpu_ns), 1.0)
+    return min(float(window.wall_ns), max(window.wall_ns - lost_ns, needed))
 
 
 def quietness(
@@ -144,7 +165,7 @@ def quietness(
     """How quiet the machine was over the windows; ``speeds`` are the times of the calibration kernel."""
     whole = join(windows)
     wall = max(1, whole.wall_ns)
-    served = sum(service_ns(window, workers=workers, cpus=cpus) for window in windows)
+    served = service_ns(whole, workers=workers, cpus=cpus)
     return Quietness(
         delays_known=delays_known,
         lost_share=1 - served / wall if windows else 0.0,
@@ -171,20 +192,23 @@ def rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float
     return [window.samples / service_ns(window, workers=workers, cpus=cpus) * 1e9 for window in windows]
 
 
-def rate(windows: Sequence[Window], *, workers: int, cpus: float) -> Spread:
+def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
     """Samples per second, without the neighbours.
 
-    The interval holds the spread between the windows and the batches that the workers had half done at either
-    end of a stretch, which no clock sees.
+    The interval holds the spread between the windows, or where the machine was busy what others can have cost at most
+    if that is more, and the batches that the workers had half done at either end of a stretch, which no clock sees.
     """
     if not windows:
         return Spread(0.0, 0.0, 0.0, 0.0)
     each = rates(windows, workers=workers, cpus=cpus)
     whole = join(windows)
-    mean = whole.samples / sum(service_ns(window, workers=workers, cpus=cpus) for window in windows) * 1e9
-    unseen = _half_done(whole, workers)
+    service = least = service_ns(whole, workers=workers, cpus=cpus)
+    if machine.disturbances:
+        least = least_service_ns(whole, workers=workers, cpus=cpus, delays_known=machine.delays_known)
+    unseen = half_done(whole, workers)
     factor = math.exp(_half_width(each))
-    return Spread(mean, mean / factor * max(0.0, 1 - unseen), mean * factor * (1 + unseen), max(each))
+    mean, most = whole.samples / service * 1e9, whole.samples / least * 1e9
+    return Spread(mean, mean / factor * max(0.0, 1 - unseen), max(mean * factor, most) * (1 + unseen), max(each))
 
 
 def cpu_ms_per_sample(windows: Sequence[Window]) -> Spread:
@@ -198,7 +222,7 @@ def cpu_ms_per_sample(windows: Sequence[Window]) -> Spread:
     return Spread(mean, mean / factor, mean * factor, min(each))
 
 
-def _half_done(window: Window, workers: int) -> float:
+def half_done(window: Window, workers: int) -> float:
     """Share of the batches that may have been made outside: two standard deviations of uniform remainders."""
     if not workers or not window.batches:
         return 0.0
@@ -215,6 +239,6 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def _half_width(values: Sequence[float]) -> float:
-    """Half the 95 % interval of the mean, on the logarithm; a single window says little: between half and twice."""
+    """Half the 95 % interval of the mean, on the logarithm."""
     logs = [math.log(value) for value in values if value > 0]
-    return half_width(logs) if len(logs) > 1 else math.log(2.0)
+    return min(_MOST_SPREAD, half_width(logs)) if len(logs) > 1 else _MOST_SPREAD

@@ -32,7 +32,7 @@ def processes(cpu: dict[int, int], delays: dict[int, int], consumer_delay: int |
         consumer_delay=lambda: consumer_delay,
         reaped=lambda: 7,
         cpu_of=cpu.get,
-        delay_of=delays.get,
+        delays_of=lambda pid: {pid: delays[pid], 10 * pid: 1} if pid in delays else {},
     )
 
 
@@ -43,6 +43,7 @@ def read(of: Processes, *pids: int | None) -> Any:
 def test_workers_add_up_and_their_delays_are_averaged() -> None:
     spent = read(processes({1: 10, 2: 30}, {1: 4, 2: 8}), 1, 2)
     assert (spent.worker_cpu_ns, spent.worker_delay_ns, spent.main_cpu_ns) == (40, 6, 107)
+    assert spent.threads_delay_ns == 14
     assert (spent.consumer_cpu_ns, spent.consumer_delay_ns, spent.delays_known) == (90, 5, True)
 
 
@@ -51,9 +52,27 @@ def test_a_worker_that_is_gone_or_not_yet_there_counts_nothing() -> None:
     assert (spent.worker_cpu_ns, spent.worker_delay_ns, spent.delays_known) == (10, 4, True)
 
 
+def test_delays_of_workers_that_are_gone_stay_in_the_totals() -> None:
+    delays = {1: 4, 2: 8}
+    seen = processes({1: 10, 2: 30, 3: 50}, delays)
+    assert read(seen, 1, 2).worker_delay_ns == 6
+    delays |= {2: 18, 3: 20}
+    assert read(seen, 2).worker_delay_ns == 16
+    assert read(seen).worker_delay_ns == 16
+    assert read(seen, 2, 3).worker_delay_ns == 26
+    assert read(seen, 2, 3).threads_delay_ns == 45
+
+
 @pytest.mark.parametrize(("delays", "consumer"), [({}, 5), ({1: 4}, None)])
 def test_delays_that_the_system_does_not_tell_are_unknown(delays: dict[int, int], consumer: int | None) -> None:
     assert not read(processes({1: 10}, delays, consumer), 1).delays_known
+
+
+def test_clocks_between_which_the_reader_waited_for_a_cpu_are_read_again() -> None:
+    walls, delays = iter((100, 190)), iter((5, 45, 45, 45))
+    seen = Processes(wall=walls.__next__, consumer_delay=delays.__next__)
+    spent = read(seen)
+    assert (spent.wall_ns, spent.consumer_delay_ns) == (190, 45)
 
 
 def test_no_workers_no_delay() -> None:

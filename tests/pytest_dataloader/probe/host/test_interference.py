@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dataloader.probe.host.interference import QUIET, read_machine, read_pressure, read_stat, read_throttled
+from pytest_dataloader.probe.host.interference import QUIET, read_machine, read_stat, read_throttled
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -30,22 +30,6 @@ def test_only_the_cpus_allowed_count() -> None:
 
 def test_lines_of_old_kernels_without_steal_are_read() -> None:
     assert read_stat(["cpu0 10 1 2 500"], frozenset({0})) == (13 * TICK, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        (
-            "some avg10=0.19 avg60=0.11 avg300=0.13 total=8207578\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5",
-            8.207578,
-        ),
-        ("full avg10=0.00 avg60=0.00 avg300=0.00 total=5", 0),
-        ("some avg10=0.00", 0),
-        ("", 0),
-    ],
-)
-def test_pressure_is_read(text: str, seconds: float) -> None:
-    assert read_pressure(text) == round(seconds * 1e9)
 
 
 @pytest.mark.parametrize(

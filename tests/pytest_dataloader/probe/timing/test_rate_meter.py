@@ -97,7 +97,7 @@ def meter(paper: Paper, seconds: float = 6.0) -> RateMeter:
         consumer_delay=lambda: 0,
         reaped=lambda: 0,
         cpu_of=lambda _pid: 0,
-        delay_of=lambda _pid: 0,
+        delays_of=lambda pid: {pid: 0},
     )
     return RateMeter(
         paper,  # type: ignore[arg-type]  # has all of Borrowed that a meter uses

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.windows import (
+    DEARER,
     Stamp,
     Window,
     cpu_ms_per_sample,
+    half_done,
     join,
     lost_ns,
     quietness,
@@ -35,6 +38,7 @@ def window(
     main_cpu: float = 0.0,
     worker_cpu: float = 0.0,
     worker_delay: float = 0.0,
+    threads_delay: float = 0.0,
     others: float = 0.0,
     starting: float = 0.0,
 ) -> Window:
@@ -44,7 +48,8 @@ def window(
         batches=batches, samples=samples, wall_ns=int(wall * S),
         consumer_cpu_ns=int(consumer_cpu * S), consumer_delay_ns=int(consumer_delay * S),
         main_cpu_ns=int(main_cpu * S), worker_cpu_ns=int(worker_cpu * S), worker_delay_ns=int(worker_delay * S),
-        busy_ns=int((others + main_cpu + worker_cpu) * S), steal_ns=0, throttled_ns=0, starting_ns=int(starting * S),
+        busy_ns=int((others + main_cpu + worker_cpu) * S), steal_ns=0, throttled_ns=0,
+        threads_delay_ns=int(threads_delay * S), starting_ns=int(starting * S),
     )  # fmt: skip
 
 
@@ -93,9 +98,11 @@ def test_windows_add_up() -> None:
             window(worker_cpu=1.0, worker_delay=0.3, consumer_cpu=0.1, others=4.0), 2, 8, 0.3,
             id="room for all workers: all of the delay",
         ),
-        pytest.param(window(consumer_cpu=0.1, consumer_delay=0.9, others=2.0), 0, 2, 0.8, id="starved: at most 0.8"),
+        pytest.param(window(consumer_cpu=0.1, consumer_delay=0.9, others=2.0), 0, 2, 0.9, id="starved: all of it"),
+        pytest.param(window(worker_cpu=0.1, worker_delay=0.9, others=2.0), 2, 2, 0.9, id="starved workers: all of it"),
         pytest.param(
-            window(worker_cpu=0.1, worker_delay=0.9, others=2.0), 2, 2, 0.6, id="starved workers: no more than 0.6"
+            window(worker_cpu=0.1, worker_delay=0.1, consumer_cpu=0.1, consumer_delay=0.7, others=2.0), 2, 2, 0.1,
+            id="a starved consumer: its workers went on meanwhile",
         ),
         pytest.param(
             window(worker_cpu=0.5, worker_delay=0.5, consumer_cpu=0.7, consumer_delay=0.2, others=1.0), 2, 2, 0.2,
@@ -143,6 +150,52 @@ def test_each_window_has_a_rate_without_the_neighbours() -> None:
     seen = rates([window(samples=500), starved], workers=0, cpus=2)
     assert seen == [pytest.approx(500), pytest.approx(1000)]
     assert rates([], workers=0, cpus=2) == []
+
+
+def waiting(**given: float) -> Window:
+    """Two workers, each asleep for half of the time, of whose wall time others took the rest."""
+    return window(worker_cpu=0.2, worker_delay=0.5, consumer_cpu=0.05, **given)
+
+
+BUSY = replace(QUIET, lost_share=0.5)
+
+
+@pytest.mark.parametrize(
+    ("seen", "workers", "delays_known", "most"),
+    [
+        pytest.param(
+            waiting(consumer_delay=0.2, threads_delay=0.6, others=2.0), 2, True, 5000, id="all waited in turn"
+        ),
+        pytest.param(
+            waiting(consumer_delay=0.2, threads_delay=0.6, others=0.75), 2, True, 4000, id="no more than others ran"
+        ),
+        pytest.param(
+            waiting(consumer_delay=0.6, threads_delay=0.9, others=2.0), 2, True, 8000, id="it needs its CPU time"
+        ),
+        pytest.param(window(consumer_cpu=0.2, consumer_delay=0.6, others=2.0), 0, True, 2500, id="without workers"),
+        pytest.param(window(consumer_cpu=0.2, others=0.6), 0, False, 2500, id="delays that nobody tells"),
+    ],
+)
+def test_on_a_busy_machine_the_upper_end_holds_what_others_can_have_cost(
+    seen: Window, workers: int, delays_known: bool, most: float
+) -> None:
+    machine = replace(BUSY, delays_known=delays_known)
+    found, quiet = (rate([seen] * 4, workers=workers, cpus=2, machine=each) for each in (machine, QUIET))
+    unseen = half_done(join([seen] * 4), workers)
+    assert found.high == pytest.approx(DEARER * most * (1 + unseen))
+    assert (found.mean, found.low) == (quiet.mean, quiet.low)
+    assert quiet.high == pytest.approx(quiet.mean * (1 + unseen))
+
+
+def test_the_spread_of_the_windows_and_what_others_cost_are_not_added_up() -> None:
+    seen = window(consumer_cpu=0.2, consumer_delay=0.8, others=2.0)
+    assert rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, DEARER) * 5000)
+
+
+def test_several_windows_say_no_less_than_one() -> None:
+    seen = rate([window(samples=300), window(samples=1700)], workers=0, cpus=2)
+    assert seen.low == pytest.approx(500)
+    assert seen.high == pytest.approx(2000)
 
 
 def test_one_window_says_half_to_twice() -> None:
