@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 import textwrap
@@ -214,7 +215,7 @@ def test_segments_that_batches_name_are_for_whoever_takes_them() -> None:
 
 def test_segments_of_others_are_not_counted() -> None:
     foreign = piece()
-    other = Path(f"/dev/shm/torch_{2**22 - 1}_1_1")
+    other = Path(f"/dev/shm/torch_{2**22 - 1}_{os.getpid()}_1")
     other.write_bytes(bytes(4096))
     try:
         seen = measured(load())
