@@ -21,8 +21,9 @@ _ATTAINABLE = 0.9
 DEARER = 3.0
 """Times as much as alone, at most, that a sample costs beside others, for caches and context switches: CPU time of 5
 kinds of loader with 0 and 2 workers beside 0, 4 and 14 busy loops, over that with real-time priority, was 0.8 to 1.8 in
-27 of 30 cases; 2.0 (JPEG), 2.4 and 3.1 (copies of a megabyte) in the others. With 2.0 the interval held the truth in 71
-of 77 runs of benchmarks/rate_coverage.py, with 3.0 in 75."""
+27 of 30 cases; 2.0 (JPEG), 2.4 and 3.1 (copies of a megabyte) in the others. In benchmarks/rate_coverage.py beside 0 to
+14 loops it was 1.1 to 1.6 in the median of ten loaders and 1.8 to 3.6 in one of ten; with 2.0 the interval held the
+truth in 71 of 77 runs, with 3.0 in 75."""
 _MOST_SPREAD = math.log(2.0)
 """A single window says little, between half and twice; several windows say no less, whatever they differ by."""
 
