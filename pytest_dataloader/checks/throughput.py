@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import throughput as sentences
@@ -117,9 +118,12 @@ def _claims(seen: Throughput, samples: float | None, batches: float | None, cpu_
     claims = []
     for unit, allowed, scale in (("samples/s", samples, 1.0), ("batches/s", batches, of_batches)):
         if allowed is not None:
-            low, high, best = (*seen.interval, seen.best_samples_per_second)
-            seen_here = scale * seen.samples_per_second
-            claims.append(Claim(unit, allowed, seen_here, scale * low, scale * high * warm, scale * best * warm))
+            low, high, best = (scale * each for each in (*seen.interval, seen.best_samples_per_second))
+            rate = scale * seen.samples_per_second
+            claim = Claim(unit, allowed, rate, low, high * warm, best * warm)
+            # What others can have cost is in the upper end alone, and ``hopeless`` weighs it: here the spread counts.
+            spread = min(high, rate**2 / low) if low else high
+            claims.append(replace(claim, high=spread * warm, words=claim.sentence))
     if cpu_ms is not None:
         cost = (seen.cpu_ms_per_sample, *seen.cpu_ms_interval, seen.best_cpu_ms_per_sample)
         claims.append(Claim("ms of CPU per sample", cpu_ms, *cost, floor=False))

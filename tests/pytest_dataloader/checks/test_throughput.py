@@ -99,6 +99,7 @@ def test_the_limits_that_were_missed_are_those_that_fail_it_alone(
         (SEEN, {"max_cpu_ms_per_sample": 1.5}, "failed", "at most 1.5 asked for"),
         (BUSY, {"max_cpu_ms_per_sample": 1.5}, "inconclusive", "too busy"),
         (BUSY, {"min_samples_per_second": 20_000}, "failed", "10 times better would still miss"),
+        (replace(BUSY, interval=(980, 9000)), {"min_samples_per_second": 20_000}, "failed", "(980 to 9,000 at 95 %)"),
         (CROWDED, {"min_samples_per_second": 20_000}, "inconclusive", "took 97 % of the CPU time"),
         (CROWDED, {"min_samples_per_second": 40_000}, "failed", "33.3 times better would still miss"),
         (SEEN, {"min_samples_per_second": 900, "max_cpu_ms_per_sample": 1.5}, "failed", "ms of CPU"),
