@@ -64,8 +64,7 @@ def raise_on_signals(why: str) -> Callable[[], None]:
     taken = [number for number, own in defaults.items() if in_main_thread and signal.getsignal(number) == own]
     for number in taken:
         signal.signal(number, interrupted)
-    if taken:
-        forget()
+    forget()
 
     def put_back() -> None:
         for number in taken:

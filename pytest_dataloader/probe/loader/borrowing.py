@@ -258,7 +258,11 @@ def _until_the_end(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> None:
-    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed."""
+    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed.
+
+    Where a signal has ended one, all are: it may have held the lock by which torch tells the others to end.
+    """
+    kill = kill or any((worker.exitcode or 0) < 0 for worker in torch_private.worker_processes(iterator))
     if receiving and not kill:
         receive_what_would_stay(iterator)
     torch_private.shut_down(iterator, kill=kill)
