@@ -287,13 +287,21 @@ def judge(seen: Seen, kind: Kind, folder: Path) -> Seen:
     return seen
 
 
+def looks_of(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        folder = Path("/proc", str(pid))
+        parent = folder.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+        return f"process {pid} of {parent} in {folder.joinpath('wchan').read_text()}"
+    return f"process {pid}"
+
+
 def look_for_leftovers(leader: int, pids: set[int], folder: Path) -> str:
     def left() -> list[str]:
         # Our tests make a thousand with names of pids to come.
         names = [path.name for path in Path("/dev/shm").glob("torch_*") if not path.name.endswith("_1_1")]
         segments = [name for name in names if int(name.split("_")[1]) in pids]
         files = [*(folder / "tmp").iterdir(), *folder.glob(".pytest-dataloader-*")]
-        return [*(f"process {pid}" for pid in session_of(leader)), *segments, *(path.name for path in files)]
+        return [*map(looks_of, session_of(leader)), *segments, *(path.name for path in files)]
 
     until(lambda: not left(), GRACE_SECONDS, 0.02)
     found = left()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.host.child_process import Child, ask
 
 if TYPE_CHECKING:
@@ -25,6 +26,22 @@ def test_a_child_answers_and_is_gone() -> None:
         assert child.hear(10.0) == b"here"
         pid = child.pid
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_what_a_child_has_started_is_gone_with_it() -> None:
+    def start(child: Child) -> None:
+        started = os.fork()
+        if not started:
+            time.sleep(600)
+        child.tell(str(started).encode())
+
+    with Child.fork(start) as child:
+        started = int(child.hear(60.0) or 0)
+        assert waits.state_of(started) not in ("", "Z", "X")
+    deadline = time.monotonic() + 60
+    while waits.state_of(started) not in ("", "Z", "X") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert waits.state_of(started) in ("", "Z", "X")
 
 
 def test_what_a_function_returns_comes_back() -> None:
