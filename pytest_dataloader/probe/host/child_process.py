@@ -17,6 +17,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.host import segments
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -117,6 +119,7 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
+        segments.unlink_of([self.pid])  # one that it was just making
         for end in (self._in, self._out):
             with contextlib.suppress(OSError):
                 os.close(end)
