@@ -15,6 +15,7 @@ from pytest_dataloader.checks import NAMES, applies
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import printable
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class CheckItem(pytest.Item):
             pytest.skip(
                 f"the loader of {node.target.name} was not built: see the error of {node.name}::{node.failed_by}"
             )
+        interruption.forget()
         fault = node.build()
         node.failed_by = None if fault is None else self.name
         if fault is not None:

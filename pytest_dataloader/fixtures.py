@@ -46,7 +46,9 @@ class _FixtureCheck:
         __tracebackhide__ = True
         from pytest_dataloader import checks, loaders, outcome
         from pytest_dataloader.errors import DataLoaderCheckError
+        from pytest_dataloader.probe.host import interruption
 
+        interruption.forget()
         found = tuple(map(loaders.measurable, given))
         foreign = [loader for loader, seen in zip(given, found, strict=True) if seen is None]
         if foreign:

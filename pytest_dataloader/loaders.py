@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import did_you_mean
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
 from pytest_dataloader.probe.workers import fault
@@ -155,6 +156,7 @@ def _import(name: str, roots: Sequence[Path]) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
+        interruption.raise_received(wait=True)
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and (name == missing or name.startswith(f"{missing}.")):
             raise BadTarget(_missing(missing, roots)) from None
@@ -204,6 +206,7 @@ def call(function: Any, seen: str) -> Any:
     try:
         made = function(**told)
     except (Exception, SystemExit) as error:
+        interruption.raise_received(wait=True)
         raise BadTarget(f"{seen}() raised {explain(error)}") from None
     loader = measurable(made)
     if loader is None:

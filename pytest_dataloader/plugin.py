@@ -54,13 +54,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SuiteWatch(watched), "dataloader_watch")
     if bench.options.measures:
         from pytest_dataloader import collection
-        from pytest_dataloader.probe.host import interruption
+        from pytest_dataloader.probe.host import interruption, sockets_folder
 
         collection.prepare(config)
         _read_baselines(bench)
         _join_ranks(config, bench)
         if bench.job is None:
             config.add_cleanup(interruption.raise_on_signals("SIGTERM ended the run"))
+        config.add_cleanup(sockets_folder.share_with_workers())
 
 
 def _read_baselines(bench: Bench) -> None:
@@ -285,11 +286,14 @@ class Reports:
         while self._spare:
             os.close(self._spare.pop())
         if not self._config.getoption("collectonly"):
-            self._write_json()
-            self._write_page()
-            self._write_trace()
-            self._write_markdown()
-            self._write_baselines()
+            from pytest_dataloader.probe.host import interruption
+
+            with interruption.finishing():
+                self._write_json()
+                self._write_page()
+                self._write_trace()
+                self._write_markdown()
+                self._write_baselines()
 
     def _write_json(self) -> None:
         path = self._bench.options.json

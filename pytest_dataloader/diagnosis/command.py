@@ -19,7 +19,7 @@ from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.printable import encodable, printable
-from pytest_dataloader.probe.host import disk, interruption
+from pytest_dataloader.probe.host import disk, interruption, sockets_folder
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, github, json, markdown, trace
 from pytest_dataloader.report.line import painted
@@ -51,11 +51,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _SUBCOMMANDS[words[0]](words[1:])
     parser = _parser()
     given = parser.parse_args(words)
+    put_back = interruption.raise_on_signals("SIGTERM ended the run")
+    remove_folder = sockets_folder.share_with_workers()
+    try:
+        return _diagnose(given, parser.prog)
+    finally:
+        remove_folder()
+        put_back()
+
+
+def _diagnose(given: argparse.Namespace, prog: str) -> int:
     asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
     roots = targets.roots_of(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
     build: Any = None
-    put_back = interruption.raise_on_signals("SIGTERM ended the run")
+    stopped: KeyboardInterrupt | None = None
     try:
         with loaders.importable(roots):
             loader = loaders.build(given.loader, roots)
@@ -73,22 +83,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 done=told.append,
             )
     except (BadTarget, BadLimit) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return _NOT_RUN
     except KeyboardInterrupt as stop:
+        stopped, report = stop, Report(tuple(told), {})
+    with interruption.finishing():
         watched.clear()
-        report = Report(tuple(told), {})
-        _show(report, given)
+        shown = _show(report, given)
         _tell_github(report, given, build)
-        place = loaders.place_of(stop)
-        print(printable(f"{parser.prog}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
-        return _NOT_RUN
-    finally:
-        put_back()
-    watched.clear()
-    shown = _show(report, given)
-    _tell_github(report, given, build)
-    return shown or _status(report, strict=given.strict)
+    if stopped is None:
+        return shown or _status(report, strict=given.strict)
+    place = loaders.place_of(stopped)
+    print(printable(f"{prog}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
+    return _NOT_RUN
 
 
 def _parser() -> argparse.ArgumentParser:

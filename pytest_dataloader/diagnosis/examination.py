@@ -11,6 +11,7 @@ from pytest_dataloader.checks import compatibility
 from pytest_dataloader.checks.streams import is_of_inner
 from pytest_dataloader.errors import DataLoaderCheckError, EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.printable import printable
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.loader.stream import Stream
 from pytest_dataloader.record import Record, figures, plain
 from pytest_dataloader.verdict import Advice, Verdict
@@ -78,7 +79,18 @@ class Breakages:
 def examine(
     loader: Any, check: str, limits: Mapping[str, Any], measure: Callable[[], Any], breakages: Breakages
 ) -> Examined:
-    """Measure and judge. Exceptions of the loader are in what is returned, those of this package are not its fault."""
+    """Measure and judge. Exceptions of the loader are in what is returned, those of this package are not its fault.
+
+    Raises KeyboardInterrupt where a signal asked for it meanwhile, whatever has become of it.
+    """
+    seen = _examine(loader, check, limits, measure, breakages)
+    interruption.raise_received(wait=seen.verdict.outcome == "failed" or seen.verdict.vacuous)
+    return seen
+
+
+def _examine(
+    loader: Any, check: str, limits: Mapping[str, Any], measure: Callable[[], Any], breakages: Breakages
+) -> Examined:
     broken = breakages.of(loader)
     if broken and check != checks.BREAKAGE:
         return Examined(Verdict("not_measured", broken))

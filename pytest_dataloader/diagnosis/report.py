@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
 import traceback
 from collections import Counter
@@ -15,13 +17,13 @@ from pytest_dataloader.diagnosis.examination import Breakages, Subject, examine
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.options import QUICK_SECONDS, SECONDS
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
 from pytest_dataloader.report import trace as timelines
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_dataloader.report.line import Line
@@ -94,9 +96,17 @@ def diagnose(
         raise RuntimeError(
             'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
         )
-    report = examine_all(
-        subject_of(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
-    )
+    put_back = interruption.raise_on_signals("SIGTERM ended diagnose")
+    try:
+        report = examine_all(
+            subject_of(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
+        )
+    except interruption.Terminated:  # once workers are gone, this process ends as it would have without us
+        put_back()
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise
+    finally:
+        put_back()
     if not _in_notebook():
         columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
         ink = bars.ink_for(getattr(sys.stdout, "encoding", None))

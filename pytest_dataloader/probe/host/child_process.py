@@ -17,6 +17,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.host import segments
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -47,7 +49,8 @@ class Child:
         """Fork a child that calls ``run`` with its own end and then sleeps until it is killed.
 
         The child has no stdout, stderr or logging, no handler of the parent's, and file descriptions of its own
-        for every regular file that the parent reads: a shared one would move the parent's position.
+        for every regular file that the parent reads: a shared one would move the parent's position. It leads a process
+        group, with all that it starts: workers of a loader would look for their parent only every five seconds.
         """
         libc = _libc()
         down_in, down_out = os.pipe()
@@ -57,6 +60,8 @@ class Child:
             # Python 3.12+ warns of forking a process with threads; DataLoader's own workers are forked alike.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
+        with contextlib.suppress(OSError):  # in both processes, as either may be first
+            os.setpgid(pid, pid)
         if pid:
             os.close(down_in)
             os.close(up_out)
@@ -143,11 +148,12 @@ class Child:
         return False
 
     def kill(self) -> None:
-        """End the child at once, without any of its exit code running, and reap it."""
+        """End the child at once, without any of its exit code running, and what it has started, and reap it."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
+        segments.unlink_of([self.pid])  # one that it was just making
         for end in (self._in, self._out):
             with contextlib.suppress(OSError):
                 os.close(end)

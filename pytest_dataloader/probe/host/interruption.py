@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 _LATER_SECONDS = 0.02
 _INNERMOST = 4
+_TO_BE_FINISHED = re.compile(r"/(?:popen_fork\.py:_launch|child_process\.py:fork|tempfile\.py:\w+)$")
+"""Files and functions in which nothing is interrupted: a child made there, or a temporary file, nobody would know."""
+_OF_CHILDREN = getattr(signal, "SIGCHLD", None)
+_MEMBERS_SECONDS = 0.1
+"""How long after a worker's death a signal is waited for that was meant for all: who ends the processes of a job one
+after the other, 5 ms apart, may begin with the workers (benchmarks/interruptions.py)."""
 
 
 class Terminated(KeyboardInterrupt):
     """Somebody sent SIGTERM."""
+
+
+_received: KeyboardInterrupt | None = None
+"""What a signal has raised here since the last ``forget``: whether it has arrived, Python does not say."""
+_passing: frozenset[int] = frozenset()
+"""Signals that raise nothing just now."""
 
 
 def raise_on_signals(why: str) -> Callable[[], None]:
@@ -25,30 +40,40 @@ def raise_on_signals(why: str) -> Callable[[], None]:
     Returns what puts the handlers back. A handler of somebody else stays, and all do outside the main thread.
     """
     ours = os.getpid()
+    of_children: list[Any] = []
 
     def interrupted(number: int, frame: FrameType | None) -> None:
+        global _received
         if os.getpid() != ours:  # a child made by fork does as if we had not been here
             signal.signal(number, defaults[number])
             os.kill(os.getpid(), number)
-        elif would_be_lost(frame):
+            return
+        if _OF_CHILDREN:  # torch raises out of it, and workers may have got the same signal
+            of_children.append(signal.signal(_OF_CHILDREN, signal.SIG_DFL))
+        if would_be_lost(frame):
             later = threading.Timer(_LATER_SECONDS, os.kill, (ours, number))
             later.daemon = True
             later.start()
-        elif number == signal.SIGTERM:
-            ignore_termination()
-            raise Terminated(why)
-        else:
-            raise KeyboardInterrupt
+        elif number != signal.SIGTERM or not isinstance(_received, Terminated):
+            _received = Terminated(why) if number == signal.SIGTERM else KeyboardInterrupt()
+            if number not in _passing:
+                raise _received
 
     defaults: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     in_main_thread = threading.current_thread() is threading.main_thread()
     taken = [number for number, own in defaults.items() if in_main_thread and signal.getsignal(number) == own]
     for number in taken:
         signal.signal(number, interrupted)
+    forget()
 
     def put_back() -> None:
         for number in taken:
-            signal.signal(number, defaults[number])
+            if signal.getsignal(number) is interrupted:  # the user's code may have set its own since
+                signal.signal(number, defaults[number])
+        forget()
+        known = [handler for handler in of_children if handler != signal.SIG_DFL]
+        if _OF_CHILDREN and known:
+            signal.signal(_OF_CHILDREN, known[-1])
 
     return put_back
 
@@ -58,8 +83,36 @@ def ignore_termination() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
+def forget() -> None:
+    """Begin anew: whatever a signal has raised so far was somebody else's to handle."""
+    global _received, _passing
+    _received, _passing = None, frozenset()
+
+
+def raise_received(*, wait: bool = False) -> None:
+    """Raise what a signal has raised before, if it got lost on the way or another exception has taken its place.
+
+    ``wait`` for one that may come in a moment: for all that is known, a worker has got it first.
+    """
+    if wait and _received is None:
+        time.sleep(_MEMBERS_SECONDS)
+    if _received is not None:
+        raise _received
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """Have no signal raise in this block, in which a run writes what it knows, and no SIGTERM after it: it ends."""
+    global _passing
+    _passing = frozenset({signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        _passing = frozenset({signal.SIGTERM})
+
+
 def would_be_lost(frame: FrameType | None) -> bool:
-    """Whether what a signal handler raises in this frame never arrives, or leaves a process that nobody knows.
+    """Whether what a signal handler raises in this frame never arrives, or leaves something that nobody knows.
 
     Python prints and drops what is raised in ``__del__`` and in the hooks of a fork, which keep a signal waiting for as
     long as the fork takes; raised in the frame that forks, it loses the child.
@@ -67,8 +120,8 @@ def would_be_lost(frame: FrameType | None) -> bool:
     depth = 0
     while frame is not None:
         code = frame.f_code
-        forks = code.co_name == "_launch" and code.co_filename.endswith("popen_fork.py")
-        if code.co_name == "__del__" or (forks and depth < _INNERMOST):
+        place = f"{code.co_filename}:{code.co_name}"
+        if code.co_name == "__del__" or (depth < _INNERMOST and _TO_BE_FINISHED.search(place)):
             return True
         frame, depth = frame.f_back, depth + 1
     return False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY, links
 
 if TYPE_CHECKING:
@@ -140,6 +142,15 @@ def named(makers: Collection[int] | None, others: Iterable[str] = ()) -> set[Seg
             if seen.st_uid == os.geteuid():
                 found.add(Segment(name, seen.st_ino, _size(seen), linked=True))
     return found
+
+
+def unlink_of(pids: Iterable[int]) -> None:
+    """Remove the named segments of torch's that processes made which are gone: batches that nobody will take."""
+    for pid in pids:
+        if not waits.state_of(pid):
+            for segment in Path("/dev/shm").glob(f"torch_{pid}_*"):
+                with contextlib.suppress(OSError):
+                    segment.unlink()
 
 
 def total_bytes(segments: Iterable[Segment]) -> int:

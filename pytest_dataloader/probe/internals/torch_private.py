@@ -32,16 +32,22 @@ def is_iterator(value: object) -> bool:
     return isinstance(value, _BaseDataLoaderIter)
 
 
-def discard_half_made(error: BaseException) -> None:
-    """Let iterators go in silence that an exception left half made: torch's ``__del__`` asks for what is not there."""
+def iterators_in(error: BaseException) -> list[Any]:
+    """Iterators with workers that were at work, or being made, where an exception came through."""
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
-    trace = error.__traceback__
+    found, trace = [], error.__traceback__
     while trace is not None:
-        made = trace.tb_frame.f_locals.get("self")
-        if isinstance(made, _MultiProcessingDataLoaderIter) and "_workers" not in vars(made):
-            made._shutdown = True
+        found.append(trace.tb_frame.f_locals.get("self"))
         trace = trace.tb_next
+    return [each for each in found if isinstance(each, _MultiProcessingDataLoaderIter)]
+
+
+def discard_half_made(error: BaseException) -> None:
+    """Let iterators go in silence that an exception left half made: torch's ``__del__`` asks for what is not there."""
+    for made in iterators_in(error):
+        if "_workers" not in vars(made):
+            made._shutdown = True
 
 
 def kept_iterators(loader: Any) -> list[str]:

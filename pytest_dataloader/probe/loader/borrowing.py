@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
-from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host import interruption, segments
 from pytest_dataloader.probe.host.orphan import EndsWithItsLoader
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
@@ -116,11 +116,13 @@ class Borrowed:
 
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch; errors of the user's code come out as they are."""
+        interruption.raise_received()
         self.leave()
         self._batches = _until_the_end(iter(self.loader))
 
     def pull(self, most: int) -> tuple[int, int]:
         """Pull up to ``most`` batches; how many came, and how many samples. Fewer batches: the epoch has ended."""
+        interruption.raise_received()
         assert self._batches is not None
         if self._sizes is None:
             return self._pull_and_look(most)
@@ -182,6 +184,13 @@ class Borrowed:
         self._stop(kill=kill)
         for copy in self._copies:
             torch_private.unwatch_iterators(copy)
+
+    def end_at_once(self, error: BaseException) -> None:
+        """Kill the workers, those of an iterator that ``error`` left half made too, and leave nothing of theirs."""
+        self._made += [each for each in torch_private.iterators_in(error) if each not in self._made]
+        pids = [worker.pid or 0 for each in self._made for worker in torch_private.worker_processes(each)]
+        self.close(kill=True)
+        segments.unlink_of(pids)
 
     def _stop(self, *, kill: bool) -> None:
         self.leave()
@@ -251,7 +260,11 @@ def _until_the_end(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> None:
-    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed."""
+    """Stop the workers of an iterator and leave none of their batches in /dev/shm, unless they are to be killed.
+
+    Where a signal has ended one, all are: it may have held the lock by which torch tells the others to end.
+    """
+    kill = kill or any((worker.exitcode or 0) < 0 for worker in torch_private.worker_processes(iterator))
     if receiving and not kill:
         receive_what_would_stay(iterator)
     torch_private.shut_down(iterator, kill=kill)
@@ -300,8 +313,8 @@ def borrow_as(kind: Callable[[Any], _B], loader: Any) -> Iterator[_B]:
         borrowed = kind(loader)
         try:
             yield borrowed
-        except Hang:
-            borrowed.close(kill=True)
+        except (Hang, KeyboardInterrupt) as end:  # a signal that workers got too may have ended one that held a lock
+            borrowed.end_at_once(end)
             raise
         finally:
             borrowed.close()

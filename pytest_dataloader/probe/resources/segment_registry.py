@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import tempfile
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -61,15 +60,13 @@ def keep_segment_registry() -> Iterator[SegmentRegistry]:
     if outer is not None:  # a block inside a block: one file tells both
         yield SegmentRegistry(outer[1])
         return
-    descriptor, name = tempfile.mkstemp(prefix="pytest-dataloader-")
-    os.close(descriptor)
-    registry = SegmentRegistry(Path(name))
-    registry.install()
-    try:
-        yield registry
-    finally:
-        _uninstall()
-        registry._path.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pytest-dataloader-", ignore_cleanup_errors=True) as folder:
+        registry = SegmentRegistry(Path(folder, "names"))
+        registry.install()
+        try:
+            yield registry
+        finally:
+            _uninstall()
 
 
 def _uninstall() -> None:

@@ -7,7 +7,6 @@ import json
 import mmap
 import operator
 import os
-import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,15 +73,14 @@ class Journal:
     @contextlib.contextmanager
     def open(cls) -> Iterator[Journal]:
         """A new journal, gone with its folder at the end."""
-        folder = tempfile.mkdtemp(prefix="dataloader-")
-        Path(folder, _EPOCH).write_bytes(bytes(_WIDTH))
-        journal = cls(folder)
-        try:
-            yield journal
-        finally:
-            journal._close()
-            journal._epoch.close()
-            shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="dataloader-", ignore_cleanup_errors=True) as folder:
+            Path(folder, _EPOCH).write_bytes(bytes(_WIDTH))
+            journal = cls(folder)
+            try:
+                yield journal
+            finally:
+                journal._close()
+                journal._epoch.close()
 
     @property
     def epoch(self) -> int:

@@ -8,7 +8,6 @@ import functools
 import itertools
 import os
 import reprlib
-import shutil
 import signal
 import tempfile
 import threading
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import DataLoaderCheckError
-from pytest_dataloader.probe.host import clocks, waits
+from pytest_dataloader.probe.host import clocks, segments, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
 from pytest_dataloader.probe.loader.sampling import epochs_told
@@ -77,15 +76,6 @@ class Lifecycle:
     """What they were."""
 
 
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix=f"dl-{os.getpid()}-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def observe_lifecycle(
     loader: Any, *, method: str, seconds: float, epochs: int, one_worker: bool = False, shallow: bool = False
 ) -> Lifecycle:
@@ -94,7 +84,9 @@ def observe_lifecycle(
     ``one_worker`` gives it one worker, started by ``method``, however many it has and however it starts them;
     ``shallow`` has each make one batch ahead.
     """
-    with _folder() as folder:
+    prefix = f"dl-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
         slots = status_slots.StatusSlots(folder, 1 if one_worker else loader.num_workers)
         try:
             return _Observation(loader, slots, folder, method, one_worker=one_worker, shallow=shallow).run(
@@ -330,7 +322,7 @@ class _Observation:
                 self.lives.fault = Fault(kind, number, process.pid, name, code, phase="exiting")
         self.lives.lingering = (*lingering, *self._orphans())
         borrowed.close()
-        self._unlink_segments()
+        segments.unlink_of(self.pids)
 
     def _orphans(self) -> list[str]:
         deadline = time.monotonic() + _ORPHAN_SECONDS
@@ -360,15 +352,7 @@ class _Observation:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
         self.processes.clear()
-        self._unlink_segments()
-
-    def _unlink_segments(self) -> None:
-        """Remove named segments of workers that are gone: batches that nobody will take."""
-        for pid in self.pids:
-            if not waits.state_of(pid):
-                for segment in Path("/dev/shm").glob(f"torch_{pid}_*"):
-                    with contextlib.suppress(OSError):
-                        segment.unlink()
+        segments.unlink_of(self.pids)
 
     def _diagnose(self, error: BaseException | None) -> Fault:
         if isinstance(error, _SilentEnd):

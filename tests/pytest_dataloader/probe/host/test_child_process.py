@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.host.child_process import Child, ask
 
 if TYPE_CHECKING:
@@ -26,6 +27,34 @@ def test_a_child_answers_and_is_gone() -> None:
         assert child.hear(10.0) == b"here"
         pid = child.pid
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_what_a_child_has_started_is_gone_with_it() -> None:
+    def start(child: Child) -> None:
+        started = os.fork()
+        if not started:
+            time.sleep(90)
+        child.tell(str(started).encode())
+
+    with Child.fork(start) as child:
+        started = int(child.hear(60.0) or 0)
+        assert waits.state_of(started) not in ("", "Z", "X")
+    deadline = time.monotonic() + 60
+    while waits.state_of(started) not in ("", "Z", "X") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert waits.state_of(started) in ("", "Z", "X")
+
+
+def test_a_segment_that_it_was_making_is_gone_with_it() -> None:
+    def make(child: Child) -> None:
+        Path(f"/dev/shm/torch_{os.getpid()}_2_2").touch()
+        child.tell(b"made")
+
+    with Child.fork(make) as child:
+        assert child.hear(60.0) == b"made"
+        segment = Path(f"/dev/shm/torch_{child.pid}_2_2")
+        assert segment.exists()
+    assert not segment.exists()
 
 
 def test_what_a_function_returns_comes_back() -> None:

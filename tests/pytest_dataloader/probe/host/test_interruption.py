@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
+import tempfile
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host.interruption import Terminated, raise_on_signals
+from pytest_dataloader.probe.host.child_process import Child
+from pytest_dataloader.probe.host.interruption import (
+    Terminated,
+    finishing,
+    forget,
+    raise_on_signals,
+    raise_received,
+    would_be_lost,
+)
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
 
 
 @pytest.fixture(autouse=True)
 def default_actions() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)}
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -38,8 +52,8 @@ def in_del(number: int) -> None:
     Sending()
 
 
-def in_fork_hook(number: int) -> None:
-    """Send it in a hook that runs after a fork, where one that arrived during the fork is handled."""
+def send_after_fork(number: int) -> None:
+    """Have the next fork run a hook that sends it, where one that arrived during the fork is handled."""
     asked = [number]
 
     def hook() -> None:
@@ -47,9 +61,19 @@ def in_fork_hook(number: int) -> None:
             os.kill(os.getpid(), asked.pop())
 
     os.register_at_fork(after_in_parent=hook)
+
+
+def in_fork_hook(number: int) -> None:
+    send_after_fork(number)
     child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(0,))
     child.start()
     child.join()
+
+
+def in_hook_of_our_own_fork(number: int) -> None:
+    send_after_fork(number)
+    with Child.fork(Child.sleep):
+        pass
 
 
 def test_the_first_sigterm_is_raised_and_further_ones_pass() -> None:
@@ -63,7 +87,7 @@ def test_the_first_sigterm_is_raised_and_further_ones_pass() -> None:
 
 
 @pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-@pytest.mark.parametrize("send", [in_del, in_fork_hook])
+@pytest.mark.parametrize("send", [in_del, in_fork_hook, in_hook_of_our_own_fork])
 def test_one_that_python_would_drop_is_raised_a_little_later(
     send: Callable[[int], None], number: signal.Signals, kind: type[BaseException]
 ) -> None:
@@ -72,6 +96,105 @@ def test_one_that_python_would_drop_is_raised_a_little_later(
         send(number)
         time.sleep(20)
     put_back()
+
+
+def in_weakref_callback(number: int) -> None:
+    class Referent:
+        pass
+
+    referent = Referent()
+    reference = weakref.ref(referent, lambda _: os.kill(os.getpid(), number))
+    del referent
+    assert reference() is None
+
+
+def in_generator_that_nobody_ends(number: int) -> None:
+    def waiting() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            os.kill(os.getpid(), number)
+
+    next(waiting())
+
+
+def caught_by_the_users_code(number: int) -> None:
+    with contextlib.suppress(BaseException):
+        os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
+@pytest.mark.parametrize("send", [in_weakref_callback, in_generator_that_nobody_ends, caught_by_the_users_code])
+def test_one_that_was_dropped_is_raised_when_asked_for(
+    send: Callable[[int], None], number: signal.Signals, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _told: None)
+    put_back = raise_on_signals("why")
+    raise_received()
+    send(number)
+    with pytest.raises(kind):
+        raise_received()
+    forget()
+    raise_received()
+    send(number)
+    put_back()
+    raise_received()
+
+
+def test_one_that_workers_got_first_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_back = raise_on_signals("why")
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    raise_received(wait=True)
+    assert len(waited) == 1
+    monkeypatch.setattr("time.sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Terminated):
+        raise_received(wait=True)
+    put_back()
+
+
+def test_what_writes_a_report_is_not_interrupted() -> None:
+    put_back = raise_on_signals("why")
+    with finishing():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    put_back()
+    put_back = raise_on_signals("why")
+    with pytest.raises(Terminated):
+        os.kill(os.getpid(), signal.SIGTERM)
+    put_back()
+
+
+def test_the_death_of_a_child_raises_nothing_after_it() -> None:
+    def of_torch(_number: int, _frame: object) -> None:
+        raise RuntimeError
+
+    signal.signal(signal.SIGCHLD, of_torch)
+    put_back = raise_on_signals("why")
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGCHLD)
+    put_back()
+    with pytest.raises(RuntimeError):
+        os.kill(os.getpid(), signal.SIGCHLD)
+
+
+def test_a_temporary_file_is_made_before_anything_is_interrupted(tmp_path: Path) -> None:
+    seen: list[FrameType] = []
+
+    class Place:
+        def __fspath__(self) -> str:
+            seen.append(sys._getframe())
+            return str(tmp_path)
+
+    with tempfile.TemporaryDirectory(dir=Place()):
+        pass
+    assert seen
+    assert all(would_be_lost(frame) for frame in seen)
+    assert not would_be_lost(sys._getframe())
 
 
 def test_so_is_a_hang() -> None:
@@ -100,6 +223,16 @@ def test_a_handler_of_somebody_else_stays() -> None:
     signal.signal(signal.SIGTERM, own)
     put_back = raise_on_signals("why")
     assert signal.getsignal(signal.SIGTERM) is own
+    put_back()
+    assert signal.getsignal(signal.SIGTERM) is own
+
+
+def test_so_does_one_that_was_set_since() -> None:
+    def own(_number: int, _frame: object) -> None:
+        return None
+
+    put_back = raise_on_signals("why")
+    signal.signal(signal.SIGTERM, own)
     put_back()
     assert signal.getsignal(signal.SIGTERM) is own
 

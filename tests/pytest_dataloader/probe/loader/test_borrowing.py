@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, get_worker_info
 
 from pytest_dataloader.errors import BadTarget, NotMeasured
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, borrow_as
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
@@ -342,3 +343,26 @@ def test_a_loader_that_makes_all_its_batches_itself_is_counted_by_them() -> None
     with borrow(MakesItsOwn(Numbers())) as borrowed:
         assert drain(borrowed) == (3, 3 * 4)
         assert (borrowed.counted_by, borrowed.running_dry, borrowed.workers) == ("first dimension", False, [])
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, RuntimeError])
+def test_workers_are_not_asked_to_end_where_one_may_have_died_with_the_lock(end: type[BaseException]) -> None:
+    """After a signal that workers may have got too, and where one has died of it."""
+    workers: list[Any] = []
+
+    def end_with_the_lock_taken() -> None:
+        with time_limit(60), borrow(DataLoader(Numbers(), num_workers=2)) as borrowed:
+            borrowed.begin_epoch()
+            borrowed.pull(1)
+            workers.extend(borrowed.workers)
+            torch_private.disown_workers(borrowed.iterator)
+            borrowed.iterator._workers_done_event._cond.acquire()
+            if end is RuntimeError:
+                workers[0].kill()
+                workers[0].join()
+            raise end
+
+    with pytest.raises(end):
+        end_with_the_lock_taken()
+    assert len(workers) == 2
+    assert not any(worker.is_alive() for worker in workers)
