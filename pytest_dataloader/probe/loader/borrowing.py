@@ -131,8 +131,8 @@ class Borrowed:
             batches += 1
             # A loader that makes up its own batches can hand out more of them than the sampler gave; one that makes no
             # iterator of torch's asks no sampler at all.
-            none: int | None = 0 if self._made else None
-            asked = self._sizes.popleft() if self._sizes else none
+            unasked: int | None = 0 if self._made else None
+            asked = self._sizes.popleft() if self._sizes else unasked
             self._whole = self._whole or asked is None
             samples += counting.count(batch, None) if asked is None else asked
         return batches, samples
