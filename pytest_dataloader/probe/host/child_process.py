@@ -149,8 +149,9 @@ class Child:
 
     def kill(self) -> None:
         """End the child at once, without any of its exit code running, and what it has started, and reap it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+        for end_all in (os.killpg, os.kill):  # the second where it could not be made to lead a group
+            with contextlib.suppress(ProcessLookupError):
+                end_all(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         segments.unlink_of([self.pid])  # one that it was just making
