@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-_LATER_SECONDS = 0.02
+_LATER_SECONDS, _MOST_DELAYS = 0.02, 50
+"""A signal comes so much later, so many times at most: what blocks for a second is interrupted all the same."""
 _INNERMOST = 4
-_TO_BE_FINISHED = re.compile(r"/(?:popen_fork\.py:_launch|child_process\.py:fork|tempfile\.py:\w+)$")
-"""Files and functions in which nothing is interrupted: a child made there, or a temporary file, nobody would know."""
+_TO_BE_FINISHED = re.compile(
+    r"/(?:popen_fork\.py:_launch|child_process\.py:fork|tempfile\.py:\w+|multiprocessing/queues\.py:put)$"
+)
+"""Files and functions in which nothing is interrupted: a child made there, or a temporary file, nobody would know, and
+the lock of a queue would stay taken, which closing it waits for."""
 _OF_CHILDREN = getattr(signal, "SIGCHLD", None)
 _MEMBERS_SECONDS = 0.1
 """How long after a worker's death a signal is waited for that was meant for all: who ends the processes of a job one
@@ -41,8 +45,10 @@ def raise_on_signals(why: str) -> Callable[[], None]:
     """
     ours = os.getpid()
     of_children: list[Any] = []
+    delays = 0
 
     def interrupted(number: int, frame: FrameType | None) -> None:
+        nonlocal delays
         global _received
         if os.getpid() != ours:  # a child made by fork does as if we had not been here
             signal.signal(number, defaults[number])
@@ -50,11 +56,13 @@ def raise_on_signals(why: str) -> Callable[[], None]:
             return
         if _OF_CHILDREN:  # torch raises out of it, and workers may have got the same signal
             of_children.append(signal.signal(_OF_CHILDREN, signal.SIG_DFL))
-        if would_be_lost(frame):
+        if delays < _MOST_DELAYS and would_be_lost(frame):
+            delays += 1
             later = threading.Timer(_LATER_SECONDS, os.kill, (ours, number))
             later.daemon = True
             later.start()
         elif number != signal.SIGTERM or not isinstance(_received, Terminated):
+            delays = 0
             _received = Terminated(why) if number == signal.SIGTERM else KeyboardInterrupt()
             if number not in _passing:
                 raise _received

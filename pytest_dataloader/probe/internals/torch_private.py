@@ -385,6 +385,16 @@ def shut_down(iterator: Any, *, kill: bool = False) -> None:
     done = getattr(iterator, "_pin_memory_thread_done_event", None)
     if done is not None:
         done.set()
+    # An exception of a signal handler, torch's for a dead worker too, may have left the lock of a queue taken.
+    closing = threading.Thread(target=_close_queues, args=(iterator,), daemon=True)
+    closing.start()
+    closing.join(_CLOSING_SECONDS)
+
+
+_CLOSING_SECONDS = 1.0
+
+
+def _close_queues(iterator: Any) -> None:
     for each in (*getattr(iterator, "_index_queues", ()), getattr(iterator, "_worker_result_queue", None)):
         if hasattr(each, "close"):
             each.cancel_join_thread()

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -195,6 +195,51 @@ def test_a_temporary_file_is_made_before_anything_is_interrupted(tmp_path: Path)
     assert seen
     assert all(would_be_lost(frame) for frame in seen)
     assert not would_be_lost(sys._getframe())
+
+
+class Interrupting:
+    """A lock of a queue, in whose taking a signal comes."""
+
+    def __init__(self, lock: Any) -> None:
+        self.lock, self.asked = lock, [signal.SIGINT]
+
+    def __enter__(self) -> None:
+        self.lock.__enter__()
+        while self.asked:
+            os.kill(os.getpid(), self.asked.pop())
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.__exit__(*error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lock, name)
+
+
+def test_the_lock_of_a_queue_is_given_back_before_anything_is_interrupted() -> None:
+    put_back = raise_on_signals("told to end")
+    queue: Any = multiprocessing.get_context("fork").Queue()
+    lock = queue._notempty
+    queue._notempty = Interrupting(lock)
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # which of them it comes in is not known
+        queue.put(1)
+        time.sleep(10)
+    put_back()
+    assert lock.acquire(blocking=False)
+    lock.release()
+    assert queue.get(timeout=10) == 1
+    queue.close()
+
+
+def test_what_goes_on_for_ever_is_interrupted_all_the_same() -> None:
+    put_back = raise_on_signals("told to end")
+    queue: Any = multiprocessing.get_context("fork").Queue(maxsize=1)
+    queue.put(1)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        queue.put(2, timeout=60)
+    put_back()
+    queue.cancel_join_thread()
+    queue.close()
 
 
 def test_so_is_a_hang() -> None:

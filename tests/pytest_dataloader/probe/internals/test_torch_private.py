@@ -39,6 +39,19 @@ class Buffered(Dataset[Any]):
         return True
 
 
+@pytest.mark.timeout(60)
+def test_workers_are_killed_though_the_lock_of_a_queue_stayed_taken() -> None:
+    iterator: Any = iter(DataLoader(range(64), batch_size=None, num_workers=2))  # type: ignore[arg-type]  # a range will do
+    workers = torch_private.worker_processes(iterator)
+    next(iterator)
+    iterator._index_queues[0]._notempty.acquire()
+    torch_private.shut_down(iterator, kill=True)
+    for worker in workers:
+        worker.join(10)
+    assert not [worker for worker in workers if worker.is_alive()]
+    iterator._index_queues[0]._notempty.release()
+
+
 @pytest.mark.timeout(120)
 def test_a_child_takes_nothing_from_workers_of_its_parent() -> None:
     assert torch_private.leave_inherited_iterators in child_process.AT_START
