@@ -102,7 +102,7 @@ def test_the_summary_has_a_block_for_each_loader_and_only_where_something_was_me
         [
             "=* dataloader =*",
             "train  DataLoader(Zeros, batch_size=16, num_workers=0)",
-            "  throughput  passed  * samples/s (* at 95 %), at least 1 asked for",
+            "  throughput  passed  * samples/s (* at 95 %), at least 1 asked for*",
             "empty  DataLoader(Zeros, batch_size=16, num_workers=0)",
             "  throughput  failed  the loader gave no batch: its epoch is empty",
             f"-* dataloader evidence: {project.path}/seen.json -*",

@@ -55,7 +55,8 @@ def raise_on_signals(why: str) -> Callable[[], None]:
             os.kill(os.getpid(), number)
             return
         if _OF_CHILDREN:  # torch raises out of it, and workers may have got the same signal
-            of_children.append(signal.signal(_OF_CHILDREN, signal.SIG_DFL))
+            # No default action: Python tells of a signal that is on its way and has no handler any more.
+            of_children.append(signal.signal(_OF_CHILDREN, _let_pass))
         if delays < _MOST_DELAYS and would_be_lost(frame):
             delays += 1
             later = threading.Timer(_LATER_SECONDS, os.kill, (ours, number))
@@ -79,11 +80,15 @@ def raise_on_signals(why: str) -> Callable[[], None]:
             if signal.getsignal(number) is interrupted:  # the user's code may have set its own since
                 signal.signal(number, defaults[number])
         forget()
-        known = [handler for handler in of_children if handler != signal.SIG_DFL]
+        known = [handler for handler in of_children if handler not in (signal.SIG_DFL, _let_pass)]
         if _OF_CHILDREN and known:
             signal.signal(_OF_CHILDREN, known[-1])
 
     return put_back
+
+
+def _let_pass(_number: int, _frame: FrameType | None) -> None:
+    pass
 
 
 def ignore_termination() -> None:

@@ -53,7 +53,7 @@ class Takes:
     parameters: tuple[str, ...]
 
     def mismatch(self) -> str:
-        function = _found(self.path)
+        function = _original(_found(self.path))
         if function is None:
             return "is missing"
         try:
@@ -96,7 +96,7 @@ class Stores:
     attributes: tuple[str, ...]
 
     def mismatch(self) -> str:
-        code = getattr(_found(f"{self.path}.{self.method}"), "__code__", None)
+        code = getattr(_original(_found(f"{self.path}.{self.method}")), "__code__", None)
         if code is None:
             return f"has no {self.method}"
         stored = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"}
@@ -245,6 +245,18 @@ def was_tried(version: str) -> bool:
     """
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return numbers is not None and OLDEST <= (int(numbers[1]), int(numbers[2])) <= NEWEST
+
+
+def _original(function: Any) -> Any:
+    """A function of torch's as it was before somebody wrapped it: this package watches iterators so, others loaders."""
+    function = inspect.unwrap(function)
+    while (getattr(function, "__module__", None) or "").partition(".")[0] not in ("torch", "torchdata"):
+        cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        inner = [each for each in cells if inspect.isfunction(each)]
+        if not inner:
+            break
+        function = inspect.unwrap(inner[0])
+    return function
 
 
 def _found(path: str) -> Any:

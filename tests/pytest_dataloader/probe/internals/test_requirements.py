@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from dataclasses import dataclass
@@ -71,6 +72,21 @@ def test_what_differs_is_named(row: Row, mismatch: str) -> None:
 @pytest.mark.parametrize("part", requirements.ROWS)
 def test_the_torch_of_the_development_is_as_required(part: requirements.Part) -> None:
     assert requirements.mismatches(part) == ()
+
+
+@pytest.mark.parametrize("tidy", [True, False])
+def test_what_somebody_wrapped_is_looked_at_as_it_was(monkeypatch: pytest.MonkeyPatch, tidy: bool) -> None:
+    """This package does so while it watches iterators, and trainers do with loaders."""
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    original = _BaseDataLoaderIter.__init__
+
+    def watched(*arguments: Any, **options: Any) -> None:
+        original(*arguments, **options)
+
+    monkeypatch.setattr(_BaseDataLoaderIter, "__init__", functools.wraps(original)(watched) if tidy else watched)
+    for row in requirements.ROWS["torch_private"]:
+        assert row.mismatch() == ""
 
 
 @pytest.mark.parametrize(
