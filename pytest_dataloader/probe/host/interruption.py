@@ -34,6 +34,8 @@ class Terminated(KeyboardInterrupt):
 
 _received: KeyboardInterrupt | None = None
 """What a signal has raised here since the last ``forget``: whether it has arrived, Python does not say."""
+_delayed: int | None = None
+"""A signal that came where it would have been lost, and comes again."""
 _passing: frozenset[int] = frozenset()
 """Signals that raise nothing just now."""
 
@@ -49,7 +51,7 @@ def raise_on_signals(why: str) -> Callable[[], None]:
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         nonlocal delays
-        global _received
+        global _received, _delayed
         if os.getpid() != ours:  # a child made by fork does as if we had not been here
             signal.signal(number, defaults[number])
             os.kill(os.getpid(), number)
@@ -59,11 +61,12 @@ def raise_on_signals(why: str) -> Callable[[], None]:
             of_children.append(signal.signal(_OF_CHILDREN, _let_pass))
         if delays < _MOST_DELAYS and would_be_lost(frame):
             delays += 1
-            later = threading.Timer(_LATER_SECONDS, os.kill, (ours, number))
+            _delayed = number
+            later = threading.Timer(_LATER_SECONDS, _send_again)
             later.daemon = True
             later.start()
         elif number != signal.SIGTERM or not isinstance(_received, Terminated):
-            delays = 0
+            delays, _delayed = 0, None
             _received = Terminated(why) if number == signal.SIGTERM else KeyboardInterrupt()
             if number not in _passing:
                 raise _received
@@ -87,6 +90,12 @@ def raise_on_signals(why: str) -> Callable[[], None]:
     return put_back
 
 
+def _send_again() -> None:
+    """Send a signal that was delayed, unless it has been raised since."""
+    if _delayed is not None:
+        os.kill(os.getpid(), _delayed)
+
+
 def _let_pass(_number: int, _frame: FrameType | None) -> None:
     pass
 
@@ -107,6 +116,7 @@ def raise_received(*, wait: bool = False) -> None:
 
     ``wait`` for one that may come in a moment: for all that is known, a worker has got it first.
     """
+    _send_again()
     if wait and _received is None:
         time.sleep(_MEMBERS_SECONDS)
     if _received is not None:

@@ -141,6 +141,17 @@ def test_one_that_was_dropped_is_raised_when_asked_for(
     raise_received()
 
 
+def test_one_that_is_delayed_is_raised_at_once_when_asked_for_and_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check may end before it comes again."""
+    monkeypatch.setattr("pytest_dataloader.probe.host.interruption._LATER_SECONDS", 0.3)
+    put_back = raise_on_signals("told to end")
+    in_del(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        raise_received()
+    time.sleep(0.6)
+    put_back()
+
+
 def test_one_that_workers_got_first_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     put_back = raise_on_signals("why")
     waited: list[float] = []
