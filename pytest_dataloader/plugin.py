@@ -276,11 +276,13 @@ class Reports:
         if not self._begun:
             self._write()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Write before other plugins do anything: pytest has no answer to a SIGTERM that comes in theirs."""
         self._write()
         if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        yield
 
     def _write(self) -> None:
         while self._spare:
