@@ -15,6 +15,7 @@ from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_dataloader.collection import TargetsFile
@@ -288,14 +289,19 @@ class Reports:
         while self._spare:
             os.close(self._spare.pop())
         if not self._config.getoption("collectonly"):
-            from pytest_dataloader.probe.host import interruption
-
-            with interruption.finishing():
+            with self._finishing():
                 self._write_json()
                 self._write_page()
                 self._write_trace()
                 self._write_markdown()
                 self._write_baselines()
+
+    def _finishing(self) -> AbstractContextManager[None]:
+        if not self._bench.options.measures:  # no handler of ours is there, and nothing more is to be imported
+            return contextlib.nullcontext()
+        from pytest_dataloader.probe.host import interruption
+
+        return interruption.finishing()
 
     def _write_json(self) -> None:
         path = self._bench.options.json
