@@ -80,7 +80,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         replacement=tried,
         workers=workers,
         start_method=found.start_method,
-        source="smaps_rollup" if watched.workers and _unread(found) else found.source,
+        source="smaps_rollup" if watched.workers and found.unread else found.source,
         unclear=found.unclear,
         withheld=found.withheld,
         partly=found.partly + watched.partly,
@@ -95,10 +95,6 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         attribute_filled_at=filled_at(loader, culprit.finest) if culprit else "",
         accumulating_filled_at=filled_at(loader, found.accumulation.attribute, growing=True),
     )
-
-
-def _unread(found: Diagnosis) -> bool:
-    return bool(found.reading_error) or not found.samples_read
 
 
 def judge(

@@ -54,6 +54,11 @@ class Diagnosis:
     nothing_to_read: bool = False
     """Whether what was to be read has ended before its first sample, without an error."""
 
+    @property
+    def unread(self) -> bool:
+        """Whether the direct test has read no sample, or raised for most."""
+        return not self.samples_read or bool(self.reading_error)
+
 
 def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
     """What an epoch of the loader is."""

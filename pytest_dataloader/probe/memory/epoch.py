@@ -106,7 +106,7 @@ NOT_WATCHED = Watched()
 
 def is_blind(found: Diagnosis) -> bool:
     """Whether the direct test saw nothing that an epoch could be checked against."""
-    return found.samples_read == 0 or found.source == "none" or bool(found.reading_error)
+    return found.unread or found.source == "none"
 
 
 def watch(loader: Any, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
