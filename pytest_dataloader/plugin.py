@@ -172,6 +172,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Generator[None, Any, A
     return TargetScheduling(scheduler, collection.is_measured)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """Let a SIGTERM pass, before other plugins do anything: from here on pytest has no answer to one."""
+    if session.config.stash[BENCH].options.measures:
+        from pytest_dataloader.probe.host import interruption
+
+        interruption.pass_termination()
+    yield
+
+
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if not _measures(config):
         return []
@@ -277,13 +287,11 @@ class Reports:
         if not self._begun:
             self._write()
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Write before other plugins do anything: pytest has no answer to a SIGTERM that comes in theirs."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._write()
         if self._unwritten and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        yield
 
     def _write(self) -> None:
         while self._spare:

@@ -202,6 +202,24 @@ def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester:
     assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
 
 
+ENDED_AS_IT_ENDS = """
+import os, signal, pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish():
+    os.kill(os.getpid(), signal.SIGTERM)
+    return (yield)
+"""
+
+
+def test_a_sigterm_that_comes_as_the_run_ends_changes_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(ENDED_AS_IT_ENDS)
+    pytester.makepyfile("def test_it(): pass")
+    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", "-p", "no:memray")
+    assert done.ret == pytest.ExitCode.OK
+    assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_writes_what_it_has_seen(project: Project, by: signal.Signals) -> None:
     project.path.joinpath("test_it.py").write_text(INTERRUPTED)

@@ -125,13 +125,19 @@ def raise_received(*, wait: bool = False) -> None:
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
-    """Have no signal raise in this block, in which a run writes what it knows, and no SIGTERM after it: it ends."""
+    """Have no signal raise in this block, in which a run writes what it knows, and no SIGTERM after it."""
     global _passing
     _passing = frozenset({signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
-        _passing = frozenset({signal.SIGTERM})
+        pass_termination()
+
+
+def pass_termination() -> None:
+    """Have no SIGTERM raise any more: the run ends by itself just now."""
+    global _passing
+    _passing = frozenset({signal.SIGTERM})
 
 
 def would_be_lost(frame: FrameType | None) -> bool:
