@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import segments
+from pytest_dataloader.probe.host import segments, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,12 +149,14 @@ class Child:
 
     def kill(self) -> None:
         """End the child at once, without any of its exit code running, and what it has started, and reap it."""
+        started = waits.descendants(self.pid)
         for end_all in (os.killpg, os.kill):  # the second where it could not be made to lead a group
             with contextlib.suppress(ProcessLookupError):
                 end_all(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-        segments.unlink_of([self.pid])  # one that it was just making
+        waits.for_end(started, _END_SECONDS)
+        segments.unlink_of([self.pid, *started])  # one that they were just making
         for end in (self._in, self._out):
             with contextlib.suppress(OSError):
                 os.close(end)

@@ -145,9 +145,9 @@ def named(makers: Collection[int] | None, others: Iterable[str] = ()) -> set[Seg
 
 
 def unlink_of(pids: Iterable[int]) -> None:
-    """Remove the named segments of torch's that processes made which are gone: batches that nobody will take."""
+    """Remove the named segments of torch's that processes made which have ended: batches that nobody will take."""
     for pid in pids:
-        if not waits.state_of(pid):
+        if waits.has_ended(pid):
             for segment in Path("/dev/shm").glob(f"torch_{pid}_*"):
                 with contextlib.suppress(OSError):
                     segment.unlink()

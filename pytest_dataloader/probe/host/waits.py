@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Kind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
@@ -223,6 +223,18 @@ def _children(pid: int) -> Iterator[int]:
         with contextlib.suppress(OSError):
             text = Path(f"/proc/{pid}/task/{tid}/children").read_text(encoding="ascii")
             yield from (int(field) for field in text.split())
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for nothing but its parent."""
+    return state_of(pid) in ("", "Z", "X")
+
+
+def for_end(pids: Iterable[int], seconds: float) -> None:
+    """Wait for processes to end, so long at most."""
+    deadline = time.monotonic() + seconds
+    while not all(has_ended(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.001)
 
 
 def descendants(pid: int) -> list[int]:

@@ -60,7 +60,7 @@ def _launch(frame: FrameType | None) -> FrameType | None:
 def _drop(launch: FrameType) -> None:
     """Empty the pipe to a process that has ended."""
     pid, pipe = getattr(launch.f_locals.get("self"), "pid", None), launch.f_locals.get("child_r")
-    if pid is None or pipe is None or waits.state_of(pid) not in ("", "Z", "X"):
+    if pid is None or pipe is None or not waits.has_ended(pid):
         return
     with contextlib.suppress(OSError):  # BlockingIOError once it is empty
         os.set_blocking(pipe, False)

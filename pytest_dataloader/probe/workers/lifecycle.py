@@ -414,7 +414,7 @@ def _threads() -> tuple[str, ...]:
 
 def _name_of(pid: int) -> str:
     """The name of a process that runs; empty once it is gone."""
-    if waits.state_of(pid) in ("", "Z", "X"):
+    if waits.has_ended(pid):
         return ""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()

@@ -185,7 +185,7 @@ class Watchdog:
             if self.slots.unsent(number):
                 return Finding("unsent", number, waited_seconds=time.monotonic() - self._since)
             # In this order: a worker that was told to end after this look was alive in it.
-            dead = waits.state_of(process.pid or 0) in ("", "Z", "X")
+            dead = waits.has_ended(process.pid or 0)
             if dead and number in torch_private.workers_at_work(iterator):
                 return Finding("dead", number, waited_seconds=time.monotonic() - self._since)
         return self._listen({number: process.pid or 0 for number, process in workers.items()})
@@ -267,7 +267,7 @@ def ask_for_stack(slots: status_slots.StatusSlots, worker: int, pid: int, second
     with contextlib.suppress(OSError):
         os.kill(pid, number)
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and waits.state_of(pid) not in ("", "Z", "X"):
+    while time.monotonic() < deadline and not waits.has_ended(pid):
         time.sleep(0.05)
         if found := slots.stack(worker):
             time.sleep(0.05)  # the last lines

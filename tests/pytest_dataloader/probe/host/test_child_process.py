@@ -38,22 +38,25 @@ def test_what_a_child_has_started_is_gone_with_it() -> None:
 
     with Child.fork(start) as child:
         started = int(child.hear(60.0) or 0)
-        assert waits.state_of(started) not in ("", "Z", "X")
-    deadline = time.monotonic() + 60
-    while waits.state_of(started) not in ("", "Z", "X") and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert waits.state_of(started) in ("", "Z", "X")
+        assert not waits.has_ended(started)
+    waits.for_end([started], 60.0)
+    assert waits.has_ended(started)
 
 
-def test_a_segment_that_it_was_making_is_gone_with_it() -> None:
+@pytest.mark.parametrize("of_a_worker", [False, True])
+def test_a_segment_that_it_was_making_is_gone_with_it(of_a_worker: bool) -> None:
     def make(child: Child) -> None:
-        Path(f"/dev/shm/torch_{os.getpid()}_2_2").touch()
-        child.tell(b"made")
+        if of_a_worker and (worker := os.fork()):
+            os.waitpid(worker, 0)
+        segment = Path(f"/dev/shm/torch_{os.getpid()}_2_2")
+        segment.touch()
+        child.tell(str(segment).encode())
+        time.sleep(90)
 
     with Child.fork(make) as child:
-        assert child.hear(60.0) == b"made"
-        segment = Path(f"/dev/shm/torch_{child.pid}_2_2")
+        segment = Path((child.hear(60.0) or b"").decode())
         assert segment.exists()
+        assert (f"_{child.pid}_" in segment.name) is not of_a_worker
     assert not segment.exists()
 
 

@@ -11,7 +11,8 @@ import tempfile
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -206,6 +207,17 @@ def test_a_temporary_file_is_made_before_anything_is_interrupted(tmp_path: Path)
     assert seen
     assert all(would_be_lost(frame) for frame in seen)
     assert not would_be_lost(sys._getframe())
+
+
+def test_a_generator_that_has_only_just_begun_is_at_no_line_which_pytest_could_show() -> None:
+    def numbers() -> Iterator[int]:
+        yield 1
+
+    begun = numbers()
+    assert next(begun) == 1
+    no_line = SimpleNamespace(f_lineno=None, f_code=numbers.__code__, f_back=None)
+    assert would_be_lost(cast("FrameType", no_line))
+    assert not would_be_lost(begun.gi_frame)
 
 
 class Interrupting:
