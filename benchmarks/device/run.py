@@ -7,9 +7,10 @@ healthy and ten of a faulty loader), ``ladder`` (ResNet-50 with one remedy after
 ``transfer`` says of the same loaders), ``proof`` (what breaking the rules of transfers costs), ``tests`` (those that
 are skipped without a device). Each part writes ``PART.json`` as it ends, and traces into ``traces/``.
 
-Every loop is recorded by ``torch.profiler`` and by CUDA events at once: an event at each end of the copies and of the
-kernels of a step, and one at each step's beginning, on a stream of its own that is always empty, which stamps the
-moment of the host on the clock of the device. The share of a step in which the device idles is read off both.
+Every loop is recorded by ``torch.profiler`` and by CUDA events at once: an event at each end of a copy and of a matrix
+product, and one at each end of a step, on a stream of its own that is always empty, which stamps the moment of the host
+on the clock of the device. The share of a step in which the device idles is read off both. Between the first event and
+what it is to time, the host may have paused: what took longer than usual counts as long as usual, up to its last event.
 
 ``--rehearse`` runs everything on the CPU, with clocks in the place of events: what the figures say is then nothing.
 """
@@ -23,9 +24,11 @@ import itertools
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +39,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 from torch.utils.data import DataLoader, Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -44,11 +47,16 @@ WARM_UP, RECORDED = 4, 12
 """Steps before the profiler records, and steps that it records."""
 BATCH, SHAPE = 64, (3, 224, 224)
 """38.5 MB a batch."""
-STEP_MS = 20.0
+STEP_MS, MOST_IDLE = 20.0, 0.15
+PAUSED = 1.2
+"""Times as long as usual, from which on the host paused between an event and what it times."""
 DEVICE_RULES = ("DL103", "DL105", "DL210")
 """Those of DL101 to DL108 and DL210 whose interval is widest; `make proof` measures all."""
 
-DEVICE_TESTS = ("tests/pytest_dataloader/probe/tuning/test_pinning.py",)
+DEVICE_TESTS = (
+    "tests/pytest_dataloader/probe/tuning/test_pinning.py",
+    "tests/pytest_dataloader/checks/test_transfer.py",
+)
 """Those that hold something that is skipped without a device."""
 
 
@@ -121,6 +129,10 @@ class Device:
         if self.real:
             torch.cuda.synchronize()
 
+    def wait_for(self, moment: Any) -> None:
+        if self.real:
+            moment.synchronize()
+
     def profiler(self) -> Any:
         kinds = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * self.real
         return profile(activities=kinds, schedule=schedule(wait=0, warmup=WARM_UP, active=RECORDED, repeat=1))
@@ -128,11 +140,11 @@ class Device:
 
 @dataclass(slots=True)
 class Events:
-    """Events of one loop, as pairs of a beginning and an end, and the beginnings of its steps."""
+    """Events of one loop, as pairs of a beginning and an end."""
 
     copies: list[tuple[Any, Any]]
     kernels: list[tuple[Any, Any]]
-    steps: list[Any]
+    steps: list[tuple[Any, Any]]
 
 
 def moved(batches: Iterable[Any], cell: Cell, device: Device, events: Events) -> Iterator[Any]:
@@ -164,14 +176,21 @@ def prefetched(batches: Iterable[Any], cell: Cell, device: Device, events: Event
         yield ready
 
 
-def stand_in(device: Device, step_ms: float) -> Callable[[Any], object]:
-    """A step of matrix products that take so long together, and look at the batch."""
+Step = Callable[[Any, list[tuple[Any, Any]]], object]
+"""Trains on a batch, and notes the events around what it has the device do."""
+
+
+def stand_in(device: Device, step_ms: float) -> Step:
+    """A step of matrix products that take so long together."""
     size = 8192 if device.real else 256
     a = torch.randn(size, size, device=device.name, dtype=torch.bfloat16)
 
-    def products(count: int) -> None:
+    def products(count: int, around: list[tuple[Any, Any]] | None = None) -> None:
         for _ in range(count):
+            begun = device.moment()
             torch.mm(a, a)
+            if around is not None:
+                around.append((begun, device.moment()))
 
     products(10)
     device.wait()
@@ -180,61 +199,58 @@ def stand_in(device: Device, step_ms: float) -> Callable[[Any], object]:
     device.wait()
     count = max(1, round(step_ms / ((time.perf_counter() - begun) / 20 * 1e3)))
 
-    def step(batch: Any) -> object:
-        batch[0].sum()
-        return products(count)
-
-    return step
+    return lambda _batch, around: products(count, around)
 
 
-def resnet(device: Device) -> Callable[[Any], object]:
+def resnet(device: Device) -> Step:
     """A training step of ResNet-50."""
     from torchvision.models import resnet50
 
     model = resnet50().to(device.name, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
-    def step(batch: Any) -> object:
+    def step(batch: Any, around: list[tuple[Any, Any]]) -> object:
         images, labels = batch
+        begun = device.moment()
         with torch.autocast(device.name, dtype=torch.bfloat16):
             loss = nn.functional.cross_entropy(model(images.contiguous(memory_format=torch.channels_last)), labels)
         loss.backward()
         optimizer.step()
+        around.append((begun, device.moment()))
         return optimizer.zero_grad()
 
     return step
 
 
-def record(cell: Cell, step: Callable[[Any], object], device: Device, trace: Path) -> dict[str, Any]:
+def record(cell: Cell, step: Step, device: Device, trace: Path) -> dict[str, Any]:
     """Run a loop under the profiler and between events; what the events say of each recorded step."""
     dataset = Images(cell.sample_ms)
     loader = DataLoader(dataset, BATCH, num_workers=cell.workers, pin_memory=cell.pinned and device.real)
-    events = Events([], [], [])
+    events, walls = Events([], [], []), []
     copied = (prefetched if cell.prefetched else moved)(loader, cell, device, events)
     base = device.moment(device.marks)
+    before: Any = None
     with device.profiler() as profiler:
-        walls = [time.perf_counter()]
-        events.steps.append(device.moment(device.marks))
-        for number, batch in enumerate(copied, 1):
-            begun = device.moment()
-            step(batch)
-            events.kernels.append((begun, device.moment()))
+        for number in range(1, WARM_UP + RECORDED + 1):
+            wall, begun = time.perf_counter(), device.moment(device.marks)
+            batch = next(copied)
+            step(batch, events.kernels)
             del batch
+            if before is not None:  # the host is a step ahead, as where it looks at the loss of the step before
+                device.wait_for(before)
+            before = device.moment()
             if number == WARM_UP + RECORDED:
                 device.wait()
+            events.steps.append((begun, device.moment(device.marks)))
+            walls.append(1e3 * (time.perf_counter() - wall))
             profiler.step()
-            walls.append(time.perf_counter())
-            events.steps.append(device.moment(device.marks))
-            if number == WARM_UP + RECORDED:
-                break
         copied.close()
     plain = trace.with_suffix("")
     profiler.export_chrome_trace(str(plain))
     trace.write_bytes(gzip.compress(plain.read_bytes()))
     plain.unlink()
-    found = told(events, base, device)
-    walls_ms = [1e3 * (end - begin) for begin, end in itertools.pairwise(walls)][WARM_UP:]
-    return {**asdict(cell), "trace": trace.name, "trace_bytes": trace.stat().st_size, "wall_ms": walls_ms, **found}
+    row = {**asdict(cell), "trace": trace.name, "trace_bytes": trace.stat().st_size, "wall_ms": walls[WARM_UP:]}
+    return row | told(events, base, device)
 
 
 def told(events: Events, base: Any, device: Device) -> dict[str, Any]:
@@ -244,9 +260,13 @@ def told(events: Events, base: Any, device: Device) -> dict[str, Any]:
     def spans(pairs: list[tuple[Any, Any]]) -> list[tuple[float, float]]:
         return [(device.ms(base, begin), device.ms(base, end)) for begin, end in pairs]
 
-    marks = [device.ms(base, moment) for moment in events.steps][WARM_UP:]
-    kernels, copies = spans(events.kernels), spans(events.copies)
-    steps = list(itertools.pairwise(marks))
+    def as_usual(pairs: list[tuple[Any, Any]]) -> list[tuple[float, float]]:
+        found = spans(pairs)
+        usual = statistics.median(end - begin for begin, end in found)
+        return [(max(begin, end - PAUSED * usual), end) for begin, end in found]
+
+    steps = spans(events.steps)[WARM_UP:]
+    kernels, copies = as_usual(events.kernels), as_usual(events.copies)
     return {
         "steps_ms": [end - begin for begin, end in steps],
         "busy_ms": [length_within(kernels + copies, *step) for step in steps],
@@ -264,7 +284,7 @@ def length_within(spans: list[tuple[float, float]], begin: float, end: float) ->
     return total
 
 
-def measure(cells: Iterable[Cell], step: Callable[[Any], object], device: Device, traces: Path, title: str) -> Any:
+def measure(cells: Iterable[Cell], step: Step, device: Device, traces: Path, title: str) -> Any:
     """The record of each cell, printed as it comes."""
     rows = []
     for number, cell in enumerate(cells):
@@ -287,6 +307,8 @@ def run(part: str, device: Device, traces: Path, out: Path) -> Any:
             return measure([HEALTHY, FAULTY] * 10, step, device, traces, part)
         case "ladder":
             return measure([replace(cell, sample_ms=1.0) for cell in LADDER], resnet(device), device, traces, part)
+        case "check":
+            return [checked(cell) for cell in [HEALTHY, FAULTY] * 10]
         case "proof":
             command = [sys.executable, str(ROOT / "benchmarks/proof/run.py"), *DEVICE_RULES, "--write"]
             said = command_says(command, out / "proof.log")
@@ -297,6 +319,15 @@ def run(part: str, device: Device, traces: Path, out: Path) -> Any:
             return command_says(command, out / "tests.log")
         case _:
             raise ValueError(part)
+
+
+def checked(cell: Cell) -> dict[str, Any]:
+    """What the check says of a loader, with what it may idle."""
+    from pytest_dataloader import diagnose
+
+    loader = DataLoader(Images(cell.sample_ms), BATCH, num_workers=cell.workers, pin_memory=cell.pinned)
+    report = diagnose(loader, checks=["transfer"], quick=True, seconds=2.0, step_ms=STEP_MS, max_gpu_idle=MOST_IDLE)
+    return {**asdict(cell), **report.document()["loaders"][0]["checks"]["transfer"]}
 
 
 def command_says(command: list[str], log: Path) -> dict[str, Any]:
@@ -314,7 +345,7 @@ def command_says(command: list[str], log: Path) -> dict[str, Any]:
     return {"status": status.returncode}
 
 
-PARTS = ("matrix", "repeats", "ladder", "proof", "tests")
+PARTS = ("matrix", "repeats", "ladder", "check", "proof", "tests")
 
 
 def main() -> int:

@@ -41,8 +41,10 @@ NAMES = (
     "shards",
     "resume",
     "portability",
+    "transfer",
 )
-"""Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once."""
+"""Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once; last
+the one that initialises an accelerator."""
 BREAKAGE = "workers"
 """The check that says where a loader breaks: it runs also where another has seen it break."""
 PAIRED = ("compare",)

@@ -24,6 +24,7 @@ RESTS_ON: dict[str, tuple[Part, ...]] = {
     "shards": ("torch_private", "torch_pretence"),
     "resume": ("torch_private", "torch_pretence"),
     "portability": ("torch_private",),
+    "transfer": ("torch_private", "torch_stamps"),
     "compare": ("torch_private", "torch_stamps"),
     "baseline": ("torch_private", "torch_stamps"),
     "tune": ("torch_private", "torch_stamps"),

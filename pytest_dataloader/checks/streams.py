@@ -29,6 +29,7 @@ NEEDS = {
     "shards": "a sampler or a dataset that is told a rank",
     "resume": "state_dict and load_state_dict of a DataLoader",
     "portability": "workers that can be started by another method",
+    "transfer": "a DataLoader, whose calls torch.profiler records",
 }
 _SECONDS = 2.0
 """Budget of an epoch."""

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, limits, loaders, options, progress, targets
-from pytest_dataloader.diagnosis import compare, merge_trace
+from pytest_dataloader.diagnosis import analyze_trace, compare, merge_trace
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.environment import environment
@@ -35,20 +35,27 @@ examples:
   python -m pytest_dataloader proj.data:make_loader --checks throughput,stages --step-ms 35 --max-stall 0.05
   python -m pytest_dataloader train:make_loader --html page.html
   python -m pytest_dataloader train:make_loader --checks stages --trace ours.json
-  python -m pytest_dataloader merge-trace torch.json ours.json
+  python -m pytest_dataloader trace merge torch.json ours.json
+  python -m pytest_dataloader trace analyze torch.json
   python -m pytest_dataloader compare old.json new.json
 
 exit status: 0 where no check failed, 1 where one did, 2 where nothing could be measured
 """
 _PASSED, _FAILED, _NOT_RUN = 0, 1, 2
-_SUBCOMMANDS = {compare.NAME: compare.main, merge_trace.NAME: merge_trace.main}
+_SUBCOMMANDS = {
+    compare.NAME: compare.main,
+    merge_trace.NAME: merge_trace.main,
+    "trace merge": merge_trace.main,
+    analyze_trace.NAME: analyze_trace.main,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Diagnose what the arguments name and print the report; the status to exit with."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if words and words[0] in _SUBCOMMANDS:
-        return _SUBCOMMANDS[words[0]](words[1:])
+    for count in (1, 2):
+        if (name := " ".join(words[:count])) in _SUBCOMMANDS:
+            return _SUBCOMMANDS[name](words[count:])
     parser = _parser()
     given = parser.parse_args(words)
     put_back = interruption.raise_on_signals("SIGTERM ended the run")

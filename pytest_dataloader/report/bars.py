@@ -1,4 +1,4 @@
-"""Figures as bars: a rate against its floor, a bar for each stage, the share of a step that waits."""
+"""Figures as bars: a rate against its floor, a bar for each stage, the share of a step that waits or computes."""
 
 from __future__ import annotations
 
@@ -125,6 +125,24 @@ def of_waiting(evidence: Mapping[str, Any], width: int, ink: Ink) -> Iterator[Li
     filled = bar(stall["share"], columns, ink)
     drawn = f"{filled}{ink.rest * (columns - len(filled))}  " if columns else ""
     yield [(f"{'waits':{_LABEL}}{drawn}{words}", {})]
+
+
+_PARTS = {
+    "compute": "computing",
+    "copying": "only copying",
+    "idle_waiting": "idle, loader",
+    "idle_other": "idle, other",
+}
+
+
+def of_transfer(evidence: Mapping[str, Any], width: int, ink: Ink) -> Iterator[Line]:
+    """A bar for each part of a training step, by what the device does."""
+    label = max(map(len, _PARTS.values())) + 2
+    columns = _columns(width, label + _VALUE)
+    for name, words in _PARTS.items():
+        share = evidence["shares"][name]
+        drawn = f"{bar(share, columns, ink):<{columns}}  " if columns else ""
+        yield [(f"{words:{label}}{drawn}{percent(share):>5}", {})]
 
 
 def _columns(width: int, used: int) -> int:

@@ -117,6 +117,8 @@ def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> I
         case "stages":
             yield from bars.of_stages(record.evidence, columns, ink)
             yield from bars.of_waiting(record.evidence, columns, ink)
+        case "transfer":
+            yield from bars.of_transfer(record.evidence, columns, ink)
         case "tune":
             yield from ladder.table(record.evidence["rows"], width)
             yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)

@@ -144,8 +144,8 @@ def would_be_lost(frame: FrameType | None) -> bool:
     """Whether what a signal handler raises in this frame never arrives, or leaves something that nobody knows.
 
     Python prints and drops what is raised in ``__del__`` and in the hooks of a fork, which keep a signal waiting for as
-    long as the fork takes; raised in the frame that forks, it loses the child. Where a generator has only just begun, no
-    line is under way, and pytest 9.2 cannot show a traceback that ends there: the run would end with exit status 1.
+    long as the fork takes; raised in the frame that forks, it loses the child. Where a generator has only just begun,
+    no line is under way, and pytest 9.2 cannot show a traceback that ends there: the run would end with exit status 1.
     """
     if frame is not None and frame.f_lineno is None:
         return True

@@ -213,11 +213,8 @@ def test_a_generator_that_has_only_just_begun_is_at_no_line_which_pytest_could_s
     def numbers() -> Iterator[int]:
         yield 1
 
-    begun = numbers()
-    assert next(begun) == 1
     no_line = SimpleNamespace(f_lineno=None, f_code=numbers.__code__, f_back=None)
     assert would_be_lost(cast("FrameType", no_line))
-    assert not would_be_lost(begun.gi_frame)
 
 
 class Interrupting:

@@ -1,0 +1,142 @@
+"""What to say of a device in a training loop, and what would shorten its steps; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.timing.stall import KEEPS_UP
+from pytest_dataloader.quantities import counted, figure, percent, size
+from pytest_dataloader.verdict import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dataloader.probe.device.evidence import Copies, DeviceUse, Gain, Share, Synchronisations, Transfer
+
+_SHOWN = 3
+_READ_OF_A_NUMBER = "aten::_local_scalar_dense"
+
+
+def summary(use: DeviceUse) -> str:
+    """The verdict in a clause, with its figure first."""
+    match use.bound:
+        case "input":
+            return f"input-bound: the device idles {_share(use.idle_waiting)} while the host waits for the loader"
+        case "transfer":
+            return f"transfer-bound: the device copies {_share(use.copying)} and computes nothing meanwhile"
+        case "host":
+            return f"host-bound: the device idles {_share(use.idle_other)} while the host does other work than loading"
+        case "device":
+            return f"device-bound: the device computes {_share(use.compute)}"
+        case _:
+            return f"{counted(len(use.steps), 'step')}: too few to say what holds it up"
+
+
+_FOUND_BY = {"profiler": "of profiler.step()", "annotation": "of record_function", "loader": "from batch to batch"}
+
+
+def description(use: DeviceUse) -> str:
+    """What was looked at, in a line."""
+    names = use.device or "a device without a name"
+    more = f", the busiest of {use.devices}" if use.devices > 1 else ""
+    rank = f", rank {use.rank}" if use.rank is not None else ""
+    return f"{names}{more}{rank}: {counted(len(use.steps), 'step')} {_FOUND_BY[use.step_source]}"
+
+
+def details(use: DeviceUse) -> Iterator[str]:
+    """Copies and synchronisations, a line each, those that take longest first."""
+    for kind in use.copies:
+        if kind.direction != "on_device":
+            yield copies(kind)
+    for each in use.synchronisations[:_SHOWN]:
+        yield synchronisations(each, len(use.steps))
+
+
+def parts(use: DeviceUse) -> str:
+    """Where a step goes: the four parts that are the whole."""
+    return (
+        f"of a step of {figure(use.ms_per_step)} ms the device computes {percent(use.compute.value)}, "
+        f"only copies {percent(use.copying.value)}, idles {percent(use.idle_waiting.value)} while the host waits for "
+        f"the loader and {percent(use.idle_other.value)} otherwise"
+    )
+
+
+def waiting(use: DeviceUse) -> str:
+    """How long the host waits for the loader."""
+    return f"the host waits for the loader {_share(use.waited)}"
+
+
+def _share(share: Share) -> str:
+    return f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
+
+
+_DIRECTIONS = {
+    "to_device": "to the device",
+    "to_host": "to the host",
+    "between_devices": "between devices",
+    "unknown": "of an unknown kind",
+}
+_SOURCES = {"pinned": "pinned memory", "pageable": "pageable memory", "unknown": "memory of which the trace is silent"}
+
+
+def copies(kind: Copies) -> str:
+    """One kind of copies in a line."""
+    source = f" from {_SOURCES[kind.source]}" if kind.direction == "to_device" else ""
+    rate = kind.gigabytes_per_second
+    amount = [size(kind.bytes)] if kind.bytes is not None else []
+    speed = [f"{figure(rate)} GB/s"] if rate is not None else []
+    held = [f"{each} {word}" for each, word in _held(kind) if each]
+    beside = percent(kind.beside_compute_ms / kind.ms) if kind.ms else "0 %"
+    told = [*amount, *speed, " and ".join(held), f"{beside} of their time while the device computes"]
+    return f"{kind.count:,} copies {_DIRECTIONS[kind.direction]}{source}: {', '.join(filter(None, told))}"
+
+
+def _held(kind: Copies) -> list[tuple[int, str]]:
+    unknown = kind.count - kind.blocking - kind.non_blocking
+    return [(kind.blocking, "blocking"), (kind.non_blocking, "non-blocking"), (unknown, "of which that is unknown")]
+
+
+def synchronisations(each: Synchronisations, steps: int) -> str:
+    """What makes the host wait for the device, in a line."""
+    asked = f"by {each.operator}{' (.item())' if each.operator == _READ_OF_A_NUMBER else ''}" if each.operator else ""
+    return f"{each.count / max(1, steps):.1f} synchronisations a step {asked or 'by no operator of torch'}"
+
+
+def advice(seen: Transfer) -> tuple[Advice, ...]:
+    """What to change: what was tried and brings something, or what a trace shows for certain."""
+    return tuple(_tried(seen.gains) if seen.gains else _from_trace(seen.use))
+
+
+def _tried(gains: tuple[Gain, ...]) -> Iterator[Advice]:
+    for each in gains:
+        if each.certain:
+            low, high = (100 * share for share in each.interval)
+            yield Advice(
+                each.code,
+                f"{each.way}: a step takes {figure(each.ms)} ms, not {figure(each.ms_now)} ms: "
+                f"{percent(each.saved)} less ({low:.0f} to {high:.0f} % at 95 %)",
+            )
+
+
+def _from_trace(use: DeviceUse) -> Iterator[Advice]:
+    kind = use.bound
+    if kind == "input":
+        most = f"it would save {percent(use.idle_waiting.value)} of a step at most"
+        if use.has_workers is False:
+            yield Advice("DL207", f"num_workers=0 loads while the device idles: give the DataLoader workers; {most}")
+        else:
+            yield Advice("", f"more workers, or a loader that needs less time for a batch: {most}")
+    to_device = [each for each in use.copies if each.direction == "to_device"]
+    alone = {each.source: max(0.0, each.ms - each.beside_compute_ms) for each in to_device}
+    whole = use.ms_per_step * len(use.steps)
+    share = alone.get("pageable", 0.0) / whole
+    if share >= KEEPS_UP / 2:
+        yield Advice(
+            "",
+            "the batches lie in pageable memory: pin_memory=True, and non_blocking=True where they are copied; "
+            f"it would save {percent(share)} of a step at most",
+        )
+    if kind == "host":
+        for each in use.synchronisations:
+            if each.operator == _READ_OF_A_NUMBER and each.count >= len(use.steps):
+                yield Advice("DL108", f"{synchronisations(each, len(use.steps))}: read numbers every so many steps")

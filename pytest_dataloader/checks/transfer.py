@@ -1,0 +1,113 @@
+"""Does the accelerator wait for data: for the loader, or for its copies, while it is trained?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.advice import transfer as sentences
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.device.accelerator import accelerator
+from pytest_dataloader.probe.device.evidence import Transfer
+from pytest_dataloader.probe.device.remedies import gains, way_of
+from pytest_dataloader.probe.device.training_loop import TrainingLoop, stand_in
+from pytest_dataloader.probe.timing.neighbours import Watch
+from pytest_dataloader.probe.timing.training_step import step_at
+from pytest_dataloader.probe.tuning.trial import borrow_with
+from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dataloader.checks import Setting
+    from pytest_dataloader.limits import Milliseconds, Share, Step
+    from pytest_dataloader.probe.device import evidence as of_device
+
+NEEDS_BENCH = True
+
+_RECORDED, _TRIED = 0.4, 1.0
+"""Shares of the budget for the steps that are recorded, and for remedies."""
+
+
+def applies(_loader: Any, _build: Any) -> bool:
+    """Whether there is an accelerator that ``torch.profiler`` records."""
+    return accelerator() is not None
+
+
+def measure(
+    loader: Any,
+    *,
+    setting: Setting,
+    step_ms: float | None = None,
+    step: str | Callable[[Any], object] | None = None,
+) -> Transfer:
+    """Train on a copy of the loader for some 20 steps under ``torch.profiler``, then try what could shorten a step.
+
+    A step is the user's own, which brings its batch to the device, or a stand-in of ``step_ms``; before that each batch
+    is copied to the device. Raises NotMeasured without an accelerator or a step. This initialises the accelerator.
+    """
+    kind = accelerator()
+    if kind is None:
+        raise NotMeasured("there is no accelerator here, of which torch.profiler could record what it does")
+    own = step_at(step)
+    if own is None and step_ms is None:
+        raise NotMeasured("it needs step, a training step, or step_ms, what one takes on the accelerator")
+    taken = own if own is not None else stand_in(kind, step_ms or 0.0)
+    now = way_of(loader, copies=own is None)
+    setting.progress("training under the profiler", 0.1)
+    with borrow_with(loader, now.settings, pin_memory=now.pinned) as borrowed:
+        loop = TrainingLoop(borrowed, kind, taken, now.copying)
+        loop.warm_up()
+        watch = Watch(borrowed)
+        use = loop.record(_RECORDED * setting.seconds)
+        quietness = watch.quietness()
+    setting.progress("trying what could shorten a step", 0.5)
+    tried = gains(loader, now, use, kind=kind, step=taken, seconds=_TRIED * setting.seconds, quick=setting.quick)
+    return Transfer(use, now.text, own_step=own is not None, gains=tuple(tried), quietness=quietness)
+
+
+def judge(
+    evidence: Transfer,
+    *,
+    step_ms: Milliseconds | None = None,  # noqa: ARG001  # of measuring
+    step: Step | None = None,  # noqa: ARG001
+    max_gpu_idle: Share | None = None,
+    max_input_wait: Share | None = None,
+) -> Verdict:
+    """Name what holds the device up, and hold its idling and the host's waiting for the loader to their limits.
+
+    ``max_gpu_idle`` is the share of its steps in which the device does nothing, for whatever reason;
+    ``max_input_wait`` that in which the host waits for the loader.
+    """
+    use = evidence.use
+    if max_input_wait is not None and not use.loader_calls:
+        return Verdict("not_measured", f"the trace holds no call of a DataLoader by the loop; {sentences.parts(use)}")
+    claims = [
+        (share, allowed, words)
+        for share, allowed, words in (
+            (use.idle, max_gpu_idle, "the device idles"),
+            (use.waited, max_input_wait, "the host waits for the loader"),
+        )
+        if allowed is not None
+    ]
+    advice = sentences.advice(evidence)
+    told = f"{sentences.summary(use)}; a step takes {figure(use.ms_per_step)} ms"
+    if not claims:
+        return Verdict("passed", told, advice)
+    standings = [_standing(share, allowed) for share, allowed, _ in claims]
+    held = "; ".join(_claim(*claim) for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
+    if not held:
+        return Verdict("passed", "; ".join([*(_claim(*claim) for claim in claims), told]), advice)
+    if evidence.quietness.disturbances:
+        return Verdict("inconclusive", f"{held}; {evidence.quietness.sentence}; {told}", advice)
+    return Verdict("failed" if "missed" in standings else "inconclusive", f"{held}; {told}", advice)
+
+
+def _standing(share: of_device.Share, allowed: float) -> str:
+    """Kept by what was seen; missed where the whole interval is above."""
+    return "kept" if share.value <= allowed else "missed" if share.low > allowed else "close"
+
+
+def _claim(share: of_device.Share, allowed: float, words: str) -> str:
+    seen = f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
+    return f"{words} {seen}, at most {percent(allowed)} allowed"

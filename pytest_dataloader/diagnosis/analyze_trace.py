@@ -1,0 +1,147 @@
+"""``python -m pytest_dataloader trace analyze``: what a device waits for, read off traces of ``torch.profiler``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader import checks
+from pytest_dataloader.advice import transfer as sentences
+from pytest_dataloader.environment import environment
+from pytest_dataloader.errors import BadLimit, BadTrace, NotMeasured
+from pytest_dataloader.printable import encodable, printable
+from pytest_dataloader.probe.device.evidence import Transfer
+from pytest_dataloader.probe.device.recording import record
+from pytest_dataloader.probe.device.utilization import utilization
+from pytest_dataloader.probe.host import disk
+from pytest_dataloader.probe.host.interference import QUIET
+from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.record import Record, figures, plain
+from pytest_dataloader.report import bars, json, terminal
+from pytest_dataloader.report.line import painted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_dataloader.probe.device.evidence import DeviceUse
+    from pytest_dataloader.verdict import Verdict
+
+NAME = "trace analyze"
+
+_KEPT, _MISSED, _NOT_READ = 0, 1, 2
+_EXAMPLES = """\
+examples:
+  python -m pytest_dataloader trace analyze trace.json.gz
+  python -m pytest_dataloader trace analyze rank*.json --max-gpu-idle 0.1
+  python -m pytest_dataloader trace analyze trace.json --step train_step --json device.json
+
+exit status: 0 where no limit is missed, 1 where one is, 2 where a trace could not be read or says nothing of a device
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Analyze the traces that the arguments name; the status to exit with."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    limits = {"max_gpu_idle": given.max_gpu_idle, "max_input_wait": given.max_input_wait}
+    try:
+        read = checks.read_limits("transfer", limits)
+    except BadLimit as error:
+        parser.error(printable(str(error)))
+    records, uses, status = list[Record](), dict[Path, "DeviceUse"](), _KEPT
+    for path in given.traces:
+        try:
+            uses[path] = utilization(record(path, given.step), given.step)
+        except (BadTrace, NotMeasured) as error:
+            told = str(error) if isinstance(error, BadTrace) else f"{path}: {error}"
+            print(printable(f"{parser.prog}: {told}"), file=sys.stderr)
+            status = _NOT_READ
+            continue
+        records.append(_judged(path, uses[path], read))
+    _show(records, uses)
+    if given.json is not None:
+        try:
+            json.write(given.json, json.document(records, environment()))
+        except OSError as error:
+            print(printable(f"{parser.prog}: cannot write {given.json}: {error.strerror or error}"), file=sys.stderr)
+            return _NOT_READ
+    missed = any(each.verdict == "failed" for each in records)
+    unknown = any(each.verdict == "not_measured" for each in records)
+    return _MISSED if missed else _NOT_READ if unknown else status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m pytest_dataloader {NAME}",
+        description="Say what the device of a trace waits for: the loader, copies or the host; no device is needed.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "traces", nargs="+", type=Path, metavar="TRACE", help="what torch.profiler exported, also as .json.gz"
+    )
+    parser.add_argument(
+        "--step", metavar="NAME", help="take each record_function(NAME) for a training step, not those of the profiler"
+    )
+    parser.add_argument(
+        "--max-gpu-idle", type=float, metavar="SHARE", help="of its steps, in which the device may do nothing: 0 to 1"
+    )
+    parser.add_argument(
+        "--max-input-wait", type=float, metavar="SHARE", help="of its steps, in which the host may wait for the loader"
+    )
+    parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
+    return parser
+
+
+def _file(text: str) -> Path:
+    try:
+        return disk.destination(text, Path.cwd())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(printable(str(error))) from None
+
+
+def _judged(path: Path, use: DeviceUse, limits: Mapping[str, Any]) -> Record:
+    evidence = Transfer(use, way="", own_step=True, gains=(), quietness=QUIET)
+    verdict: Verdict = checks.judge("transfer", evidence, limits=limits)
+    return Record(
+        id=str(path),
+        nodeid=str(path),
+        description=sentences.description(use),
+        check="transfer",
+        verdict=verdict.outcome,
+        reason=printable(verdict.reason),
+        evidence=figures(evidence),
+        limits=plain(limits),
+        advice=verdict.advice,
+    )
+
+
+def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
+    watched = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
+    colours = watched and not os.environ.get("NO_COLOR")
+    for each, use in zip(records, uses.values(), strict=True):
+        for line in terminal.lines([each], 0, width, bars.ink_for(sys.stdout.encoding)):
+            print(encodable(painted(line, colours=colours), sys.stdout.encoding))
+        for text in sentences.details(use):
+            print(encodable(printable(f"            {text}"), sys.stdout.encoding))
+    if len(uses) > 1:
+        print(encodable(printable(_slowest(uses)), sys.stdout.encoding))
+
+
+def _slowest(uses: Mapping[Path, DeviceUse]) -> str:
+    """Which of several traces has the longest steps: of ranks, the one that all others wait for."""
+    path = max(uses, key=lambda each: uses[each].ms_per_step)
+    usual = statistics.median(use.ms_per_step for use in uses.values())
+    longest = uses[path]
+    rank = f"rank {longest.rank}, " if longest.rank is not None else ""
+    return (
+        f"slowest: {rank}{path}: {figure(longest.ms_per_step)} ms a step, "
+        f"{percent(longest.ms_per_step / usual - 1)} more than the median of {len(uses)}"
+    )

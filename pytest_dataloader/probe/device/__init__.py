@@ -1,0 +1,1 @@
+"""What a device waits for: read off a trace of ``torch.profiler``."""
