@@ -315,7 +315,8 @@ def run(part: str, device: Device, traces: Path, out: Path) -> Any:
             stored = ROOT / "lint/dl_lint/engine/effects.json"
             return {**said, "effects": {rule: json.loads(stored.read_text())[rule] for rule in DEVICE_RULES}}
         case "tests":
-            command = [sys.executable, "-m", "pytest", "-p", "pytest_dataloader.plugin", "-q", *DEVICE_TESTS]
+            options = ["-p", "pytest_dataloader.plugin", "--noconftest", "-q", "-rA", "-o", "filterwarnings="]
+            command = [sys.executable, "-m", "pytest", *options, *DEVICE_TESTS]
             return command_says(command, out / "tests.log")
         case _:
             raise ValueError(part)

@@ -1,4 +1,4 @@
-"""Transfer: what a device waits for, in a loop around a real loader where there is a device, and the judge everywhere."""
+"""Transfer: what a device waits for in a loop around a real loader, where there is one, and the judge everywhere."""
 
 from __future__ import annotations
 
