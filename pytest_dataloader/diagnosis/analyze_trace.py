@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             uses[path] = utilization(record(path, given.step), given.step)
         except (BadTrace, NotMeasured) as error:
             told = str(error) if isinstance(error, BadTrace) else f"{path}: {error}"
-            print(printable(f"{parser.prog}: {told}"), file=sys.stderr)
+            print(printable(f"{parser.prog}: {told}").replace("\n", "\\n"), file=sys.stderr)
             status = _NOT_READ
             continue
         records.append(_judged(path, uses[path], read))

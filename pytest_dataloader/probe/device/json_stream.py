@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 _LONGEST = 1 << 26
 """Characters of one event, or of all else in the document: a call stack of a deep model has some 20,000."""
-_USUAL = 1 << 16
-"""Where fewer characters are left in memory, more are read before an event counts as broken."""
+_TAIL = 16
+"""Where decoding fails so close to the end of the window, its value goes on behind it."""
 _SPACE = re.compile(r"[\s,]*")
 _NUMBER = re.compile(r"(?<=[:\s\[])(-?)(?:inf|nan)\b")
 _BACKSLASH = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
@@ -110,23 +110,24 @@ class _Stream:
         while True:
             try:
                 value, end = self._decode(self._text, self._at)
-            except (ValueError, RecursionError) as error:
-                reason = getattr(error, "msg", "nested too deeply")
+            except json.JSONDecodeError as error:
+                reason, failed_at = error.msg, error.pos
+                if error.msg.startswith("Unterminated"):
+                    failed_at = len(self._text)
+            except RecursionError:
+                raise self._broken("nested too deeply") from None
             else:
                 # A number may go on behind the window.
                 if end < len(self._text) or self._ended:
                     self._at = end
                     return value
-                reason = ""
-            left = len(self._text) - self._at
-            if left < _USUAL and self._more():
+                reason, failed_at = "a value without an end", end
+            if len(self._text) - self._at > _LONGEST:
+                raise self._broken(reason)
+            if failed_at > len(self._text) - _TAIL and self._more():
                 continue
-            if reason and self._repair():
-                continue
-            if left > _LONGEST:
-                raise self._broken(reason or "a value without an end")
-            if not self._more():
-                raise self._cut_off() if self._is_open() else self._broken(reason)
+            if not self._repair():
+                raise self._cut_off() if failed_at >= len(self._text.rstrip()) else self._broken(reason)
 
     def _repair(self) -> bool:
         """From here on write what comes as JSON would have it, once it turned out to be something else."""
@@ -148,10 +149,6 @@ class _Stream:
         self._text, self._at = self._text[self._at :] + (repaired(more) if self._repairs else more), 0
         self._ended = not more
         return bool(more)
-
-    def _is_open(self) -> bool:
-        """Whether what is left looks like the beginning of a value."""
-        return not self._text[self._at :].rstrip().endswith(("}", "]"))
 
     def _cut_off(self) -> BadTrace:
         return BadTrace(f"{self._path} is cut off after {self._passed + len(self._text):,} characters")

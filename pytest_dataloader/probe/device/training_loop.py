@@ -52,6 +52,7 @@ class TrainingLoop:
         self._streams = streams_of(kind)
         self._batches = self._batches_for(copying)
         self._ahead: deque[Any] = deque()
+        borrowed.begin_epoch()
 
     def warm_up(self) -> None:
         """Take steps until the loader delivers at its own pace. Raises NothingSeen for one without a batch."""

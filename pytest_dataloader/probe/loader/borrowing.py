@@ -148,7 +148,7 @@ class Borrowed:
     def each(self) -> Iterator[Any]:
         """The epoch's remaining batches themselves; not to be mixed with ``pull`` in one epoch."""
         assert self._batches is not None
-        yield from self._batches
+        return self._batches  # as it is: a generator around it would close it where a loop ends early
 
     def leave(self) -> None:
         """Let go of the epoch under way, as ``break`` does; a generator's own clean-up runs now."""

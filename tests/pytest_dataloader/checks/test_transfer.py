@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader import diagnose
 from pytest_dataloader.checks import Setting, transfer
 from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.device.evidence import Copies, DeviceUse, Gain, StepUse, Synchronisations, Transfer
+from pytest_dataloader.probe.host.interference import QUIET
 
 on_a_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 STEP_MS = 20.0
@@ -95,3 +98,62 @@ def test_a_step_of_ones_own_copies_by_itself() -> None:
     assert seen.own_step
     assert seen.bound == "input"
     assert all("non_blocking" not in each.way for each in seen.gains)
+
+
+def steps_of(*parts: tuple[float, float, float, float], waited: float = 0.0) -> tuple[StepUse, ...]:
+    """Steps of computing, copying, idling for the loader and idling otherwise, in milliseconds."""
+    return tuple(StepUse(f"step {number}", sum(each), *each, waited) for number, each in enumerate(parts))
+
+
+PAGEABLE = Copies("to_device", "pageable", 10, 385_000_000, 60.0, 0.0, 10, 0)
+USE = DeviceUse("A device", 1, None, "annotation", steps_of(*[(90, 2, 1, 7)] * 10), 10, True, (), ())
+SEEN = Transfer(USE, "num_workers=4, pin_memory=False", True, (), QUIET)
+WAITS = replace(USE, steps=steps_of((60, 5, 30, 5), (62, 4, 29, 5), (58, 5, 32, 5), waited=35.0), has_workers=False)
+COPIES = replace(USE, steps=steps_of((70, 24, 1, 5), (71, 23, 1, 5)), copies=(PAGEABLE,))
+READS = Synchronisations("aten::_local_scalar_dense", 20, 5.0)
+LAUNCHES = replace(USE, steps=steps_of((30, 2, 0, 68), (32, 2, 0, 66)), loader_calls=0, synchronisations=(READS,))
+UNSURE = replace(USE, steps=steps_of((95, 0, 5, 0), (60, 0, 40, 0), (97, 0, 3, 0), (96, 0, 4, 0)))
+BUSY = replace(QUIET, others_share=0.95)
+MORE = Gain("num_workers=4, pin_memory=False", "DL207", 45.0, 30.0, 0.33, (0.3, 0.36))
+NO_MORE = replace(MORE, way="num_workers=8", saved=0.01, interval=(-0.02, 0.04))
+
+WAITING, LAUNCHING = replace(SEEN, use=WAITS), replace(SEEN, use=LAUNCHES)
+WORKING = replace(SEEN, use=replace(WAITS, has_workers=True))
+ONE, ONE_WAITING = (replace(SEEN, use=replace(use, steps=use.steps[:1])) for use in (USE, WAITS))
+IDLE, WAIT = "max_gpu_idle", "max_input_wait"
+NO_CALL = "the trace holds no call of a DataLoader"
+
+Row = tuple[Transfer, dict[str, Any], str, str, list[str]]
+TABLE: dict[str, Row] = {
+    "nothing asked for": (SEEN, {}, "passed", "device-bound: the device computes 90 %", []),
+    "limits kept": (SEEN, {IDLE: 0.1, WAIT: 0.05}, "passed", "the device idles 8 %", []),
+    "no workers": (WAITING, {}, "passed", "input-bound: the device idles 30 %", ["DL207"]),
+    "the device idles": (WAITING, {IDLE: 0.2}, "failed", "the device idles 35 % of a step (32", ["DL207"]),
+    "no idling allowed": (WAITING, {IDLE: 0}, "failed", "the device idles 35 %", ["DL207"]),
+    "the host waits": (WAITING, {WAIT: 0.2}, "failed", "the host waits for the loader 35 %", ["DL207"]),
+    "one limit of two": (WAITING, {IDLE: 0.9, WAIT: 0.2}, "failed", "the host waits", ["DL207"]),
+    "too few workers": (WORKING, {}, "passed", "input-bound", [""]),
+    "it copies alone": (replace(SEEN, use=COPIES), {}, "passed", "transfer-bound: the device copies 24 %", [""]),
+    "the host launches": (LAUNCHING, {IDLE: 0.5}, "failed", "the device idles 67 %", ["DL108"]),
+    "no loader was seen": (LAUNCHING, {WAIT: 0.5}, "not_measured", NO_CALL, []),
+    "steps differ": (replace(SEEN, use=UNSURE), {IDLE: 0.1}, "inconclusive", "the device idles 13 %", []),
+    "busy": (replace(WAITING, quietness=BUSY), {IDLE: 0.2}, "inconclusive", "the device idles 35 %", ["DL207"]),
+    "busy, and kept": (replace(SEEN, quietness=BUSY), {IDLE: 0.2}, "passed", "the device idles 8 %", []),
+    "one step": (ONE, {}, "passed", "1 step: too few", []),
+    "one step and a limit": (ONE_WAITING, {IDLE: 0.1}, "inconclusive", "the device idles 35 %", []),
+    "tried, and helps": (replace(WAITING, gains=(MORE, NO_MORE)), {}, "passed", "input-bound", ["DL207"]),
+    "tried, and does not": (replace(WAITING, gains=(NO_MORE,)), {}, "passed", "input-bound", []),
+}
+
+
+@pytest.mark.parametrize(("seen", "limits", "outcome", "begins", "codes"), TABLE.values(), ids=TABLE)
+def test_verdicts(seen: Transfer, limits: dict[str, Any], outcome: str, begins: str, codes: list[str]) -> None:
+    verdict = transfer.judge(seen, **limits)
+    assert verdict.outcome == outcome
+    assert verdict.reason.startswith(begins)
+    assert [each.code for each in verdict.advice] == codes
+
+
+def test_what_was_tried_is_told_with_its_figures() -> None:
+    told = transfer.judge(replace(SEEN, use=WAITS, gains=(MORE,))).advice[0].text
+    assert told == "num_workers=4, pin_memory=False: a step takes 30 ms, not 45 ms: 33 % less (30 to 36 % at 95 %)"
