@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dataloader import loaders, outcome, targets
 from pytest_dataloader.bench import BENCH
-from pytest_dataloader.checks import NAMES, applies
+from pytest_dataloader.checks import NAMES, applies, call_for
 from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import printable
@@ -106,7 +106,7 @@ class TargetNode(pytest.Collector):
 
     def _applicable(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The checks that have something to measure in the loader, which is built for it; all where it cannot be."""
-        limited = [name for name in names if self.target.limits.get(name)]
+        limited = [name for name in names if call_for(self.target.limits.get(name, {}))]
         with loaders.importable(self.target.roots):
             if set(names) - set(limited) and self.build() is None:
                 return tuple(

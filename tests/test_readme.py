@@ -51,8 +51,8 @@ def test_the_declared_target_and_the_test_of_the_readme_run(tmp_path: Path, left
     deselected = [f"--deselect=pyproject.toml::train::{check}" for check in left_out]
     done = run("pytest", *options, *deselected, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    # A plain loader has no ranks and no state: shards and resume are not measured.
-    assert re.search(rf"\b{len(NAMES) - 1 - len(left_out)} passed, 2 skipped", done.stdout), done.stdout
+    # No ranks, no state and no accelerator: shards, resume and transfer are not measured.
+    assert re.search(rf"\b{len(NAMES) - 2 - len(left_out)} passed, 3 skipped", done.stdout), done.stdout
 
 
 def test_the_linter_reads_the_settings_of_the_readme(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ PAIRED = ("compare",)
 _WIDE = 10**15
 """A limit that every loader keeps: a petabyte, a share or a time that none reaches; as a floor, one part of it."""
 
+_OF_THE_STEP = {"step", "step_ms"}
 ASKED = ("baseline", "tune")
 """Checks that an option asks for, beside those of a loader."""
 
@@ -104,6 +105,11 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     if wrong := contradiction(name, read):
         raise BadLimit(wrong)
     return read
+
+
+def call_for(limits: Mapping[str, Any]) -> bool:
+    """Whether limits given for a check ask for it; what tells of the training step does not."""
+    return bool(set(limits) - _OF_THE_STEP)
 
 
 def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:

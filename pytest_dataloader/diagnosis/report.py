@@ -150,7 +150,11 @@ def examine_all(
     if faults:
         raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
     if quick and only is None:
-        chosen = tuple(name for name in chosen if read[name] or checks.applies(name, subject.loader, subject.build))
+        chosen = tuple(
+            name
+            for name in chosen
+            if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
+        )
     breakages, records, evidence, shared = Breakages(), list[Record](), dict[str, Any](), dict[str, Any]()
     for name in chosen:
         setting = checks.Setting(

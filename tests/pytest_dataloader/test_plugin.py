@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
 
 ONLY = 'checks = ["throughput"]'
-UNFIT = ("shards", "resume")
+UNFIT = ("shards", "resume", "transfer")
 """Checks that a plain loader gives nothing to: it has no ranks and no state."""
 MISTAKES = {
     "nowhere": "loader = \"proj.date:make\": proj (*proj?__init__.py) has no module 'date'; did you mean data[?]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 _PAGE = "https://github.com/pytest-dataloader/pytest-dataloader/blob/main/docs/rules.md"
 # dl-lint is never imported from here; a test holds these names against its own.
 _NAMES = {
+    "DL108": "sync-every-step",
     "DL204": "missing-persistent-workers",
     "DL206": "host-cpu-count-workers",
     "DL207": "zero-workers",

@@ -19,6 +19,11 @@ INPUT, DEVICE = (
 )
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def run(*words: str | Path) -> int:
     try:
         return command.main(["trace", "analyze", *map(str, words)])

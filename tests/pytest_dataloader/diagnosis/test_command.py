@@ -85,7 +85,7 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
     assert lines[0] == "found_here:make  DataLoader(Rows, batch_size=16, num_workers=0)"
     (loader,) = json.loads(folder.joinpath("out", "seen.json").read_text())["loaders"]
     assert loader["id"] == "found_here:make"
-    assert list(loader["checks"]) == [name for name in checks.NAMES if name not in ("shards", "resume")]
+    assert list(loader["checks"]) == [name for name in checks.NAMES if name not in ("shards", "resume", "transfer")]
     assert {each["verdict"] for each in loader["checks"].values()} <= {"passed", "inconclusive"}  # on a busy machine
     assert {path.name for path in folder.iterdir()} <= {
         "conftest.py", "pytest.ini", "found_here.py", "out", "__pycache__",
@@ -164,7 +164,7 @@ def test_the_help_has_examples_and_every_limit(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["--help"])
     text = capsys.readouterr().out
-    assert text.count("\n  python -m pytest_dataloader ") == 7
+    assert text.count("\n  python -m pytest_dataloader ") == 8
     limits = {limit for check in checks.NAMES for limit in checks.limits_of(check)}
     assert not [limit for limit in limits if f"--{limit.replace('_', '-')} " not in text]
 

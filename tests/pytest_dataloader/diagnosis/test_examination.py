@@ -64,7 +64,9 @@ def default_actions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         signal.signal(number, handler)
 
 
-CHECKS = named((name for name in checks.NAMES if name not in ("shards", "resume")), quick=("workers", "shm", "stages"))
+CHECKS = named(
+    (name for name in checks.NAMES if name not in ("shards", "resume", "transfer")), quick=("workers", "shm", "stages")
+)
 """Those that start this loader's workers."""
 
 

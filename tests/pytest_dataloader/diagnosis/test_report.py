@@ -150,7 +150,7 @@ def test_a_notebook_shows_a_report_as_a_table(tmp_path: Path) -> None:
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     (shown,) = book.cells[1].outputs
     assert shown.output_type == "execute_result"
-    assert shown.data["text/html"].count("<tr>") == len(checks.NAMES) - 2
+    assert shown.data["text/html"].count("<tr>") == len(checks.NAMES) - 3
     assert "<b>failed</b>" not in shown.data["text/html"]
     assert book.cells[2].outputs[0].data["text/plain"] == "640"
 
@@ -158,7 +158,9 @@ def test_a_notebook_shows_a_report_as_a_table(tmp_path: Path) -> None:
 EMPTY = (load(rows=0, num_workers=1), load(rows=3, drop_last=True, num_workers=1))
 
 
-@pytest.mark.parametrize("first", [check for check in checks.NAMES if check not in ("shards", "resume", "portability")])
+@pytest.mark.parametrize(
+    "first", [check for check in checks.NAMES if check not in ("shards", "resume", "portability", "transfer")]
+)
 def test_the_first_check_of_a_loader_that_gives_nothing_says_so_for_the_others(first: str) -> None:
     for loader in EMPTY:
         told, later = pytest_dataloader.diagnose(loader, checks=[first, "portability"], quick=True).records
