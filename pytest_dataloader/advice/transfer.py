@@ -44,12 +44,17 @@ def description(use: DeviceUse) -> str:
 
 
 def details(use: DeviceUse) -> Iterator[str]:
-    """Copies and synchronisations, a line each, those that take longest first."""
+    """Stages of the loader, copies and synchronisations, those that take longest first."""
+    whole = sum(ms for _, ms in use.stages_while_starving)
+    if whole:
+        stages = ", ".join(f"{name} {percent(ms / whole)}" for name, ms in use.stages_while_starving)
+        yield f"while the device idles for the loader, its batches are in: {stages}"
     for kind in use.copies:
         if kind.direction != "on_device":
             yield copies(kind)
     for each in use.synchronisations[:_SHOWN]:
-        yield synchronisations(each, len(use.steps))
+        if each.count >= len(use.steps):
+            yield synchronisations(each, len(use.steps))
 
 
 def parts(use: DeviceUse) -> str:
@@ -87,7 +92,7 @@ def copies(kind: Copies) -> str:
     speed = [f"{figure(rate)} GB/s"] if rate is not None else []
     held = [f"{each} {word}" for each, word in _held(kind) if each]
     beside = percent(kind.beside_compute_ms / kind.ms) if kind.ms else "0 %"
-    told = [*amount, *speed, " and ".join(held), f"{beside} of their time while the device computes"]
+    told = [*amount, *speed, " and ".join(held), f"{beside} overlapped with kernels"]
     return f"{kind.count:,} copies {_DIRECTIONS[kind.direction]}{source}: {', '.join(filter(None, told))}"
 
 

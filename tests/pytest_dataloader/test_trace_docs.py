@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.pytest_dataloader.probe.device.kineto import RECORDED
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
@@ -52,7 +56,9 @@ def test_the_script_and_the_commands_run(project: Project) -> None:
     run(project, sys.executable, "loop.py")
     told = {"startup", "read", "collate", "send", "receive", "wait", "step"}
     assert names(project.path / "ours.json") == told
-    merging, measuring = ([line.removeprefix("$ ").split() for line in each.splitlines()] for each in blocks("console"))
+    merging, measuring, _ = (
+        [line.removeprefix("$ ").split() for line in each.splitlines()] for each in blocks("console")
+    )
     for program, *arguments in merging:
         assert program == "python"
         run(project, sys.executable, *arguments)
@@ -71,3 +77,18 @@ def test_the_script_and_the_commands_run(project: Project) -> None:
     project.path.joinpath("ours.json").unlink()
     project.run(*options).assert_outcomes(passed=1)
     assert names(project.path / "ours.json") == told - {"step"}
+
+
+def test_what_the_device_waits_for_is_told_as_shown(project: Project) -> None:
+    (command, told) = blocks("console")[2].split("\n", 1)
+    shutil.copy(RECORDED / "pageable-blocking-direct-0_workers.json.gz", project.path / "torch.json.gz")
+    done = subprocess.run(
+        [sys.executable, *command.removeprefix("$ python ").split()],
+        cwd=project.path,
+        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == told

@@ -110,6 +110,9 @@ class DeviceUse:
     synchronisations: tuple[Synchronisations, ...]
     first_step_left_out: bool = False
     """It began with the start of the loader's workers."""
+    stages_while_starving: tuple[tuple[str, float], ...] = ()
+    """Where the loader's timeline was merged into the trace: stages of its batches, and the milliseconds, of all
+    workers together, that each took while the device idled and the host waited for the loader; the longest first."""
 
     @property
     def ms_per_step(self) -> float:

@@ -55,8 +55,10 @@ _KINDS = {
     "runtime": "call",
     "xpu_runtime": "call",
     "xpu_driver": "call",
+    "dataloader": "stage",
 }
-"""Categories in small letters; a memset is work of the device as a kernel is."""
+"""Categories in small letters; a memset is work of the device as a kernel is, and the last one is of our own traces."""
+_STAGES = ("startup", "read", "collate", "send", "receive", "pin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Recording:
     synchronisations: list[Span] = field(default_factory=list)
     copy_calls: dict[str, Span] = field(default_factory=dict)
     """By what they have in common with the copies."""
+    stages: defaultdict[str, list[Interval]] = field(default_factory=lambda: defaultdict(list))
+    """What the workers of a loader did, where its timeline was merged into the trace."""
     device_names: dict[str, str] = field(default_factory=dict)
     rank: int | None = None
     """Of a distributed job, where the trace says so."""
@@ -129,6 +133,9 @@ class Recording:
         arguments = arguments if isinstance(arguments, dict) else {}
         if kind == "kernel":
             self.kernels[_device(event, arguments)].append((begin, end))
+        elif kind == "stage":
+            if name in _STAGES:
+                self.stages[name].append((begin, end))
         elif kind == "copy":
             self._add_copy(name, begin, end, event, arguments)
         else:

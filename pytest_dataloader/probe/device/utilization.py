@@ -42,6 +42,7 @@ def utilization(recording: Recording, step: str | None = None) -> DeviceUse:
     waits = union((call.begin, call.end) for call in calls)
     steps = [_step_use(span, compute, copying, busy, waits) for span in spans]
     trained = union((span.begin, span.end) for span in spans)
+    starving = intersection(difference(trained, busy), waits)
     inside = [call for call in calls if _is_in(call.begin, trained)]
     return DeviceUse(
         device=recording.device_names.get(device, ""),
@@ -54,6 +55,7 @@ def utilization(recording: Recording, step: str | None = None) -> DeviceUse:
         copies=tuple(_copies(recording, [copy for copy in copies if _is_in(copy.begin, trained)], compute)),
         synchronisations=tuple(_synchronisations(recording, trained)),
         first_step_left_out=source == "loader",
+        stages_while_starving=_stages(recording, starving),
     )
 
 
@@ -165,6 +167,14 @@ def _blocking(recording: Recording, copies: list[Copy]) -> dict[str, bool | None
         elif is_waiting_copy(call):
             found[call.key] = True
     return found
+
+
+def _stages(recording: Recording, starving: list[Interval]) -> tuple[tuple[str, float], ...]:
+    """What the workers did while the device idled for the loader, what took longest first."""
+    found = {
+        name: sum(length(within(starving, span)) for span in spans) / 1e6 for name, spans in recording.stages.items()
+    }
+    return tuple(sorted(((name, ms) for name, ms in found.items() if ms), key=lambda each: -each[1]))
 
 
 def _synchronisations(recording: Recording, trained: list[Interval]) -> list[Synchronisations]:
