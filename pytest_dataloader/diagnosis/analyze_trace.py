@@ -64,12 +64,12 @@ def main(arguments: Sequence[str]) -> int:
             continue
         records.append(_judged(path, uses[path], read))
     _show(records, uses)
-    if given.json is not None:
-        try:
-            json.write(given.json, json.document(records, environment()))
-        except OSError as error:
-            print(printable(f"{parser.prog}: cannot write {given.json}: {error.strerror or error}"), file=sys.stderr)
-            return _NOT_READ
+    try:
+        _write(json.document(records, environment()), given)
+    except (OSError, ImportError) as error:  # of the page's libraries
+        why = getattr(error, "strerror", None) or error
+        print(printable(f"{parser.prog}: cannot write the report: {why}"), file=sys.stderr)
+        return _NOT_READ
     missed = any(each.verdict == "failed" for each in records)
     unknown = any(each.verdict == "not_measured" for each in records)
     return _MISSED if missed else _NOT_READ if unknown else status
@@ -95,8 +95,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-input-wait", type=float, metavar="SHARE", help="of its steps, in which the host may wait for the loader"
     )
+    parser.add_argument("--html", type=_file, metavar="PATH", help="write the report as one page with charts")
     parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
     return parser
+
+
+def _write(document: Mapping[str, Any], given: argparse.Namespace) -> None:
+    if given.json is not None:
+        json.write(given.json, document)
+    if given.html is not None:
+        from pytest_dataloader.report.page import document as page
+
+        page.write(given.html, document, page.now())
 
 
 def _file(text: str) -> Path:

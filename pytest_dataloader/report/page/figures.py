@@ -46,6 +46,12 @@ _SLICES: tuple[tuple[str, str, str], ...] = (
     ("receive", "unpacking_ms", "unpacked_ms"),
     ("pin", "unpacked_ms", "pinned_ms"),
 )
+_OF_THE_DEVICE = (
+    ("computes", "compute_ms", COLOURS["collate"]),
+    ("only copies", "copy_ms", COLOURS["fetch"]),
+    ("idles, the host waits for the loader", "idle_waiting_ms", COLOURS["wait"]),
+    ("idles otherwise", "idle_other_ms", _MAIN),
+)
 _OF_WORKERS, _ASIDE = ("read", "collate", "send"), ("send", "receive", "pin")
 
 
@@ -204,6 +210,21 @@ def tuning(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     )  # fmt: skip
 
 
+def device(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | None:
+    """What the device did in each training step."""
+    steps = thinned(evidence["use"]["steps"])
+    numbers = list(range(1, len(steps) + 1))
+    data = [
+        {"type": "bar", "name": name, "x": numbers, "y": [_round(step[part]) for step in steps],
+         "marker": {"color": colour}}
+        for name, part, colour in _OF_THE_DEVICE
+    ]  # fmt: skip
+    return _figure(
+        "Training steps", "What the device does in each of them.",
+        data, x="step", y="ms", barmode="stack", xaxis={"tickformat": "d"},
+    )  # fmt: skip
+
+
 def _resources(checks: Mapping[str, Mapping[str, Any]]) -> Figure | None:
     """What is open whenever an epoch has ended: flat lines are what a loader should have."""
     seen = {name: (checks.get(name) or {}).get("evidence") or {} for name in ("fds", "shm")}
@@ -236,6 +257,7 @@ _DRAWN: tuple[tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Figure
     ("memory", memory),
     ("stages", workers),
     ("tune", tuning),
+    ("transfer", device),
 )
 
 

@@ -112,3 +112,11 @@ def test_the_evidence_as_json(tmp_path: Path) -> None:
     assert sum(evidence["shares"].values()) == pytest.approx(1)
     assert len(evidence["use"]["steps"]) == 12
     assert run(INPUT, "--json", tmp_path / "no" / "folder.json") == 2
+
+
+def test_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "device.html"
+    assert run(INPUT, "--html", path) == 0
+    text = path.read_text()
+    assert "Training steps" in text
+    assert "input-bound" in text

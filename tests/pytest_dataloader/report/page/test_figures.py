@@ -29,6 +29,14 @@ def test_plotly_knows_every_word_of_every_chart(evidence: dict[str, Any]) -> Non
             assert len(known.data) == len(each["data"]) > 0
 
 
+def test_each_training_step_is_drawn_by_what_the_device_does() -> None:
+    step = {"compute_ms": 60.0, "copy_ms": 10.0, "idle_waiting_ms": 25.0, "idle_other_ms": 5.0}
+    checks = {"transfer": {"evidence": {"use": {"steps": [step, step]}}, "limits": {}}}
+    (found,) = figures.of_loader(checks)
+    assert [sum(bar["y"][number] for bar in found["data"]) for number in (0, 1)] == [100.0, 100.0]
+    plotly.graph_objects.Figure(found["data"], found["layout"])
+
+
 def test_a_rate_stands_against_its_floor_with_its_interval(evidence: dict[str, Any]) -> None:
     found = drawn(evidence)["Rate by window"]
     lines = {trace["name"]: trace["y"] for trace in found["data"]}
