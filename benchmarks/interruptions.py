@@ -136,22 +136,21 @@ def import_all() -> None:
 def mark_calls(marks: Marks) -> None:
     """In a run: have the building of the loader and the examination marked."""
     loaders: Any = importlib.import_module("pytest_dataloader.loaders")
-    examination: Any = importlib.import_module("pytest_dataloader.diagnosis.examination")
-    report: Any = importlib.import_module("pytest_dataloader.diagnosis.report")
-    build, examine = loaders.build, examination.examine
+    runner: Any = importlib.import_module("pytest_dataloader.diagnosis.runner").Runner
+    build, run = loaders.build, runner.run
 
     def marked_build(*given: Any) -> Any:
         marks.set(BUILT)
         return build(*given)
 
-    def marked_examine(*given: Any) -> Any:
+    def marked_run(*given: Any) -> Any:
         marks.set(BEGUN)
-        seen = examine(*given)
+        seen = run(*given)
         marks.set(ENDED)
         return seen
 
     loaders.build = marked_build
-    examination.examine = report.examine = marked_examine
+    runner.run = marked_run
 
 
 def be_the_run(kind: Kind, folder: Path, marks: Marks) -> int:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from pytest_dataloader import checks, loaders
+from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.diagnosis.examination import Breakages, Subject, examine
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.report import terminal
 
 if TYPE_CHECKING:
@@ -114,11 +114,9 @@ def show(case: Case, columns: int) -> None:
     except Exception as error:
         print(f"\n# {name}\n{type(error).__name__}: {error}")
         return
-    setting = Setting(seconds=1.0, build=build)
-    done = examine(
-        loader, check, limits, lambda: checks.measure(check, loader, setting=setting, limits=limits), Breakages()
-    )
-    record = Subject("it", "it", loader, build).record(check, limits, done.evidence, done.verdict)
+    subject = Subject("it", "it", loader, build)
+    done = Runner(Setting(seconds=1.0, bench=True)).run(subject, check, limits)
+    record = subject.record(check, limits, done.evidence, done.verdict)
     print(f"\n# {name}")
     for line in terminal.lines([record], 0, columns):
         print("".join(text for text, _ in line).rstrip())

@@ -12,7 +12,7 @@ import pytest
 from pytest_dataloader import loaders, outcome, targets
 from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES, applies, call_for
-from pytest_dataloader.diagnosis.examination import Subject
+from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import interruption
@@ -128,8 +128,7 @@ class TargetNode(pytest.Collector):
             return "\n".join(self.target.faults)
         try:
             if self.loader is None:
-                self.loader = loaders.build(self.target.loader, self.target.roots)
-                self.build_function = loaders.function_of(self.target.loader, self.target.roots)
+                self.loader, self.build_function = loaders.build(self.target.loader, self.target.roots)
         except BadTarget as error:
             return f"{self.target.loader_at}: {error}"
         return None

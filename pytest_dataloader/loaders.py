@@ -13,7 +13,7 @@ import sys
 import traceback
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import did_you_mean
@@ -98,7 +98,14 @@ def importable(roots: Sequence[Path]) -> Iterator[None]:
                 sys.path.remove(path)
 
 
-def build(reference: str, roots: Sequence[Path]) -> Any:
+class Built(NamedTuple):
+    """A loader, and the callable that made it; None where it was there."""
+
+    loader: Any
+    function: Any
+
+
+def build(reference: str, roots: Sequence[Path]) -> Built:
     """Import MODULE:ATTR and return the DataLoader, or the stream, that it is or that it returns when called.
 
     Raises BadTarget that says what went wrong, with the user's own frames where their code raised.
@@ -106,16 +113,10 @@ def build(reference: str, roots: Sequence[Path]) -> Any:
     value, seen = _resolve(reference, roots)
     found = measurable(value)
     if found is not None:
-        return found
+        return Built(found, None)
     if not callable(value):
         raise BadTarget(f"expected a torch.utils.data.DataLoader or a callable, {seen} is {what_instead(value)}")
-    return call(value, seen)
-
-
-def function_of(reference: str, roots: Sequence[Path]) -> Any:
-    """The callable that MODULE:ATTR is; None where it is the loader itself."""
-    value, _ = _resolve(reference, roots)
-    return None if measurable(value) is not None else value
+    return Built(call(value, seen), value)
 
 
 def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -11,28 +11,20 @@ import pytest
 
 from pytest_dataloader import checks
 from pytest_dataloader.bench import BENCH, UNMEASURED
-from pytest_dataloader.diagnosis import examination
-from pytest_dataloader.diagnosis.examination import Breakages, Subject
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.locking import alone, lock_path
 from pytest_dataloader.printable import printable
-from pytest_dataloader.probe.loader.smoke_run import smoke_run
-from pytest_dataloader.progress import ProgressLine, progress_line
+from pytest_dataloader.progress import progress_line
 from pytest_dataloader.record import PROPERTY
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
 
-NOT_ASKED = "run with --dataloader-bench"
-
-
-_PROGRESS = pytest.StashKey[ProgressLine | None]()
-_BREAKAGES = pytest.StashKey[Breakages]()
-_KNOWN = pytest.StashKey[Any]()
-_SHARED = pytest.StashKey[list[tuple[ref[Any], dict[str, Any]]]]()
-"""On the config: the evidence so far of the check that is measuring."""
+_RUNNER = pytest.StashKey[Runner]()
+"""On the config."""
 
 
 class Unmeasured:
@@ -85,20 +77,13 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     Fails, warns or marks the test as not measured as the verdict says. Exceptions of the loader are passed on, those
     of this package are not the loader's fault; BadLimit where limits contradict each other.
     """
-    bench = item.config.stash[BENCH]
-    breakages = item.config.stash.setdefault(_BREAKAGES, Breakages())
-
-    def measure() -> Any:
-        if checks.check_module(check).NEEDS_BENCH and not bench.options.bench:
-            for loader in (subject.loader, *others):
-                smoke_run(loader)
-            raise NotMeasured(NOT_ASKED)
-        return _measure_with_ranks(item, subject, check, limits, *others)
-
+    bench, runner = item.config.stash[BENCH], _runner_of(item.config)
     try:
-        seen = examination.examine(subject.loader, check, limits, measure, breakages)
+        seen = runner.run(subject, check, limits, *others)
     except KeyboardInterrupt:
-        _note_what_is_known(item, subject, check, limits)
+        if runner.known is not None:
+            known = checks.judge(check, runner.known, limits=limits)
+            note(item, subject, check, limits, runner.known, known, by_itself=True)
         raise
     verdict = note(item, subject, check, limits, seen.evidence, seen.verdict)
     if seen.error is not None:
@@ -106,14 +91,6 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     held = _hold_to_baseline(item, subject) if check == "throughput" and seen.evidence is not None else None
     _conclude(item, check, verdict, held, strict=bench.options.strict)
     return Unmeasured(check, verdict.reason) if seen.evidence is None else seen.evidence
-
-
-def _note_what_is_known(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any]) -> None:
-    """Record what a check has told of its evidence before it was interrupted."""
-    evidence = item.config.stash.get(_KNOWN, None)
-    if evidence is not None:
-        verdict = checks.judge(check, evidence, limits=limits)
-        note(item, subject, check, limits, evidence, verdict, by_itself=True)
 
 
 def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
@@ -128,70 +105,36 @@ def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
     recorded = bench.options.update_baseline
     given = {"place": place, "known": entry, "incomparable": incomparable, "recorded": recorded}
     limits = {"tolerance": bench.options.tolerance}
-    evidence = _measure(item.config, subject, "baseline", given)
+    evidence = _runner_of(item.config).measure(subject, "baseline", given)
     verdict = checks.judge("baseline", evidence, limits=limits)
     return note(item, subject, "baseline", limits, evidence, verdict)
 
 
-def _measure_with_ranks(
-    item: pytest.Item, subject: Subject, check: str, limits: Mapping[str, Any], *others: Any
-) -> Any:
-    """Measure, and in a job of several ranks hold what this one tells against what the others do.
+def _runner_of(config: pytest.Config) -> Runner:
+    """What runs the checks of this session."""
+    if _RUNNER not in config.stash:
+        options, job = config.stash[BENCH].options, config.stash[BENCH].job
+        line = progress_line(config)
 
-    They take turns in measuring, so the waiting is done afterwards.
-    """
-    job, told = item.config.stash[BENCH].job, list[str]()
-    evidence = _measure(item.config, subject, check, limits, *others, tell=told.append)
-    if job is None or not told:
-        return evidence
-    return checks.merge_ranks(check, evidence, job.compare(check, item.nodeid, told[-1]), job.place.world_size)
+        @contextlib.contextmanager
+        def turn() -> Iterator[None]:
+            with alone(lock_path(config, job) if options.measures else None):
+                try:
+                    yield
+                finally:
+                    if line is not None:
+                        line.clear()
 
-
-def _measure(
-    config: pytest.Config,
-    subject: Subject,
-    check: str,
-    limits: Mapping[str, Any],
-    *others: Any,
-    tell: Callable[[str], None] = lambda _told: None,
-) -> Any:
-    options, job = config.stash[BENCH].options, config.stash[BENCH].job
-    if _PROGRESS not in config.stash:
-        config.stash[_PROGRESS] = progress_line(config)
-    progress = config.stash[_PROGRESS]
-    stash = config.stash
-    stash[_KNOWN] = None
-    setting = checks.Setting(
-        options.seconds,
-        options.bench,
-        options.quick,
-        options.whole_epoch,
-        options.trace is not None or options.html is not None,
-        known=lambda evidence: stash.__setitem__(_KNOWN, evidence),
-        build=subject.build,
-        ranks=1 if job is None else job.place.world_size,
-        tell=tell,
-        shared=_shared(config, subject.loader),
-    )
-    if progress is not None:
-        setting = dataclasses.replace(setting, progress=progress.of(f"{subject.id} {check}"))
-    with alone(lock_path(config, job) if options.measures else None):
-        try:
-            return checks.measure(check, subject.loader, *others, setting=setting, limits=limits)
-        finally:
-            if progress is not None:
-                progress.clear()
-
-
-def _shared(config: pytest.Config, loader: Any) -> dict[str, Any]:
-    """What the checks of a loader hand to each other in this session."""
-    known = config.stash.setdefault(_SHARED, [])
-    known[:] = [(each, shared) for each, shared in known if each() is not None]
-    for each, shared in known:
-        if each() is loader:
-            return shared
-    known.append((ref(loader), {}))
-    return known[-1][1]
+        setting = checks.Setting(
+            options.seconds,
+            options.bench,
+            options.quick,
+            options.whole_epoch,
+            options.trace is not None or options.html is not None,
+        )
+        given = {} if line is None else {"progress": line.of}
+        config.stash[_RUNNER] = Runner(setting, turn=turn, job=job, **given)
+    return config.stash[_RUNNER]
 
 
 def note(

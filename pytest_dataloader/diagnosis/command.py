@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, limits, loaders, options, progress, targets
 from pytest_dataloader.diagnosis import analyze_trace, compare, merge_trace
-from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.diagnosis.report import Report, examine_all
+from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.printable import encodable, printable
@@ -75,8 +75,7 @@ def _diagnose(given: argparse.Namespace, prog: str) -> int:
     stopped: KeyboardInterrupt | None = None
     try:
         with loaders.importable(roots):
-            loader = loaders.build(given.loader, roots)
-            build = loaders.function_of(given.loader, roots)
+            loader, build = loaders.build(given.loader, roots)
             subject = Subject(given.loader, given.loader, loader, build)
             report = examine_all(
                 subject,

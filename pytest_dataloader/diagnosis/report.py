@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, loaders, targets
-from pytest_dataloader.diagnosis.examination import Breakages, Subject, examine
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.options import QUICK_SECONDS, SECONDS
@@ -155,23 +155,17 @@ def examine_all(
             for name in chosen
             if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
         )
-    breakages, records, evidence, shared = Breakages(), list[Record](), dict[str, Any](), dict[str, Any]()
+    setting = checks.Setting(
+        seconds or (QUICK_SECONDS if quick else SECONDS),
+        bench=True,
+        quick=quick,
+        whole_epoch=whole_epoch,
+        traced=traced,
+    )
+    runner = Runner(setting, progress=lambda label: lambda what, share: progress(f"{label}: {what}", share))
+    records, evidence = list[Record](), dict[str, Any]()
     for name in chosen:
-        setting = checks.Setting(
-            seconds or (QUICK_SECONDS if quick else SECONDS),
-            bench=True,
-            quick=quick,
-            whole_epoch=whole_epoch,
-            traced=traced,
-            build=subject.build,
-            shared=shared,
-            progress=lambda what, share, name=name: progress(f"{name}: {what}", share),  # type: ignore[misc]
-        )
-
-        def measure(name: str = name, setting: checks.Setting = setting) -> Any:
-            return checks.measure(name, subject.loader, setting=setting, limits=read[name])
-
-        seen = examine(subject.loader, name, read[name], measure, breakages)
+        seen = runner.run(subject, name, read[name])
         records.append(subject.record(name, read[name], seen.evidence, seen.verdict))
         if seen.evidence is not None:
             evidence[name] = seen.evidence

@@ -63,7 +63,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("reference", ["looked_up:ready", "looked_up:Data.train"])
 def test_a_loader_or_what_returns_one_is_built(root: Path, reference: str) -> None:
-    assert isinstance(loaders.build(reference, [root]), DataLoader)
+    assert isinstance(loaders.build(reference, [root]).loader, DataLoader)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from torchdata import nodes  # type: ignore[import-untyped]  # torchdata ships n
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.checks import NAMES, Setting
 from pytest_dataloader.checks.streams import NEEDS, OUTER
-from pytest_dataloader.diagnosis.examination import Breakages, examine
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
 
 if TYPE_CHECKING:
@@ -145,9 +145,7 @@ def stream(value: Any) -> Stream:
 def verdict(check: str, measured: Any, **limits: Any) -> Verdict:
     setting = PATIENT if check in ("order", "workers", "fds", "shm") else SHORT
     read = checks.read_limits(check, limits)
-    return examine(
-        measured, check, read, lambda: checks.measure(check, measured, setting=setting, limits=read), Breakages()
-    ).verdict
+    return Runner(setting).run(Subject("it", "it", measured), check, read).verdict
 
 
 def test_a_generator_function_is_measured_as_far_as_batches_allow() -> None:
@@ -207,9 +205,9 @@ def test_the_loaders_of_a_data_module_are_prepared_as_its_trainer_does(monkeypat
     monkeypatch.setitem(__import__("sys").modules, "of_module", __import__("types").ModuleType("of_module"))
     module: Any = __import__("of_module")
     module.DataModule, module.datamodule = DataModule, DataModule()
-    assert isinstance(loaders.build("of_module:datamodule.train_dataloader", []), DataLoader)
-    assert isinstance(loaders.build("of_module:DataModule.train_dataloader", []), DataLoader)
-    assert loaders.build("of_module:DataModule.val_dataloader", []).path == "loader"
+    assert isinstance(loaders.build("of_module:datamodule.train_dataloader", []).loader, DataLoader)
+    assert isinstance(loaders.build("of_module:DataModule.train_dataloader", []).loader, DataLoader)
+    assert loaders.build("of_module:DataModule.val_dataloader", []).loader.path == "loader"
 
 
 @pytest.mark.parametrize(
@@ -249,12 +247,10 @@ def test_a_stream_that_raises_is_a_broken_loader_and_random_states_are_put_back(
         yield random.randint(0, 3)
         raise ValueError("torn")
 
-    state, breakages = random.getstate(), Breakages()
+    state, runner = random.getstate(), Runner(SHORT)
     made = loaders.call(torn, "torn")
     for check, words in (("workers", "the loader raised ValueError: torn"), ("fds", "the loader raises: see workers")):
-        seen = examine(
-            made, check, {}, lambda check=check: checks.measure(check, made, setting=SHORT, limits={}), breakages  # type: ignore[misc]
-        )  # fmt: skip
+        seen = runner.run(Subject("it", "it", made), check, {})
         assert words in seen.verdict.reason
     assert random.getstate() == state
 

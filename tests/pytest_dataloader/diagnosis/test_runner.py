@@ -1,4 +1,4 @@
-"""One check of one loader: what a signal does to its verdict."""
+"""The runner of checks: what a signal does to a verdict, and what one check hands to another."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from torch.utils.data import DataLoader
 
 from pytest_dataloader import checks
 from pytest_dataloader.diagnosis.command import main
-from pytest_dataloader.diagnosis.examination import Breakages, examine
 from pytest_dataloader.diagnosis.report import diagnose
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.probe.host import interruption
 from tests.variants import named
 
@@ -111,10 +112,13 @@ def sent_and_replaced() -> Any:
 
 
 @pytest.mark.parametrize("measure", [sent_and_lost, sent_and_replaced])
-def test_an_interruption_wins_over_whatever_came_of_the_check(measure: Callable[[], Any]) -> None:
+def test_an_interruption_wins_over_whatever_came_of_the_check(
+    measure: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Runner, "measure", lambda *_: measure())
     put_back = interruption.raise_on_signals("why")
     with pytest.raises(KeyboardInterrupt):
-        examine(Loader(), "order", {}, measure, Breakages())
+        Runner(checks.Setting()).run(Subject("it", "it", Loader()), "order", {})
     put_back()
 
 
@@ -129,3 +133,32 @@ def test_diagnose_ends_its_process_by_the_signal_that_it_got(monkeypatch: pytest
         finally:
             os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+
+
+def test_what_a_check_has_found_out_goes_to_those_of_the_same_loader_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def measure(_check: str, loader: Any, *, setting: checks.Setting, limits: Any) -> Any:
+        del limits
+        seen.append(setting.shared)
+        setting.shared[str(len(seen))] = True
+        setting.known(loader)
+        raise ValueError("torn")
+
+    monkeypatch.setattr(checks, "measure", measure)
+    runner, one, other = Runner(checks.Setting(bench=True)), Loader(), Loader()
+    of_one, of_other = Subject("one", "one", one), Subject("other", "other", other)
+    assert runner.run(of_one, "order", {}).verdict.reason.startswith("the loader raised ValueError: torn")
+    assert runner.known is one
+    assert runner.run(of_one, "fds", {}).verdict.reason == "the loader raises: see order"
+    assert "torn" in runner.run(of_other, "fds", {}).verdict.reason
+    assert "torn" in runner.run(of_one, "workers", {}).verdict.reason
+    assert [sorted(each) for each in seen] == [["1", "3"], ["2"], ["1", "3"]]
+
+
+def test_without_bench_a_check_that_needs_it_takes_two_batches_and_says_so() -> None:
+    taken: list[int] = []
+    loader: DataLoader[Any] = DataLoader([1, 2, 3, 4], collate_fn=taken.extend)  # type: ignore[arg-type]  # a list will do
+    seen = Runner(checks.Setting()).run(Subject("it", "it", loader), "throughput", {})
+    assert (seen.verdict.outcome, seen.verdict.reason) == ("not_measured", "run with --dataloader-bench")
+    assert taken == [1, 2]
