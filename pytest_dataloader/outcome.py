@@ -166,6 +166,7 @@ def forget(item: pytest.Item) -> None:
     """Drop what an earlier run of the same item left: plugins that repeat failed tests run an item several times."""
     item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PROPERTY)]
     item.stash.setdefault(UNMEASURED, []).clear()
+    item.config.stash[BENCH].ledger.pop(item.nodeid, None)
     item.stash[_SEEN] = _Seen()
 
 

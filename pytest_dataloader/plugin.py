@@ -263,14 +263,14 @@ class Reports:
         self._spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(spare)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.user_properties:
+        if report.user_properties and hasattr(report, "node"):  # of a worker of pytest-xdist
             from pytest_dataloader.record import records_in
 
-            found = list(records_in(report.user_properties))
-            if found:
+            if found := list(records_in(report.user_properties)):
                 self._bench.ledger[report.nodeid] = found
-                file, line, _ = report.location
-                self._locations[report.nodeid] = (file, line or 0)
+        if report.nodeid in self._bench.ledger:
+            file, line, _ = report.location
+            self._locations[report.nodeid] = (file, line or 0)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -90,10 +90,16 @@ def find_file(start: Path, rootdir: Path) -> Path | None:
     return None
 
 
+@functools.lru_cache(maxsize=4)
+def _tool(content: bytes) -> Any:
+    """The table "tool" of a pyproject.toml, which a run asks for several times. Raises ValueError, RecursionError."""
+    return tomllib.loads(content.decode().replace("\r\n", "\n")).get("tool", {})
+
+
 def misnamed_table(file: Path) -> str:
     """What to say of a table that is called as our package is imported; empty where the file has none."""
     try:
-        tool = tomllib.loads(disk.read(file).decode()).get("tool")
+        tool = _tool(disk.read(file))
     except (ValueError, RecursionError, disk.TooLargeError, OSError):
         return ""
     name = TABLE.rpartition(".")[2].replace("-", "_")
@@ -106,7 +112,7 @@ def _has_table(file: Path) -> bool:
         content = disk.read(file)
         if b"pytest-dataloader" not in content:
             return False
-        tool = tomllib.loads(content.decode()).get("tool")
+        tool = _tool(content)
         return isinstance(tool, dict) and "pytest-dataloader" in tool
     except (ValueError, RecursionError, disk.TooLargeError):
         return True
@@ -123,8 +129,8 @@ def roots_of(*folders: Path) -> tuple[Path, ...]:
 def read_file(file: Path, shown_as: str) -> list[Target]:
     """Read the targets of a pyproject.toml, ``shown_as`` in messages. Never raises: faults are in the targets."""
     try:
-        text = disk.read(file).decode().replace("\r\n", "\n")
-        tool = tomllib.loads(text).get("tool", {})
+        content = disk.read(file)
+        text, tool = content.decode().replace("\r\n", "\n"), _tool(content)
     except (OSError, ValueError, RecursionError) as error:
         return [_broken("pyproject", f"{shown_as}: {getattr(error, 'strerror', None) or error}")]
     table = tool.get("pytest-dataloader", {}) if isinstance(tool, dict) else {}
