@@ -6,8 +6,9 @@ import dataclasses
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.timing.cost import LEAST_UNITS, Cost, EmptyLoader, measure_cost
+from pytest_dataloader.probe.timing.cost import LEAST_UNITS, Cost, measure_cost
 from pytest_dataloader.probe.timing.evidence import Baseline
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice, Verdict
@@ -42,7 +43,7 @@ def measure(
     with borrow(loader, in_process=True) as borrowed:
         try:
             cost = measure_cost(borrowed, setting.seconds, lambda spent: setting.progress("costing samples", spent))
-        except EmptyLoader:
+        except EmptyEpoch:
             return Baseline(Cost(), place, num_workers=workers, empty=True)
     seen = Baseline(cost, place, known, incomparable, workers, recorded and cost.units >= LEAST_UNITS)
     return compare(seen)

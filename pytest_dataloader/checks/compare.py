@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing import pairs
 from pytest_dataloader.probe.timing.evidence import Comparison
-from pytest_dataloader.probe.timing.pairs import EmptyLoader, Pair, Turns
+from pytest_dataloader.probe.timing.pairs import Pair, Turns
+from pytest_dataloader.probe.timing.turns import Turn
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Verdict
 
@@ -32,10 +34,10 @@ def measure(loader: Any, reference: Any, *, setting: Setting, tolerance: float |
     """
     allowed = 1 + (TOLERANCE if tolerance is None else tolerance)
     with borrow(loader, in_process=True) as ours, borrow(reference, in_process=True) as theirs:
-        turns = Turns(ours, theirs)
+        turns = Turns(Turn(ours), Turn(theirs))
         try:
             turns.begin()
-        except EmptyLoader:
+        except EmptyEpoch:
             return Comparison(empty=True)
         seen: list[Pair] = []
         started = look = clocks.wall_ns()

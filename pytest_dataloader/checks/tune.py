@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import tune as sentences
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hindrance
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
 from pytest_dataloader.probe.tuning.pinning import compare_pinning
 from pytest_dataloader.probe.tuning.search import Search
-from pytest_dataloader.probe.tuning.trial import EmptyLoader
 from pytest_dataloader.probe.workers import fault
 from pytest_dataloader.verdict import Verdict
 
@@ -33,7 +33,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
     search.known = lambda: setting.known(tuning(search))
     try:
         search.run()
-    except EmptyLoader:
+    except EmptyEpoch:
         return Tuning(empty=True)
     return _with_pinning(_with_batch_sizes(search, setting), search, setting)
 

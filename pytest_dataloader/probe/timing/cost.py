@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.host.calibration import KERNELS
-from pytest_dataloader.probe.host.interference import QUIET, Machine, Quietness, read_machine
+from pytest_dataloader.probe.host.interference import QUIET, Quietness, read_machine
+from pytest_dataloader.probe.timing.neighbours import quietness
+from pytest_dataloader.probe.timing.turns import WARM_UP_UNITS, Turn, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_dataloader.probe.loader.borrowing import Borrowed
 
-UNIT_NS = 2_000_000
-"""What the loader gives in about this time lies between two runs of the kernels."""
 LEAST_UNITS = 12
-WARM_UP_UNITS = 3
 _TIMEOUT_SECONDS = 6.0
 """Where the budget gave too few units, up to this many times the budget is spent."""
 _QUICK = 0.10
@@ -54,15 +52,15 @@ class _Unit:
 def measure_cost(borrowed: Borrowed, seconds: float, came: Callable[[float], None] = lambda _spent: None) -> Cost:
     """Pull from a loader borrowed ``in_process`` and run the kernels in turn; ``came`` is told the share spent.
 
-    Raises EmptyLoader where an epoch holds no batch.
+    Raises EmptyEpoch where an epoch holds no batch.
     """
     with _one_thread():
-        return _Costing(borrowed, seconds, came).run()
+        return _Costing(Turn(borrowed, _cpu_ns), seconds, came).run()
 
 
 @dataclass(slots=True)
 class _Costing:
-    borrowed: Borrowed
+    turn: Turn
     seconds: float
     came: Callable[[float], None]
     batches: int = 1
@@ -70,44 +68,34 @@ class _Costing:
     units: list[_Unit] = field(default_factory=list)
 
     def run(self) -> Cost:
-        self._begin()
+        self.turn.begin()
         for _ in range(WARM_UP_UNITS):
-            self._turn()
+            self._take_turn()
         self.units.clear()
         started, cpu, before = clocks.wall_ns(), _cpu_ns(), read_machine()
         while not self._over(clocks.wall_ns() - started):
-            self._turn()
+            self._take_turn()
         spent = clocks.wall_ns() - started
-        return self._cost(spent, _quietness(before, read_machine(), spent, _cpu_ns() - cpu, self.units))
+        speeds = [unit.kernels_ns[0] for unit in self.units]
+        quiet = quietness(before, read_machine(), wall_ns=spent, own_ns=_cpu_ns() - cpu, speeds=speeds)
+        return self._cost(spent, quiet)
 
     def _over(self, spent_ns: int) -> bool:
         spent = spent_ns / 1e9 / self.seconds
         self.came(spent)
         return spent >= (1.0 if len(self.units) >= LEAST_UNITS else _TIMEOUT_SECONDS)
 
-    def _turn(self) -> None:
-        delay, cpu, wall = clocks.thread_delay_ns() or 0, _cpu_ns(), clocks.wall_ns()
-        batches, samples = self.borrowed.pull(self.batches)
-        spent, worked = clocks.wall_ns() - wall, _cpu_ns() - cpu
-        lost = (clocks.thread_delay_ns() or 0) - delay
-        if batches < self.batches or not samples:
-            self._begin()
-            self.batches = min(self.batches, max(1, batches))  # an epoch may hold less than a unit
+    def _take_turn(self) -> None:
+        taken = self.turn.take(self.batches)
+        if not taken.whole:
+            self.turn.begin()
+            self.batches = min(self.batches, max(1, taken.batches))  # an epoch may hold less than a unit
             return
-        self.samples += samples
-        wait = max(0, spent - lost - worked)
-        self.units.append(_Unit(worked / samples, wait / samples, tuple(_kernel_times())))
-        self.batches = max(1, min(2 * self.batches, int(self.batches * UNIT_NS / max(1, worked + wait))))
-
-    def _begin(self) -> None:
-        """Start an epoch with the same random state in every run, so that all runs cost the same samples."""
-        import torch
-
-        torch.manual_seed(0)
-        random.seed(0)
-        self.borrowed.begin_epoch()
-        if self.borrowed.pull(1)[0] == 0:
-            raise EmptyLoader
+        self.samples += taken.samples
+        wait = max(0, taken.wall_ns - taken.lost_ns - taken.cpu_ns)
+        kernels = tuple(_kernel_times())
+        self.units.append(_Unit(taken.cpu_ns / taken.samples, wait / taken.samples, kernels))
+        self.batches = fitted(self.batches, taken.cpu_ns + wait)
 
     def _cost(self, spent_ns: int, quietness: Quietness) -> Cost:
         if not self.units:
@@ -124,10 +112,6 @@ class _Costing:
         )
 
 
-class EmptyLoader(Exception):
-    """A loader whose epoch holds no batch."""
-
-
 def _kernel_times() -> Iterator[int]:
     for kernel in KERNELS.values():
         started = clocks.thread_cpu_ns()
@@ -142,20 +126,6 @@ def _cpu_ns() -> int:
 
 def _quick(values: Sequence[float]) -> float:
     return max(1.0, sorted(values)[int(_QUICK * (len(values) - 1))])
-
-
-def _quietness(before: Machine, after: Machine, wall_ns: int, own_ns: int, units: Sequence[_Unit]) -> Quietness:
-    whole = max(1, wall_ns) * clocks.cpus_allowed()
-    speeds = [unit.kernels_ns[0] for unit in units]
-    return Quietness(
-        delays_known=True,
-        lost_share=0.0,  # time spent waiting for a CPU is in none of the figures
-        others_share=min(1.0, max(0, after.busy_ns - before.busy_ns - own_ns) / whole),
-        own_share=min(1.0, own_ns / whole),
-        steal_share=(after.steal_ns - before.steal_ns) / whole,
-        throttled_share=(after.throttled_ns - before.throttled_ns) / max(1, wall_ns),
-        cpu_slowdown=statistics.median(speeds) / max(1, min(speeds)) if speeds else 1.0,
-    )
 
 
 @contextlib.contextmanager

@@ -12,16 +12,13 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.host.clocks import thread_cpu_ns, thread_delay_ns, wall_ns
+from pytest_dataloader.probe.timing.turns import WARM_UP_UNITS, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dataloader.probe.loader.borrowing import Borrowed
+    from pytest_dataloader.probe.timing.turns import Taken, Turn
 
-UNIT_NS = 2_000_000
-"""What one loader gives in about this time is one unit: short enough to fall between two turns of the neighbours."""
-WARM_UP_UNITS = 3
 LEAST_PAIRS = 24
 _BLOCKS = 24
 _TRIM = 0.97
@@ -64,21 +61,18 @@ class Ratio:
 
 @dataclass(slots=True)
 class Turns:
-    """Pulls from two borrowed loaders in turn; readers of clocks are parameters."""
+    """Pulls from two loaders in turn."""
 
-    loader: Borrowed
-    reference: Borrowed
-    wall: Callable[[], int] = wall_ns
-    cpu: Callable[[], int] = thread_cpu_ns
-    delay: Callable[[], int | None] = thread_delay_ns
+    loader: Turn
+    reference: Turn
     order: Callable[[], float] = random.Random(0).random
     batches: int = 1
     """Batches of either loader in a unit."""
 
     def begin(self) -> None:
-        """Start both loaders, and learn how many batches make a unit."""
+        """Start both loaders, and learn how many batches make a unit. Raises EmptyEpoch."""
         for side in (self.loader, self.reference):
-            self._begin(side)
+            side.begin()
         for _ in range(WARM_UP_UNITS):
             self.pair()
 
@@ -86,39 +80,22 @@ class Turns:
         """A unit of each, in random order; None where an epoch ended meanwhile."""
         swapped = self.order() < 0.5
         first, second = (self.reference, self.loader) if swapped else (self.loader, self.reference)
-        units = [self._unit(first), self._unit(second)]
+        units = [_unit(side.take(self.batches)) for side in (first, second)]
         if None in units:
             # Both start anew, so that they go through the same data while their samplers agree.
-            self._begin(first)
-            self._begin(second)
+            first.begin()
+            second.begin()
             return None
         one, other = (unit for unit in units if unit is not None)
-        slower = max(one.service_ns, other.service_ns)
-        self.batches = max(1, min(2 * self.batches, int(self.batches * UNIT_NS / max(1.0, slower))))
+        self.batches = fitted(self.batches, max(one.service_ns, other.service_ns))
         return Pair(other, one) if swapped else Pair(one, other)
 
-    def _unit(self, side: Borrowed) -> Unit | None:
-        delay, cpu, wall = self.delay() or 0, self.cpu(), self.wall()
-        batches, samples = side.pull(self.batches)
-        spent, worked = self.wall() - wall, self.cpu() - cpu
-        lost = (self.delay() or 0) - delay
-        if batches < self.batches or not samples:
-            return None
-        return Unit(samples, max(float(worked), float(spent - lost), 1.0), float(worked))
 
-    def _begin(self, side: Borrowed) -> None:
-        """Start an epoch with a random state of its own, the same on both sides; the first batch is warm-up."""
-        import torch
-
-        torch.manual_seed(0)
-        random.seed(0)
-        side.begin_epoch()
-        if side.pull(1)[0] == 0:
-            raise EmptyLoader
-
-
-class EmptyLoader(Exception):
-    """A loader whose epoch holds no batch."""
+def _unit(taken: Taken) -> Unit | None:
+    if not taken.whole:
+        return None
+    worked = float(taken.cpu_ns)
+    return Unit(taken.samples, max(worked, float(taken.wall_ns - taken.lost_ns), 1.0), worked)
 
 
 def ratio(pairs: Sequence[Pair], *, cpu: bool = False) -> Ratio:

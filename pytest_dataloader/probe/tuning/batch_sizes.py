@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.sampling import cuts_batches, loaders_inside
-from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, EmptyLoader, Trial, measure_start
+from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, Trial, measure_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def compare_batch_sizes(
         came(f"batch_size={size}")
         try:
             start = measure_start(resized(loader, size), settings, each, lambda _spent: None)
-        except EmptyLoader:  # with drop_last
+        except EmptyEpoch:  # with drop_last
             continue
         known = _row(start, size, now=size == loader.batch_size)
         yield known

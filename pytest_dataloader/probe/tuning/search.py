@@ -82,7 +82,7 @@ class Search(Estimates):
     def run(self) -> None:
         """Search until the answer is found or the budget is spent.
 
-        Raises EmptyLoader, NothingSeen, and what the loader raises.
+        Raises EmptyEpoch, NothingSeen, and what the loader raises.
         """
         self._look_alone(_PROFILE_SHARE * self.seconds)
         if reads_in_batches(self.loader.dataset):

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_dataloader.errors import NothingSeen, NotMeasured
+from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
@@ -44,10 +44,6 @@ _MOST_DRAWN = 200
 _ENDED = object()
 _HIDDEN = 1.3
 """A worker that takes less than this many times the main process's time per batch may be waiting for it."""
-
-
-class EmptyLoader(Exception):
-    """A loader whose epoch holds no batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
 def measure_start(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Start:
     """Measure a loader under settings for about ``seconds``: a Trial where enough batches came for a rate.
 
-    Raises NotMeasured for a subclass that does not take them or hangs, EmptyLoader for one without a batch.
+    Raises NotMeasured for a subclass that does not take them or hangs, EmptyEpoch for one without a batch.
     """
     with borrow_with(loader, settings) as borrowed:
         meter = RateMeter(borrowed, seconds)
@@ -138,7 +134,7 @@ def measure_start(loader: Any, settings: Settings, seconds: float, came: Callabl
             borrowed.close(kill=True)
             raise NotMeasured(f"with {settings.text} no batch came for {_WAIT_SECONDS:.0f} s") from None
         if not meter.batches:
-            raise EmptyLoader
+            raise EmptyEpoch
         if meter.workers != settings.num_workers:
             kind = type(loader).__name__
             raise NotMeasured(
@@ -218,12 +214,12 @@ class Alone:
 def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *, batched: bool = True) -> Alone:
     """Pull from the loader without workers for about ``seconds``, over as many epochs as that takes.
 
-    Raises EmptyLoader for an epoch without a batch, NothingSeen for batches without a sample.
+    Raises EmptyEpoch for an epoch without a batch, NothingSeen for batches without a sample.
     """
     with borrow_with(loader, Settings(batched=batched)) as borrowed:
         borrowed.begin_epoch()
         if borrowed.pull(1)[0] == 0:
-            raise EmptyLoader
+            raise EmptyEpoch
         times: list[tuple[float, float]] = []
         samples, started = 0, clocks.wall_ns()
         while len(times) < _MOST_BATCHES:

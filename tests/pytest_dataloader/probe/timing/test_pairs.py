@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.timing.pairs import EmptyLoader, Pair, Turns, Unit, per_sample_ns, ratio
+from pytest_dataloader.probe.timing.pairs import Pair, Turns, Unit, per_sample_ns, ratio
+from pytest_dataloader.probe.timing.turns import Turn
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -84,7 +86,7 @@ def test_both_loaders_go_through_the_same_samples_in_this_process() -> None:
     ours = DataLoader(one, batch_size=4, shuffle=True, num_workers=2, persistent_workers=True, prefetch_factor=3)
     theirs = DataLoader(other, batch_size=4, shuffle=True)
     with borrow(ours, in_process=True) as left, borrow(theirs, in_process=True) as right:
-        turns = Turns(left, right)
+        turns = Turns(Turn(left), Turn(right))
         turns.begin()
         for _ in range(100):
             turns.pair()
@@ -96,7 +98,7 @@ def test_units_grow_until_they_last_and_epochs_start_anew_together() -> None:
     data = Remembering(400)
     loader = DataLoader(data, batch_size=1)
     with borrow(loader, in_process=True) as left, borrow(loader, in_process=True) as right:
-        turns = Turns(left, right)
+        turns = Turns(Turn(left), Turn(right))
         turns.begin()
         seen = [turns.pair() for _ in range(60)]
     assert turns.batches > 1
@@ -106,5 +108,5 @@ def test_units_grow_until_they_last_and_epochs_start_anew_together() -> None:
 
 def test_an_empty_loader_is_told() -> None:
     empty, full = DataLoader(Remembering(0)), DataLoader(Remembering())
-    with borrow(full) as left, borrow(empty) as right, pytest.raises(EmptyLoader):
-        Turns(left, right).begin()
+    with borrow(full) as left, borrow(empty) as right, pytest.raises(EmptyEpoch):
+        Turns(Turn(left), Turn(right)).begin()
