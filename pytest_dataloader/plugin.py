@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.collection import TargetsFile
     from pytest_dataloader.record import Record
+    from pytest_dataloader.report.writers import Format
 
 _SPARE = 8
+_CALLED = {"json": "evidence", "html": "page", "trace": "timeline", "markdown": "summary"}
 _RANK_SECONDS, _RANK_BUDGETS = 60.0, 24.0
 """How long a rank waits for the others to say what they saw: so long and so many budgets for each rank of a machine,
 as they measure one after the other. A loader that hangs ends its own check after 60 s or 12 budgets."""
@@ -298,10 +300,8 @@ class Reports:
             os.close(self._spare.pop())
         if not self._config.getoption("collectonly"):
             with self._finishing():
-                self._write_json()
-                self._write_page()
-                self._write_trace()
-                self._write_markdown()
+                self._write_reports()
+                self._tell_github()
                 self._write_baselines()
 
     def _finishing(self) -> AbstractContextManager[None]:
@@ -311,71 +311,45 @@ class Reports:
 
         return interruption.finishing()
 
-    def _write_json(self) -> None:
-        path = self._bench.options.json
-        if path is None:
-            return
-        from pytest_dataloader.environment import environment
-        from pytest_dataloader.report import json
+    def _write_reports(self) -> None:
+        options, job = self._bench.options, self._bench.job
+        traced = options.bench and (job is None or not job.place.rank)
+        asked: dict[Format, Path | None] = {
+            "json": options.json,
+            "html": options.html,
+            "trace": options.trace if traced else None,
+            "markdown": options.markdown,
+        }
+        for form, path in asked.items():
+            if path is not None:
+                from pytest_dataloader.report import writers
 
-        try:
-            json.write(path, json.document(self._records(), environment()))
-            self._written.append(f"dataloader evidence: {path}")
-        except OSError as error:
-            self._unwritten.append(f"--dataloader-json: cannot write {path}: {error.strerror or error}")
+                wrong = writers.write(form, path, self._records())
+                if wrong:
+                    self._unwritten.append(f"--dataloader-{form}: {wrong}")
+                else:
+                    self._written.append(f"dataloader {_CALLED[form]}{self._timelines(form)}: {path}")
 
-    def _write_page(self) -> None:
-        path = self._bench.options.html
-        if path is None:
-            return
-        from pytest_dataloader.environment import environment
-        from pytest_dataloader.report import json
-        from pytest_dataloader.report.page import document
-
-        try:
-            document.write(path, json.document(self._records(), environment()), document.now())
-            self._written.append(f"dataloader page: {path}")
-        except OSError as error:
-            self._unwritten.append(f"--dataloader-html: cannot write {path}: {error.strerror or error}")
-        except ImportError as error:  # jinja2 and plotly are here, and do not work
-            self._unwritten.append(f"--dataloader-html: cannot make {path}: {error}")
-
-    def _write_trace(self) -> None:
-        path, job = self._bench.options.trace, self._bench.job
-        if path is None or not self._bench.options.bench or (job is not None and job.place.rank):
-            return
-        from pytest_dataloader.environment import environment
+    def _timelines(self, form: Format) -> str:
+        """Which loaders have a timeline in a trace."""
+        if form != "trace":
+            return ""
         from pytest_dataloader.report import trace
 
-        try:
-            found = trace.timelines(self._records())
-            trace.write(path, trace.document(found, environment()))
-            names = [name for name, _ in found]
-            told = f"of {', '.join(names)}" if names else "is empty: the stages check saw no batch"
-            self._written.append(f"dataloader timeline {told}: {path}")
-        except OSError as error:
-            self._unwritten.append(f"--dataloader-trace: cannot write {path}: {error.strerror or error}")
+        names = [name for name, _ in trace.timelines(self._records())]
+        return f" of {', '.join(names)}" if names else " is empty: the stages check saw no batch"
 
-    def _write_markdown(self) -> None:
-        """The file that was asked for, and the summary of a GitHub job where something was measured."""
+    def _tell_github(self) -> None:
+        """The summary of a GitHub job, where something was measured."""
         path, records = self._bench.options.markdown, self._records()
-        worth_it = self._speaks and any(map(_is_worth_a_summary, records))
-        if path is None and not worth_it:
+        if not self._speaks or not any(map(_is_worth_a_summary, records)):
             return
         from pytest_dataloader.environment import environment
         from pytest_dataloader.report import github, markdown
 
-        def build(room: int) -> str:
-            return markdown.document(records, environment(), room)
-
-        if path is not None:
-            try:
-                github.write(path, os.environ, build)
-                self._written.append(f"dataloader summary: {path}")
-            except OSError as error:
-                self._unwritten.append(f"--dataloader-markdown: cannot write {path}: {error.strerror or error}")
-        if worth_it and not github.is_summary(path, os.environ):
-            self._warnings += filter(None, [github.try_summary(os.environ, build)])
+        if not github.is_summary(path, os.environ):
+            wrong = github.try_summary(os.environ, lambda room: markdown.document(records, environment(), room))
+            self._warnings += filter(None, [wrong])
 
     def _write_baselines(self) -> None:
         """Record what was costed. Here and not in the tests, because under pytest-xdist these run in many processes."""

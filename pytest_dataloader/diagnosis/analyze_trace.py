@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
 from pytest_dataloader.advice import transfer as sentences
-from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTrace, NotMeasured
 from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.device.evidence import Transfer
@@ -22,7 +21,7 @@ from pytest_dataloader.probe.host import disk
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.record import Record, figures, plain
-from pytest_dataloader.report import bars, json, terminal
+from pytest_dataloader.report import bars, terminal, writers
 from pytest_dataloader.report.line import painted
 
 if TYPE_CHECKING:
@@ -64,12 +63,11 @@ def main(arguments: Sequence[str]) -> int:
             continue
         records.append(_judged(path, uses[path], read))
     _show(records, uses)
-    try:
-        _write(json.document(records, environment()), given)
-    except (OSError, ImportError) as error:  # of the page's libraries
-        why = getattr(error, "strerror", None) or error
-        print(printable(f"{parser.prog}: cannot write the report: {why}"), file=sys.stderr)
-        return _NOT_READ
+    asked: dict[writers.Format, Path | None] = {"json": given.json, "html": given.html}
+    for form, path in asked.items():
+        if path is not None and (wrong := writers.write(form, path, records)):
+            print(printable(f"{parser.prog}: --{form}: {wrong}"), file=sys.stderr)
+            return _NOT_READ
     missed = any(each.verdict == "failed" for each in records)
     unknown = any(each.verdict == "not_measured" for each in records)
     return _MISSED if missed else _NOT_READ if unknown else status
@@ -98,15 +96,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--html", type=_file, metavar="PATH", help="write the report as one page with charts")
     parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
     return parser
-
-
-def _write(document: Mapping[str, Any], given: argparse.Namespace) -> None:
-    if given.json is not None:
-        json.write(given.json, document)
-    if given.html is not None:
-        from pytest_dataloader.report.page import document as page
-
-        page.write(given.html, document, page.now())
 
 
 def _file(text: str) -> Path:

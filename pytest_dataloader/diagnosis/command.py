@@ -21,7 +21,7 @@ from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk, interruption, sockets_folder
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, github, json, markdown, trace
+from pytest_dataloader.report import bars, github, markdown, writers
 from pytest_dataloader.report.line import painted
 
 if TYPE_CHECKING:
@@ -195,32 +195,17 @@ def _show(report: Report, given: argparse.Namespace) -> int:
     for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
         print(encodable(painted(line, colours=colours), sys.stdout.encoding))
     status = _PASSED
-    files = {"--json": given.json, "--html": given.html, "--trace": given.trace, "--markdown": given.markdown}
-    for flag, path in files.items():
-        try:
-            if path is not None:
-                _write(flag, path, report)
-        except OSError as error:
-            print(printable(f"{flag}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
-            status = _NOT_RUN
-        except ImportError as error:  # jinja2 and plotly are here, and do not work
-            print(printable(f"{flag}: cannot make {path}: {error}"), file=sys.stderr)
+    asked: dict[writers.Format, Path | None] = {
+        "json": given.json,
+        "html": given.html,
+        "trace": given.trace,
+        "markdown": given.markdown,
+    }
+    for form, path in asked.items():
+        if path is not None and (wrong := writers.write(form, path, report.records)):
+            print(printable(f"--{form}: {wrong}"), file=sys.stderr)
             status = _NOT_RUN
     return status
-
-
-def _write(flag: str, path: Path, report: Report) -> None:
-    match flag:
-        case "--json":
-            json.write(path, json.document(report.records, environment()))
-        case "--html":
-            from pytest_dataloader.report.page import document
-
-            document.write(path, json.document(report.records, environment()), document.now())
-        case "--trace":
-            trace.write(path, trace.document(trace.timelines(report.records), environment()))
-        case _:
-            github.write(path, os.environ, lambda room: markdown.document(report.records, environment(), room))
 
 
 def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:

@@ -1,0 +1,39 @@
+"""The files that a run can be asked for, each written in one step; what goes wrong is told, and ends no run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dataloader.environment import environment
+from pytest_dataloader.report import github, json, markdown, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_dataloader.record import Record
+
+Format = Literal["json", "html", "trace", "markdown"]
+"""As the options are called that name the files."""
+
+
+def write(form: Format, path: Path, records: Sequence[Record]) -> str:
+    """Write records to a file; why that failed, or an empty text."""
+    try:
+        match form:
+            case "json":
+                json.write(path, json.document(records, environment()))
+            case "html":
+                from pytest_dataloader.report.page import document
+
+                document.write(path, json.document(records, environment()), document.now())
+            case "trace":
+                trace.write(path, trace.document(trace.timelines(records), environment()))
+            case _:
+                github.write(path, os.environ, lambda room: markdown.document(records, environment(), room))
+    except OSError as error:
+        return f"cannot write {path}: {error.strerror or error}"
+    except ImportError as error:  # jinja2 and plotly are here, and do not work
+        return f"cannot make {path}: {error}"
+    return ""
