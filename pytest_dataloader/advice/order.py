@@ -80,5 +80,13 @@ _REMEDIES = {
         "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",
     ),
     "wrong_length": ("", "count what __iter__ gives, or leave __len__ out: schedules and progress go by len(loader)"),
+    "cut_by_len": (
+        "",
+        "iterate the DataLoader to its end: len() of a stream counts its batches as if it had no workers",
+    ),
+    "dropped_by_workers": (
+        "",
+        "give each worker whole batches of rows: row // batch_size % workers == worker",
+    ),
     "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
 }

@@ -110,6 +110,8 @@ def _evidence(
         seconds=round(seconds, 3),
         unseen_batches=0 if iterable or cut else max(0, about.batches - epochs[0].batches),
         passes=1 if cut else passes_in(epochs[0], about),
+        batches=epochs[0].batches,
+        batches_told=about.batches,
     )
 
 

@@ -53,10 +53,11 @@ def is_of_inner(check: str, stream: Stream) -> bool:
 
 def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
     """The evidence of a check on a stream. Raises NotMeasured for one that batches are not enough for."""
-    if is_of_inner(check, stream):
-        return checks.measure(check, stream.inner, setting=setting, limits=limits)
-    setting.progress("reading batches", 0.2)
     seconds = setting.budget(_SECONDS, share=1 / 3)
+    if is_of_inner(check, stream):
+        seen = checks.measure(check, stream.inner, setting=setting, limits=limits)
+        return measures.order_around(stream, seen, seconds) if check == "order" else seen
+    setting.progress("reading batches", 0.2)
     match check:
         case "throughput":
             with drawn(stream) as source:

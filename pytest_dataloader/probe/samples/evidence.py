@@ -25,7 +25,8 @@ class Order:
 
     ``reshuffled`` is None where nothing shuffles, or too little was seen; ``compared`` counts the samples that were
     held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
-    ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len().
+    ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len(). ``batches`` came in
+    the first epoch, and ``batches_told`` are what len() of the loader says, 0 where it has none.
     """
 
     faults: tuple[OrderFault, ...]
@@ -45,6 +46,8 @@ class Order:
     seconds: float
     passes: int = 1
     unseen_batches: int = 0
+    batches: int = 0
+    batches_told: int = 0
 
 
 @dataclass(frozen=True, slots=True)

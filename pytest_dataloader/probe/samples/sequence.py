@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 FaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
-    "left_out",
+    "left_out", "dropped_by_workers", "cut_by_len",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out"})
+UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers"})
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
@@ -295,6 +295,8 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total // passes, about)
+    if whole and passes == 1:
+        yield from _dropped_by_workers(epochs[0], about, total)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
     if idle and about.workers > 1 and total >= 2 * about.workers:
         detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
@@ -312,6 +314,17 @@ def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
         return 0
     passes = passes_in(epoch, about)
     return sum(passes * (len(made) // passes % about.batch_size) for made in by_worker(epoch).values())
+
+
+def _dropped_by_workers(epoch: Epoch, about: Subject, total: int) -> Iterator[OrderFault]:
+    """A stream of which each worker drops a last batch of its own, where len(loader) counts on one for all of them."""
+    dropped = dropped_of_stream(epoch, about)
+    if total == about.size and epoch.batches < about.batches and dropped > total % about.batch_size:
+        detail = (
+            f"len() of the loader says {counted(about.batches, 'batch')}, and {epoch.batches:,} come: with drop_last "
+            f"each of {about.workers} workers drops samples of its own, {dropped:,} of {total:,} together"
+        )
+        yield OrderFault("dropped_by_workers", about.dataset, detail, dropped)
 
 
 def is_whole(epoch: Epoch) -> bool:

@@ -9,6 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
@@ -18,7 +19,9 @@ from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.memory.smaps import read_rollup, why_not
 from pytest_dataloader.probe.resources.block import watched_block
 from pytest_dataloader.probe.samples.digests import digest
+from pytest_dataloader.probe.samples.sequence import OrderFault
 from pytest_dataloader.probe.streams.evidence import Contents, Growth, Held, Processes
+from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
     from pytest_dataloader.probe.resources.block import Block
     from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.samples.evidence import Order
 
 _MOST_SAMPLES = 100_000
 _EPOCHS_HELD = (1, 2, 4)
@@ -36,6 +40,24 @@ _LOOKS = 6
 _LONG = 3600.0
 _GRACE_SECONDS = 3.0
 """For processes that end by themselves once an epoch has ended."""
+
+
+def order_around(stream: Stream, inner: Order, seconds: float) -> Order:
+    """The order of the DataLoader inside, and whether what is around it leaves out what len() does not count."""
+    if stream.once or inner.partly or not inner.batches_told < inner.batches:
+        return inner
+    with drawn(stream) as source:
+        came = 0
+        for came, _ in enumerate(source.epoch(seconds), 1):
+            if came > inner.batches_told:
+                break
+        if not source.ended or came != inner.batches_told:
+            return inner
+    detail = (
+        f"its epoch ends after the {counted(came, 'batch')} that len() of the DataLoader inside says, and "
+        f"{inner.batches:,} come of that one: the last {inner.batches - came:,} are never seen"
+    )
+    return replace(inner, faults=(*inner.faults, OrderFault("cut_by_len", stream.name, detail, inner.batches - came)))
 
 
 def contents(stream: Stream, seconds: float) -> Contents:

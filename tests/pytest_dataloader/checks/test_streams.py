@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset, get_worker_info
 from torchdata import nodes  # type: ignore[import-untyped]  # torchdata ships no types
 
 from pytest_dataloader import checks, loaders
@@ -263,3 +263,49 @@ def test_containers_and_datasets_are_no_streams() -> None:
     for value in ([1], (1,), {"a": 1}, "text", {1}, TensorDataset(ROWS), Numbers(), 3, Prefetcher):
         assert stream_of(value, "") is None
     assert stream_of(itertools.count(), "count") is not None
+
+
+class Rows(IterableDataset[int]):
+    """A stream that is split among its workers, and says its length."""
+
+    def __len__(self) -> int:
+        return 68
+
+    def __iter__(self) -> Iterator[int]:
+        info = get_worker_info()
+        first, step = (info.id, info.num_workers) if info else (0, 1)
+        yield from range(first, 68, step)
+
+
+class Counted:
+    """Takes as many batches of a loader as its len() says, or another number."""
+
+    def __init__(self, loader: DataLoader[int], batches: int | None = None) -> None:
+        self.loader, self.batches = loader, batches
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from itertools.islice(self.loader, len(self.loader) if self.batches is None else self.batches)
+
+
+@pytest.mark.parametrize(
+    ("batches", "outcome"), [(None, "failed"), (8, "passed"), (4, "passed"), (100, "passed")], ids=str
+)
+def test_a_wrapper_that_counts_by_len_never_sees_the_last_batches_of_a_stream(
+    batches: int | None, outcome: str
+) -> None:
+    made = loaders.measurable(Counted(DataLoader(Rows(), batch_size=16, num_workers=4), batches))
+    seen = verdict("order", made)
+    assert seen.outcome == outcome
+    told = (
+        "Counted: its epoch ends after the 5 batches that len() of the DataLoader inside says, and 8 come of that one"
+    )
+    assert seen.reason.startswith(told) == (outcome == "failed")
+
+
+@pytest.mark.parametrize(("workers", "outcome"), [(3, "inconclusive"), (1, "passed"), (0, "passed")])
+def test_workers_that_each_drop_a_last_batch_of_a_stream(workers: int, outcome: str) -> None:
+    made = DataLoader(Rows(), batch_size=16, num_workers=workers, drop_last=True)
+    seen = verdict("order", made)
+    assert seen.outcome == outcome
+    words = "len() of the loader says 4 batches, and 3 come: with drop_last each of 3 workers drops samples of its own"
+    assert (words in seen.reason) == (outcome == "inconclusive")
