@@ -38,6 +38,44 @@ _delayed: int | None = None
 """A signal that came where it would have been lost, and comes again."""
 _passing: frozenset[int] = frozenset()
 """Signals that raise nothing just now."""
+_arrivals: Arrivals | None = None
+
+
+class Arrivals:
+    """Signals as they arrive, whatever becomes of their handlers: torch's one of SIGCHLD runs inside of ours where both
+    come at once, and raises before ours has done anything. CPython writes the number of each to a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        for end in (self._read, self._write):
+            os.set_blocking(end, False)
+        self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        if self._before != -1:  # an event loop has its own
+            signal.set_wakeup_fd(self._before)
+
+    def take(self) -> frozenset[int]:
+        """The numbers of those that came since."""
+        numbers = b""
+        with contextlib.suppress(BlockingIOError):
+            while more := os.read(self._read, 4096):
+                numbers += more
+        return frozenset(numbers)
+
+    def close(self) -> None:
+        """Let go of the pipe, unless somebody has taken its place."""
+        current = signal.set_wakeup_fd(-1)
+        if current != self._write:
+            signal.set_wakeup_fd(current)
+        os.close(self._read)
+        os.close(self._write)
+
+    def leave(self) -> None:
+        """In a forked child, whose signals are not its parent's."""
+        if signal.set_wakeup_fd(-1) != self._write:
+            return
+        os.close(self._read)
+        os.close(self._write)
 
 
 def raise_on_signals(why: str) -> Callable[[], None]:
@@ -45,6 +83,7 @@ def raise_on_signals(why: str) -> Callable[[], None]:
 
     Returns what puts the handlers back. A handler of somebody else stays, and all do outside the main thread.
     """
+    global _arrivals
     ours = os.getpid()
     of_children: list[Any] = []
     delays = 0
@@ -76,9 +115,15 @@ def raise_on_signals(why: str) -> Callable[[], None]:
     taken = [number for number, own in defaults.items() if in_main_thread and signal.getsignal(number) == own]
     for number in taken:
         signal.signal(number, interrupted)
+    arrivals = Arrivals() if taken and _arrivals is None else None
+    _arrivals = _arrivals or arrivals
     forget()
 
     def put_back() -> None:
+        global _arrivals
+        if arrivals is not None:
+            arrivals.close()
+            _arrivals = None
         for number in taken:
             if signal.getsignal(number) is interrupted:  # the user's code may have set its own since
                 signal.signal(number, defaults[number])
@@ -109,6 +154,8 @@ def forget() -> None:
     """Begin anew: whatever a signal has raised so far was somebody else's to handle."""
     global _received, _passing
     _received, _passing = None, frozenset()
+    if _arrivals is not None:
+        _arrivals.take()
 
 
 def raise_received(*, wait: bool = False) -> None:
@@ -117,10 +164,21 @@ def raise_received(*, wait: bool = False) -> None:
     ``wait`` for one that may come in a moment: for all that is known, a worker has got it first.
     """
     _send_again()
+    _call_missed()
     if wait and _received is None:
         time.sleep(_MEMBERS_SECONDS)
+        _call_missed()
     if _received is not None:
         raise _received
+
+
+def _call_missed() -> None:
+    """Call our handler for a signal whose own call has come to nothing."""
+    came = _arrivals.take() if _arrivals is not None else frozenset()
+    for number in sorted(came & {signal.SIGINT, signal.SIGTERM}):
+        handler = signal.getsignal(number)
+        if _received is None and getattr(handler, "__module__", "") == __name__:
+            handler(number, None)  # type: ignore[operator,misc]  # it is ours
 
 
 @contextlib.contextmanager
@@ -157,3 +215,14 @@ def would_be_lost(frame: FrameType | None) -> bool:
             return True
         frame, depth = frame.f_back, depth + 1
     return False
+
+
+def _leave_arrivals() -> None:
+    global _arrivals
+    if _arrivals is not None:
+        _arrivals.leave()
+        _arrivals = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_arrivals)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.host.interruption import (
     Terminated,
@@ -307,3 +308,57 @@ def test_another_thread_than_the_main_one_leaves_them() -> None:
     thread.start()
     thread.join()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_signal_whose_handler_another_one_has_torn_down_is_raised_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def torn(_frame: FrameType | None) -> bool:
+        monkeypatch.undo()
+        raise RuntimeError("DataLoader worker (pid 3) is killed by signal: Terminated.")  # as torch's handler does
+
+    put_back = raise_on_signals("why")
+    monkeypatch.setattr(interruption, "would_be_lost", torn)
+    with pytest.raises(RuntimeError, match="Terminated"):
+        os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(Terminated, match="why"):
+        raise_received()
+    put_back()
+
+
+def test_nothing_is_left_once_handlers_are_put_back() -> None:
+    def look(child: Child) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        open_before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208  # names alone
+        raise_on_signals("why")()
+        left = sorted(os.listdir("/proc/self/fd")) != open_before or signal.set_wakeup_fd(-1) != -1  # noqa: PTH208
+        child.tell(b"left" if left else b"nothing")
+
+    with Child.fork(look) as child:
+        assert child.hear(60.0) == b"nothing"
+
+
+def test_a_signal_to_a_child_alone_is_none_of_ours() -> None:
+    put_back = raise_on_signals("why")
+
+    def wait(child: Child) -> None:
+        signal.signal(signal.SIGTERM, lambda _number, _frame: child.tell(b"got it"))
+        child.tell(b"ready")
+        child.sleep()
+
+    with Child.fork(wait) as child:
+        assert child.hear(60.0) == b"ready"
+        os.kill(child.pid, signal.SIGTERM)
+        assert child.hear(60.0) == b"got it"
+    raise_received()
+    put_back()
+
+
+def test_the_pipe_of_an_event_loop_stays_its_own() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write)
+    put_back = raise_on_signals("why")
+    assert signal.set_wakeup_fd(write) == write
+    put_back()
+    assert signal.set_wakeup_fd(-1) == write
+    os.close(read)
+    os.close(write)
