@@ -146,7 +146,7 @@ VERDICTS = {
     ),
     "a first batch in time": Judgement(PROCESSES, "passed", "it has no child", (), {"max_startup_seconds": 0.25}),
     "a first batch too late": Judgement(
-        POOL, "failed", "the first batch took 0.2 s, at most 0.24 s allowed", (), {"max_startup_seconds": 0.24},
+        POOL, "failed", "the first batch took 0.25 s, at most 0.24 s allowed", (), {"max_startup_seconds": 0.24},
         in_full=True,
     ),
 }  # fmt: skip
