@@ -5,15 +5,20 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from pytest_dataloader.bench import UNMEASURED
+from pytest_dataloader import loaders, outcome
+from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
+from pytest_dataloader.diagnosis.examination import Subject
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
-from pytest_dataloader.outcome import Unmeasured, _conclude, message, plain_nodeid
+from pytest_dataloader.outcome import Unmeasured, _conclude, examine, message, plain_nodeid
+from pytest_dataloader.record import Record, records_in
 from pytest_dataloader.verdict import Advice, Verdict
+from tests.zoo import evidence
 
 
 def test_a_figure_that_was_not_measured_says_so_and_is_never_none() -> None:
@@ -126,3 +131,37 @@ def test_a_busy_machine_fails_no_test_where_warnings_are_errors() -> None:
         warnings.simplefilter("error")
         with pytest.warns(DataLoaderWarning, match="too busy"):
             assert item.becomes(BUSY, None, strict=False) == "warns"
+
+
+class Loader:
+    """Stands for one that is never read."""
+
+
+def test_what_a_check_knew_when_it_was_interrupted_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = replace(evidence.FDS, peak=1000)
+    subject = Subject("train", "train", Loader())
+    told = interrupted(monkeypatch, subject, known)
+    assert [(record.check, record.verdict, record.evidence["peak"]) for record in told] == [("fds", "failed", 1000)]
+    assert told[0].missed == ("max_fd_use",)
+    assert interrupted(monkeypatch, subject, None) == []
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, subject: Subject, known: object) -> list[Record]:
+    """The records of a test whose check has told so much when it is interrupted."""
+
+    def measure(item: Any, *_given: Any) -> None:
+        item.config.stash[outcome._KNOWN] = known
+        raise KeyboardInterrupt
+
+    options: Any = SimpleNamespace(bench=True, strict=False)
+    item: Any = SimpleNamespace(
+        nodeid="test_it.py::test_it", user_properties=[], config=SimpleNamespace(stash=pytest.Stash())
+    )
+    item.config.stash[BENCH] = Bench(options)
+    monkeypatch.setattr(outcome, "_measure_with_ranks", measure)
+    monkeypatch.setattr(loaders, "describe", lambda _loader: "a loader")
+    with pytest.raises(KeyboardInterrupt):
+        examine(item, subject, "fds", {"max_fd_use": 0.5})
+    told = list(records_in(item.user_properties))
+    assert item.config.stash[BENCH].ledger == ({item.nodeid: told} if told else {})
+    return told
