@@ -462,19 +462,6 @@ def test_a_fork_server_hands_over_one_large_tensor() -> None:
     assert measured(load(dataset, multiprocessing_context="forkserver", persistent_workers=True)).handed_to_worker == 5
 
 
-def test_the_limit_is_a_share_of_what_may_be_open() -> None:
-    seen = measured(load())
-    assert fds.judge(seen, max_fd_use=seen.use).outcome == "passed"
-    verdict = fds.judge(seen, max_fd_use=seen.use / 2)
-    assert verdict.outcome == "failed"
-    assert verdict.reason.startswith(f"peak {seen.peak:,} of {seen.limit:,} descriptors")
-
-
-def test_growth_that_goes_on_without_the_loader_is_not_blamed_on_it() -> None:
-    seen = measured(load())
-    assert fds.judge(replace(seen, unclear=("something else in this process opens a file",))).outcome == "inconclusive"
-
-
 def test_a_loader_that_raises_is_not_judged() -> None:
     def broken(_self: Any, _at: int) -> None:
         raise KeyError("sample 0 is broken")

@@ -657,11 +657,6 @@ def test_leaks_and_caches_are_told_apart(
     said = memory.judge(seen).reason.splitlines()[0]
     assert said.count("per worker in an epoch") == 1
     assert ("; together about" in said) is (len(kinds) > 1)
-    filled = memory.judge(replace(seen, attribute_filled_at="a.py:31", accumulating_filled_at="a.py:40")).reason
-    assert ("dataset.rows (filled at a.py:31)" in filled) is ("copy_on_access" in kinds)
-    assert f"{seen.accumulating_attribute} (filled at a.py:40)" in filled
-    of_no_known_epoch = memory.judge(replace(seen, kinds=seen.kinds[-1:], growth_bytes_per_worker=0)).reason
-    assert "per worker in an epoch" not in of_no_known_epoch.splitlines()[0]
 
 
 def test_a_loader_that_keeps_its_batches_is_found() -> None:
@@ -889,14 +884,11 @@ def raises(_self: Any, at: int) -> Any:
     raise ValueError(f"row {at} is torn")
 
 
-@pytest.mark.parametrize(
-    ("limits", "outcome", "vacuous"), [({}, "not_measured", True), ({"max_worker_growth": 10**6}, "failed", False)]
-)
-def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int], outcome: str, vacuous: bool) -> None:
+def test_a_loader_of_which_nothing_was_seen_is_not_passed() -> None:
     seen = memory.measure(load(Rows(raises)), setting=Setting(seconds=2.0, bench=True))
-    verdict = memory.judge(seen, **limits)
-    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == (outcome, vacuous, 0)
-    assert "reading samples raised ValueError: row" in verdict.reason
+    verdict = memory.judge(seen)
+    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == ("not_measured", True, 0)
+    assert verdict.reason.startswith("reading samples raised ValueError: row")
     assert "ValueError: ValueError" not in verdict.reason
     assert "()" not in verdict.reason
 
@@ -970,11 +962,6 @@ def test_where_the_direct_test_sees_nothing_growth_of_workers_fails_and_none_is_
 def test_limits_are_sizes() -> None:
     limits = checks.read_limits("memory", {"max_worker_growth": "32MB", "max_total_memory": "1GiB"})
     assert limits == {"max_worker_growth": 32 * MB, "max_total_memory": 1 << 30}
-
-
-def test_a_prediction_beyond_the_memory_left_is_said() -> None:
-    seen = replace(measured(COPIES["list"][1]()), available_bytes=1000)
-    assert "only 1.0 kB of memory is left" in memory.judge(seen).reason
 
 
 UNPRIVILEGED = """
