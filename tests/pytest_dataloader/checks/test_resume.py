@@ -16,8 +16,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # b
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
 from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
 from pytest_dataloader.errors import NotMeasured  # noqa: E402
-from pytest_dataloader.probe.samples.continuation import Resumption, continued  # noqa: E402
-from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
+from pytest_dataloader.probe.samples.continuation import Resumption  # noqa: E402
+from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
 from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo import evidence  # noqa: E402
@@ -215,24 +215,3 @@ def test_snapshots_are_timed_where_a_limit_asks() -> None:
     seen = measure(CLEAN["in order"].make(), setting=QUICK, max_snapshot_overhead=1.0)
     assert seen.overhead is not None
     assert seen.overhead.every_n_steps == 1
-
-
-RUN = Uninterrupted(
-    (tuple({"": str(at)} for at in range(6)), tuple({"": f"b{at}"} for at in range(6))), (True, False), (), 0.1
-)
-
-
-@pytest.mark.parametrize(
-    ("batches", "got", "outcome", "off_by"),
-    [
-        (2, ["2", "3", "4", "5"], "exact", 0),
-        (2, ["1", "2"], "repeats", 1),
-        (2, ["4", "5"], "skips", 2),
-        (2, ["b1", "7"], "differs", 0),
-        (6, ["b0", "b1"], "exact", 0),
-    ],
-)
-def test_a_shift_is_told_in_batches(batches: int, got: list[str], outcome: str, off_by: int) -> None:
-    resumed = Resumed((tuple({"": each} for each in got),))
-    seen = continued(RUN, Stop(0, batches, b""), resumed, frozenset({""}))
-    assert (seen.outcome, seen.off_by) == (outcome, off_by)

@@ -507,6 +507,17 @@ def views(*shares: tuple[int, ...]) -> list[View]:
     return [View((share, share), len(share)) for share in shares]
 
 
+def test_no_more_than_sixteen_padded_samples_are_listed() -> None:
+    padded = partition(
+        views(tuple(range(20)), tuple(range(20, 23)) + tuple(range(17))), range(23), slack=17, drops=False
+    )
+    assert (padded.padding, len(padded.padded)) == (17, 16)
+
+
+def test_a_view_of_a_rank_that_raises_has_read_nothing() -> None:
+    assert View(error="KeyError: 7") == View((), 0, (), True, 0, "KeyError: 7")
+
+
 def test_shares_are_held_against_the_whole() -> None:
     padded = partition(views((0, 1), (2, 0)), range(3), slack=1, drops=False)
     assert (padded.padding, padded.padded, padded.repeated, padded.lost) == (1, (0,), 0, 0)
