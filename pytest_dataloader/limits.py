@@ -87,7 +87,7 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 def _step(value: object) -> object:
     if callable(value) or (isinstance(value, str) and _REFERENCE.fullmatch(value)):
         return value
-    raise BadLimit(f"expected MODULE:ATTR of a callable that takes a batch, such as train:step, got {value!r}")
+    raise BadLimit(f"expected MODULE:ATTR of a callable that takes a batch, such as train:step, got {shown(value)}")
 
 
 def parse_bytes(value: object) -> int:
@@ -98,9 +98,10 @@ def parse_bytes(value: object) -> int:
     if isinstance(value, str):
         match = _SIZE.fullmatch(value)
         unit = _UNITS.get(match[2].upper()) if match else None
-        if match is None or unit is None or not math.isfinite(float(match[1])):
+        size = float(match[1]) * unit if match and unit else math.inf
+        if not math.isfinite(size):
             raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {shown(value)}')
-        return int(float(match[1]) * unit)
+        return int(size)
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)

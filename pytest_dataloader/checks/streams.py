@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host import descriptors, segments
 from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.streams import measures
 from pytest_dataloader.probe.streams.evidence import Batches, Contents, Growth, Held, Processes
-from pytest_dataloader.quantities import counted, percent, size
+from pytest_dataloader.quantities import counted, figure, percent, size
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:
         f"{counted(seen.batches, 'batch')} in {counted(seen.epochs, 'epoch')}{'' if seen.whole else ', read in part'}"
     )
     if most is not None and took > most:
-        return Verdict("failed", f"the first batch took {took:.1f} s, at most {most:g} s allowed")
+        return Verdict("failed", f"the first batch took {figure(took)} s, at most {most:g} s allowed")
     if not seen.children:
         return Verdict("passed", f"it has no child processes; {came}, the first after {took:.2g} s")
     stay = f", {len(seen.outliving)} of which stay: {', '.join(sorted(set(seen.outliving)))}" if seen.outliving else ""

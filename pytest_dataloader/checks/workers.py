@@ -14,6 +14,7 @@ from pytest_dataloader.probe.loader.settings import start_method_of, worker_proc
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
 from pytest_dataloader.probe.workers.startup import obstacle
+from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     took = evidence.seconds_to_first_batch
     if max_startup_seconds is None or took is None or took <= max_startup_seconds:
         return Verdict("passed", sentences.passed(evidence))
-    seen = f"the first batch took {took:.1f} s, at most {max_startup_seconds:g} s allowed"
+    seen = f"the first batch took {figure(took)} s, at most {max_startup_seconds:g} s allowed"
     own = took - evidence.start_delay_seconds
     if own <= max_startup_seconds:
         delay = f"{evidence.start_delay_seconds:.1f} s of it went to waiting for a CPU that others held"

@@ -145,12 +145,17 @@ def named(makers: Collection[int] | None, others: Iterable[str] = ()) -> set[Seg
 
 
 def unlink_of(pids: Iterable[int]) -> None:
-    """Remove the named segments of torch's that processes made which have ended: batches that nobody will take."""
-    for pid in pids:
-        if waits.has_ended(pid):
-            for segment in Path("/dev/shm").glob(f"torch_{pid}_*"):
-                with contextlib.suppress(OSError):
-                    segment.unlink()
+    """Remove the named segments of torch's that processes made which have ended: batches that nobody will take.
+
+    What this process has mapped stays: torch unlinks it as the last tensor in it goes, and where it cannot it throws in
+    a destructor, which ends the process (RefcountedMapAllocator::close, torch 2.13).
+    """
+    found = [path for pid in pids if waits.has_ended(pid) for path in FOLDER.glob(f"torch_{pid}_*")]
+    mapped = {segment.name for segment in held(mapped=True)} if found else set()
+    for path in found:
+        if path.name not in mapped:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def total_bytes(segments: Iterable[Segment]) -> int:

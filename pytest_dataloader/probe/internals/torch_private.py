@@ -378,6 +378,7 @@ def shut_down(iterator: Any, *, kill: bool = False) -> None:
     processes = worker_processes(iterator)
     for worker in processes:
         worker.kill()
+    _let_go_of_early_batches(iterator)
     if not processes and hasattr(iterator, "_workers_done_event"):  # threads, which can only be asked
         iterator._workers_done_event.set()
         for queue in iterator._index_queues:
@@ -392,6 +393,12 @@ def shut_down(iterator: Any, *, kill: bool = False) -> None:
 
 
 _CLOSING_SECONDS = 1.0
+
+
+def _let_go_of_early_batches(iterator: Any) -> None:
+    """Else they keep their shared memory until a garbage collection: an iterator and its queues refer to each other."""
+    tasks = getattr(iterator, "_task_info", {})
+    tasks.update({number: task[:1] for number, task in tasks.items()})
 
 
 def _close_queues(iterator: Any) -> None:

@@ -105,6 +105,7 @@ class Watchdog:
 
     slots: status_slots.StatusSlots
     look: Callable[..., waits.Look] = waits.look
+    clock: Callable[[], float] = time.monotonic
     iterator: Any = None
     delivered: int = 0
     longest: float | None = None
@@ -135,7 +136,7 @@ class Watchdog:
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Watch while this block waits for a worker; raises GivenUp out of it once ``finding`` tells why."""
-        self._since, self._before = time.monotonic(), None
+        self._since, self._before = self.clock(), None
         self._waiting = True
         try:
             yield
@@ -183,15 +184,15 @@ class Watchdog:
         workers = {} if iterator is None else dict(enumerate(torch_private.worker_processes(iterator)))
         for number, process in workers.items():
             if self.slots.unsent(number):
-                return Finding("unsent", number, waited_seconds=time.monotonic() - self._since)
+                return Finding("unsent", number, waited_seconds=self.clock() - self._since)
             # In this order: a worker that was told to end after this look was alive in it.
             dead = waits.has_ended(process.pid or 0)
             if dead and number in torch_private.workers_at_work(iterator):
-                return Finding("dead", number, waited_seconds=time.monotonic() - self._since)
+                return Finding("dead", number, waited_seconds=self.clock() - self._since)
         return self._listen({number: process.pid or 0 for number, process in workers.items()})
 
     def _listen(self, pids: dict[int, int]) -> Finding | None:
-        now = time.monotonic()
+        now = self.clock()
         if now - self._since < 1.0:
             return None
         suspect, pid = self._suspect(pids)

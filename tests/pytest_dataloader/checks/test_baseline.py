@@ -55,6 +55,13 @@ def test_only_what_every_kernel_says_on_a_quiet_machine_fails(evidence: Baseline
     assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
 
 
+def test_as_much_more_as_is_tolerated_passes() -> None:
+    assert judge(seen(1.5), tolerance=0.5).outcome == "passed"
+    assert judge(seen(1.5), tolerance=0.49).outcome == "failed"
+    assert judge(seen(1.5, quietness=BUSY), tolerance=0.5).outcome == "passed"
+    assert judge(seen(1.0), tolerance=0.0).outcome == "passed"
+
+
 def test_cpu_time_counts_by_what_it_adds_to_a_sample_that_waits() -> None:
     waits = dataclasses.replace(KNOWN, wait_ms_per_sample=9.0)
     assert judge(seen(2.0, known=waits)).outcome == "passed"

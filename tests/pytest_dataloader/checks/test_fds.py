@@ -1,4 +1,4 @@
-"""The descriptor check on real loaders: leaks by place and rhythm, who keeps batches, predictions, and clean twins."""
+"""The descriptor check: its judgement over made-up evidence, and real loaders: leaks, predictions, clean twins."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, fds, shm
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
+from pytest_dataloader.probe.resources.forecast import HANDED_OVER
 from pytest_dataloader.probe.resources.leaks import Leak
+from pytest_dataloader.probe.resources.referrers import Referrer
+from tests.judgement import Judgement
 from tests.variants import variants
+from tests.zoo import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +35,152 @@ pytestmark = [
     pytest.mark.xdist_group("system"),
     pytest.mark.skipif(sys.platform != "linux", reason="forked workers and /proc"),
 ]
+
+
+SEEN = evidence.FDS
+PEAK = "peak 50 of 1,000 descriptors"
+EXTENT = "seen in 4 epochs of the first 8 of 200 batches"
+FILES = Leak("a worker", "file", 8, "batch", 1.0, "/data/a.bin")
+BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
+SHARED = replace(BATCHES, where="a worker")
+SEGMENTS = Leak("a worker", "segment", 8, "batch", 1.0, "/dev/shm/psm_1")
+AHEAD = replace(BATCHES, per="epoch that is left early")
+KEEPER = Referrer("loader.kept[*]", "data.py:31", 40)
+
+
+def leaking(*leaks: Leak, **changes: Any) -> Fds:
+    return replace(SEEN, leaks=leaks, **changes)
+
+
+def at_most(share: float) -> dict[str, float]:
+    return {"max_fd_use": share}
+
+
+VERDICTS = {
+    "nothing is left": Judgement(SEEN, "passed", f"{PEAK}, nothing left open; {EXTENT}", in_full=True),
+    "all batches were seen": Judgement(
+        replace(SEEN, batches_in_epoch=8), "passed", f"{PEAK}, nothing left open; seen in 4 epochs", in_full=True
+    ),
+    "an epoch has one more batch": Judgement(
+        replace(SEEN, batches_in_epoch=9), "passed",
+        f"{PEAK}, nothing left open; seen in 4 epochs of the first 8 of 9 b"
+    ),
+    "a stream": Judgement(
+        replace(SEEN, batches_in_epoch=0), "passed",
+        f"{PEAK}, nothing left open; seen in 4 epochs, 32 batches together", in_full=True,
+    ),
+    "what is needed was not predicted": Judgement(
+        replace(SEEN, unpredicted="batches cannot be weighed"), "passed",
+        f"{PEAK}, nothing left open; {EXTENT}; what workers need was not predicted: batches cannot be weighed",
+        in_full=True,
+    ),
+    "two epochs": Judgement(replace(SEEN, epochs=2), "passed", f"{PEAK}, nothing left open; seen in 2 epochs"),
+    "one epoch": Judgement(replace(SEEN, epochs=1), "inconclusive", f"{PEAK}, nothing left open; seen in 1 epoch of"),
+    "no epoch": Judgement(
+        replace(SEEN, epochs=0, batches=3), "inconclusive",
+        f"{PEAK}, nothing left open; the time was up before a short epoch had ended: it takes more seconds",
+        in_full=True,
+    ),
+    "no batch": Judgement(
+        replace(SEEN, epochs=4, batches=0), "not_measured", "the loader gave no batch: its epoch is empty", vacuous=True
+    ),
+    "something else opens files": Judgement(
+        replace(SEEN, unclear=("something else opens a file", "and a pipe")), "inconclusive",
+        f"something else opens a file; and a pipe; {PEAK}", in_full=True,
+    ),
+    "no batch came": Judgement(
+        replace(SEEN, hung=True, batches=0), "inconclusive",
+        f"the loader did not get through: no batch came for a minute; {PEAK} until then", in_full=True,
+    ),
+    "something else ran out": Judgement(
+        replace(SEEN, exhausted="RuntimeError: No space left on device"), "inconclusive",
+        f"the loader did not get through: RuntimeError: No space left on device; {PEAK} until then", in_full=True,
+    ),
+    "descriptors ran out": Judgement(
+        replace(SEEN, exhausted="OSError: Too many open files"), "failed",
+        "descriptors ran out: OSError: Too many open files; the limit is 1,000", in_full=True,
+    ),
+    "descriptors ran out on the way": Judgement(
+        leaking(BATCHES, exhausted="received 0 items of ancdata", kept_by=(KEEPER,)), "failed",
+        "descriptors ran out; kept by loader.kept[*] (data.py:31): received 0 items of ancdata; the limit is 1,000",
+        ("DL305",), in_full=True,
+    ),
+    "cannot get by": Judgement(
+        leaking(BATCHES, shortage="2 workers need 2,000", exhausted="OSError: Too many open files"), "failed",
+        "2 workers need 2,000; the limit is 1,000: not run", ("DL305",), in_full=True,
+    ),
+    "a leak": Judgement(
+        leaking(FILES), "failed", f"left open: 1 file /data/a.bin for each batch, in a worker (8 seen); {PEAK}", ("",),
+        in_full=True,
+    ),
+    "two leaks": Judgement(
+        leaking(FILES, BATCHES, kept_by=(KEEPER, replace(KEEPER, name="box", line=""))), "failed",
+        "left open: 1 file /data/a.bin for each batch, in a worker (8 seen); 2 segments of torch for each batch, in "
+        f"the main process (40 seen); kept by loader.kept[*] (data.py:31), box; {PEAK}", ("DL305", ""), in_full=True,
+    ),
+    "a leak, and no batch any more": Judgement(
+        leaking(FILES, hung=True), "failed", "left open: 1 file /data/a.bin for each batch", ("",)
+    ),
+    "shared tensors of a worker": Judgement(leaking(SHARED), "failed", "left open: 2 segments of torch for", ("",)),
+    "segments": Judgement(leaking(SEGMENTS), "failed", "left open: 1 segment /dev/shm/psm_1 for each batch", ("",)),
+    "every sort of leak": Judgement(
+        leaking(FILES, BATCHES, SHARED, SEGMENTS), "failed", "left open: 1 file /data/a.bin", ("DL305", "", "", "")
+    ),
+    "leaks of epochs that are left early": Judgement(
+        leaking(AHEAD, FILES), "failed",
+        "left open: 2 segments of torch for each epoch that is left early, in the main process (40 seen)", ("",),
+    ),
+    "a peak at the limit": Judgement(SEEN, "passed", PEAK, (), at_most(0.05)),
+    "a peak above the limit": Judgement(
+        SEEN, "failed", f"{PEAK} (5.0 %); allowed: 4.9 %", (), at_most(0.049), in_full=True
+    ),
+    "a limit of nothing": Judgement(SEEN, "failed", f"{PEAK} (5.0 %); allowed: 0.0 %", (), at_most(0.0), in_full=True),
+    "a leak above the limit": Judgement(leaking(FILES), "failed", "left open", ("",), at_most(0.0)),
+    "more may be needed than there is": Judgement(
+        replace(SEEN, predicted_main_peak=1001, storages_per_batch=7), "passed", PEAK, ("", "")
+    ),
+    "as much may be needed as there is": Judgement(replace(SEEN, predicted_main_peak=1000), "passed", PEAK),
+    "workers may need more than there is": Judgement(
+        replace(SEEN, predicted_worker_peak=1001, storages_per_batch=8), "passed", PEAK, ("", "", "")
+    ),
+    "a fork server cannot hand over the dataset's tensors": Judgement(
+        replace(SEEN, handed_to_worker=HANDED_OVER + 1), "passed", PEAK, ("",)
+    ),
+    "a fork server hands over as much as it can": Judgement(
+        replace(SEEN, handed_to_worker=HANDED_OVER), "passed", PEAK
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    assert row.of(fds.judge) == row
+
+
+SCARCE = replace(SEEN, predicted_worker_peak=1200, storages_per_batch=8)
+ADVICE = {
+    "batches that are kept": (leaking(BATCHES), ["keep a copy (.clone()) or numbers (.tolist()) of a batch"]),
+    "shared tensors of a worker": (leaking(SHARED), ["keep no tensor that share_memory_() has moved for each sample"]),
+    "segments": (leaking(SEGMENTS), ["close() and unlink() what multiprocessing.shared_memory makes"]),
+    "files": (leaking(FILES), ["close what is opened for each sample, or open it once in each worker and keep it"]),
+    "batches taken ahead": (leaking(AHEAD), ["end what takes batches ahead when its loop ends early"]),
+    "scarce": (
+        SCARCE,
+        [
+            "up to 1200 descriptors where one worker lags, and the limit is 1000",
+            "8 tensors a batch: stack them in collate_fn, or send numpy arrays",
+            "lower num_workers or prefetch_factor, or raise the limit (ulimit -n)",
+        ],
+    ),
+    "too scarce to be run": (replace(SCARCE, shortage="2 workers need 1,200"), ["8 tensors a batch", "lower num_wo"]),
+    "a dataset of many tensors": (replace(SEEN, handed_to_worker=300), ["keep the dataset's tensors as one (torch."]),
+}
+
+
+@pytest.mark.parametrize(("seen", "texts"), ADVICE.values(), ids=ADVICE)
+def test_the_advice_follows_from_the_evidence(seen: Fds, texts: list[str]) -> None:
+    given = [advice.text for advice in fds.judge(seen).advice]
+    assert [text[: len(begins)] for text, begins in zip(given, texts, strict=True)] == texts
 
 
 class Rows(Dataset[Any]):
@@ -310,19 +460,6 @@ def test_a_fork_server_hands_over_one_large_tensor() -> None:
     dataset = Rows()
     dataset.kept = list(torch.zeros(260, 1))
     assert measured(load(dataset, multiprocessing_context="forkserver", persistent_workers=True)).handed_to_worker == 5
-
-
-def test_the_limit_is_a_share_of_what_may_be_open() -> None:
-    seen = measured(load())
-    assert fds.judge(seen, max_fd_use=seen.use).outcome == "passed"
-    verdict = fds.judge(seen, max_fd_use=seen.use / 2)
-    assert verdict.outcome == "failed"
-    assert verdict.reason.startswith(f"peak {seen.peak:,} of {seen.limit:,} descriptors")
-
-
-def test_growth_that_goes_on_without_the_loader_is_not_blamed_on_it() -> None:
-    seen = measured(load())
-    assert fds.judge(replace(seen, unclear=("something else in this process opens a file",))).outcome == "inconclusive"
 
 
 def test_a_loader_that_raises_is_not_judged() -> None:

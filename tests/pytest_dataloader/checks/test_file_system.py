@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting
@@ -31,6 +33,15 @@ class Rows(Dataset[Any]):
 
     def __getitem__(self, at: int) -> Any:
         return torch.full((4,), at)
+
+
+def killed_at_24(samples: list[Any]) -> Any:
+    """The batch is in shared memory and was not sent, and the other worker has made those that come after it."""
+    batch = default_collate(samples)
+    if samples[0][0] == 24:
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return batch
 
 
 class OwnLoop(DataLoader[Any]):
@@ -74,6 +85,11 @@ def test_an_epoch_that_a_check_leaves_early_leaves_nothing(check: str) -> None:
 @pytest.mark.parametrize("check", named(["fds", "shm", "throughput", "stages"], ["fds", "throughput"]))
 def test_workers_that_persist_and_cannot_be_replayed_leave_nothing(check: str) -> None:
     assert left_by(check, load(OwnLoop, persistent=True)) == set()
+
+
+def test_a_worker_that_is_killed_leaves_nothing() -> None:
+    settings: Any = {"num_workers": 2, "prefetch_factor": 4, "multiprocessing_context": "fork"}
+    assert left_by("workers", DataLoader(Rows(), batch_size=2, collate_fn=killed_at_24, **settings)) == set()
 
 
 def test_a_break_that_the_loop_of_a_user_leaves_is_still_seen() -> None:

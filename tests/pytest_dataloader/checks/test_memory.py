@@ -1,4 +1,4 @@
-"""The memory check on real loaders: class, attribute, verdict, what it withholds, and what it leaves as it was."""
+"""The memory check: its judgement over made-up evidence, and real loaders: class, attribute, what it withholds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.memory import copy_on_access, pagemap
 from pytest_dataloader.probe.memory.copy_on_access import Sources
+from pytest_dataloader.probe.memory.epoch import WorkerGrowth
+from pytest_dataloader.probe.memory.growth import MATTERS, Attribute
+from pytest_dataloader.probe.memory.replacement import Replacement
+from tests.judgement import Judgement
 from tests.variants import every, named, variants
+from tests.zoo import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +44,287 @@ QUICK = Setting()
 WHOLE = Setting(seconds=600.0, bench=True)
 """Ample for an epoch on a busy machine too: watching ends with it."""
 RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
+
+SEEN = evidence.MEMORY
+PATHS = Attribute(
+    path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, held_bytes=9 * MB,
+    share_unshared=0.9, share_at_least=0.8, sampled=400, written=False, copied=True, copied_bytes=10 * MB,
+    growth_bytes=12 * MB, growth_if_copied_bytes=12 * MB,
+)  # fmt: skip
+COPYING = replace(
+    SEEN, kind="copy_on_access", kinds=("copy_on_access",), attribute="dataset.rows", type="str", count=100_000,
+    exposed_bytes=12 * MB, share_unshared=0.9, growth_bytes_per_worker=12 * MB, predicted_total_bytes=24 * MB,
+    attributes=(PATHS,),
+)  # fmt: skip
+WRITING = replace(COPYING, type="ndarray", written_in_place=True)
+CACHING = replace(
+    SEEN, kind="cache", kinds=("cache",), accumulating_attribute="dataset.cache", accumulated_bytes_per_sample=4096.0,
+    growth_bytes_per_worker=40 * MB, predicted_total_bytes=80 * MB,
+)  # fmt: skip
+SMALL_CACHE = replace(CACHING, growth_bytes_per_worker=MATTERS - 1, predicted_total_bytes=2 * MATTERS - 2)
+LEAKING = replace(CACHING, kind="leak", kinds=("leak",), accumulating_attribute="dataset.log")
+KEEPING = replace(SEEN, kind="retained", kinds=("retained",), kept_bytes_per_batch=8192.0)
+DUPLICATED = replace(
+    SEEN, kind="duplicated", kinds=("duplicated",), attribute="dataset.rows", start_method="spawn",
+    growth_bytes_per_worker=20 * MB, predicted_total_bytes=40 * MB,
+)  # fmt: skip
+RAISING = replace(SEEN, samples_read=0, reading_error="KeyError: 7")
+BLIND = replace(SEEN, source="none", attributes=(replace(PATHS, copied=False),))
+WATCHED = replace(
+    RAISING, batches_watched=90, epoch_seen=0.75,
+    worker_growth=(
+        WorkerGrowth(0, 7, 10 * MB, 1 * MB, 0, 2 * MB, 0), WorkerGrowth(1, 8, 19 * MB, 9 * MB, 6 * MB, 2 * MB, 6 * MB),
+    ),
+)  # fmt: skip
+GROWING = replace(WATCHED, kind="copy_on_access", kinds=("copy_on_access",), growth_bytes_per_worker=9 * MB)
+PACKED = Replacement("one array of bytes", 4096, 60.0, 0.0, 1.25)
+
+
+def without_workers(seen: Memory) -> Memory:
+    return replace(seen, workers=0, predicted_total_bytes=0)
+
+
+def per_worker(limit: int) -> dict[str, int]:
+    return {"max_worker_growth": limit}
+
+
+def in_all(limit: int) -> dict[str, int]:
+    return {"max_total_memory": limit}
+
+
+RAISED = "reading samples raised KeyError: 7"
+VERDICTS = {
+    "a clean loader": Judgement(
+        SEEN, "passed", "workers do not grow: reading 800 samples un-shares no attribute of the dataset"
+    ),
+    "a little is copied": Judgement(
+        replace(SEEN, attributes=(replace(PATHS, copied_bytes=900_000),)), "passed",
+        "workers do not grow: reading 800 samples un-shares only 900.0 kB of dataset.rows, below the 1.0 MB that mat",
+    ),
+    "a warm-up": Judgement(
+        replace(SEEN, kind="warm_up", kinds=("warm_up",), warm_up_bytes=60 * MB), "passed",
+        "workers take 60.0 MB once, as they begin (imports, buffers), and do not grow after that",
+    ),
+    "copies on access": Judgement(
+        COPYING, "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
+        "about 12.0 MB per worker in an epoch, 24.0 MB in 2 workers\n"
+        "  reading 800 samples copied 90 % of what was looked at, an idle worker copied none\n"
+        "  dataset.rows: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch", ("DL301",),
+    ),
+    "copies on access, seen by totals": Judgement(
+        replace(COPYING, source="smaps_rollup", withheld=("pagemap is withheld",)), "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
+        "about 12.0 MB per worker in an epoch, 24.0 MB in 2 workers; "
+        "judged by smaps_rollup, the totals of the reading process (pagemap is withheld)\n"
+        "  reading 800 samples copied memory, an idle worker copied none", ("DL301",),
+    ),
+    "copies on access, by a worker alone": Judgement(
+        replace(COPYING, workers=1, predicted_total_bytes=12 * MB), "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
+        "about 12.0 MB per worker in an epoch, 12.0 MB in 1 worker\n", ("DL301",),
+    ),
+    "copies on access of a part": Judgement(
+        replace(COPYING, attribute="dataset.rows[*]['path']", attribute_filled_at="data.py:31",
+                attributes=(replace(PATHS, finest="dataset.rows[*]['path']"),)), "failed",
+        "each worker copies dataset.rows (most of it dataset.rows[*]['path']) (filled at data.py:31), 100,000",
+        ("DL301",),
+    ),
+    "copies on access, no workers": Judgement(
+        without_workers(COPYING), "passed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
+        "with num_workers=0 nothing is copied; workers would pay about 12.0 MB per worker in an epoch", ("DL301",),
+    ),
+    "copies on access, at the limit": Judgement(
+        COPYING, "passed", "each worker copies dataset.rows", ("DL301",), per_worker(12 * MB)
+    ),
+    "copies on access, above the limit": Judgement(
+        COPYING, "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
+        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; allowed: 11.0 MB per worker\n",
+        ("DL301",), per_worker(11 * MB),
+    ),
+    "copies on access, at the limit of all": Judgement(
+        COPYING, "passed", "each worker copies dataset.rows", ("DL301",), in_all(24 * MB)
+    ),
+    "copies on access, above the limit of all": Judgement(
+        COPYING, "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
+        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; allowed: 23.0 MB in all workers together\n",
+        ("DL301",), in_all(23 * MB),
+    ),
+    "copies on access, no workers, under limits": Judgement(
+        without_workers(COPYING), "passed", "each worker copies", ("DL301",), {**per_worker(0), **in_all(0)}
+    ),
+    "more than is left": Judgement(
+        replace(COPYING, available_bytes=23 * MB), "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
+        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; only 23.0 MB of memory is left here", ("DL301",),
+    ),
+    "arrays that are written to": Judgement(
+        WRITING, "failed",
+        "each worker copies 12.0 MB of dataset.rows, 100,000 ndarray objects, as making samples writes to them: ",
+        ("",),
+    ),
+    "a cache": Judgement(
+        CACHING, "failed",
+        "dataset.cache keeps 4.1 kB for each sample that is new and nothing for one read before (a cache that every "
+        "worker fills for itself): about 40.0 MB per worker in an epoch, 80.0 MB in 2 workers", ("DL302",),
+    ),
+    "a cache of nobody knows what": Judgement(
+        replace(CACHING, accumulating_attribute=""), "failed", "something keeps 4.1 kB for each sample", ("DL302",),
+    ),
+    "a cache within the limit": Judgement(
+        CACHING, "passed", "dataset.cache keeps 4.1 kB", ("DL302",), per_worker(40 * MB)
+    ),
+    "a cache too small to matter": Judgement(SMALL_CACHE, "passed", "dataset.cache keeps 4.1 kB", ("DL302",)),
+    "a cache just large enough": Judgement(
+        replace(SMALL_CACHE, growth_bytes_per_worker=MATTERS), "failed", "dataset.cache keeps 4.1 kB", ("DL302",)
+    ),
+    "a small cache above the limit": Judgement(
+        SMALL_CACHE, "failed", "dataset.cache keeps 4.1 kB", ("DL302",), per_worker(10_000)
+    ),
+    "a small cache beside copies": Judgement(
+        replace(SMALL_CACHE, kind="copy_on_access", kinds=("copy_on_access", "cache"), attribute="dataset.rows"),
+        "failed", "each worker copies dataset.rows, 0  objects, as reading one writes to its reference count; "
+        "dataset.cache keeps 4.1 kB for each sample that is new and nothing for one read before (a cache that every "
+        "worker fills for itself); together about 1.0 MB per worker in an epoch, 2.1 MB in 2 workers",
+        ("DL301", "DL302"),
+    ),
+    "a cache without workers": Judgement(without_workers(CACHING), "passed", "dataset.cache keeps 4.1 kB", ("DL302",)),
+    "a cache without workers, under a limit": Judgement(
+        without_workers(CACHING), "passed", "dataset.cache keeps 4.1 kB", ("DL302",), per_worker(10**12)
+    ),
+    "a leak": Judgement(
+        replace(LEAKING, accumulating_filled_at="data.py:40"), "failed",
+        "dataset.log (filled at data.py:40) grows by 4.1 kB with each sample read, also with samples read before: "
+        "a leak without bound, about 40.0 MB per worker in an epoch", ("DL302",),
+    ),
+    "a leak within every limit": Judgement(LEAKING, "failed", "dataset.log grows by", ("DL302",), per_worker(10**12)),
+    "a leak of which no epoch is known": Judgement(
+        replace(LEAKING, accumulating_attribute="", growth_bytes_per_worker=0), "failed",
+        "memory grows by 4.1 kB with each sample read, also with samples read before: a leak without bound",
+        ("DL302",), in_full=True,
+    ),
+    "batches that are kept": Judgement(
+        KEEPING, "failed",
+        "the loader keeps its batches: 8.2 kB stay with each batch that the loop over it has dropped", ("DL305",),
+    ),
+    "segments that are kept": Judgement(
+        replace(KEEPING, kept_bytes_per_batch=0.0), "failed",
+        "the loader keeps its batches: segments of shared memory stay with each batch", ("DL305",),
+    ),
+    "batches that are kept without workers": Judgement(
+        without_workers(KEEPING), "failed", "the loader keeps its batches", ("DL305",)
+    ),
+    "batches that are kept within every limit": Judgement(
+        KEEPING, "failed", "the loader keeps its batches", ("DL305",), in_all(10**12)
+    ),
+    "a copy per worker": Judgement(
+        DUPLICATED, "passed",
+        "under spawn every worker holds an unpickled copy of the dataset from the start: 20.0 MB per worker, most of "
+        "it dataset.rows, 40.0 MB in 2 workers", ("",),
+    ),
+    "a copy per worker, if there were any": Judgement(
+        without_workers(DUPLICATED), "passed",
+        "with num_workers=0 nothing is copied; under spawn every worker would hold an unpickled copy of the dataset "
+        "from the start: 20.0 MB per worker, most of it dataset.rows", ("",),
+    ),
+    "a copy per worker above the limit": Judgement(
+        DUPLICATED, "failed", "under spawn every worker holds", ("",), per_worker(19 * MB)
+    ),
+    "a dataset that raises": Judgement(RAISING, "not_measured", RAISED, vacuous=True),
+    "a dataset that raises, held to a limit": Judgement(RAISING, "failed", RAISED, (), per_worker(MB)),
+    "a dataset that raises at times": Judgement(
+        replace(RAISING, samples_read=12), "not_measured", RAISED, vacuous=True
+    ),
+    "no sample": Judgement(
+        replace(SEEN, samples_read=0), "not_measured", "no sample could be read", vacuous=True
+    ),
+    "no sample, held to a limit": Judgement(
+        replace(SEEN, samples_read=0), "not_measured", "no sample could be read", (), per_worker(MB), vacuous=True
+    ),
+    "a dataset that raises, workers watched": Judgement(
+        WATCHED, "not_measured",
+        "the direct test saw nothing (KeyError: 7); workers watched over 75 % of an epoch: clean, the worst grew by "
+        "9.0 MB, of it 6.0 MB copied from the parent", vacuous=True,
+    ),
+    "a dataset that raises, workers watched and held to a limit": Judgement(
+        WATCHED, "not_measured", "the direct test saw nothing (KeyError: 7)", (), per_worker(MB), vacuous=True
+    ),
+    "no answer, workers watched": Judgement(
+        replace(WATCHED, reading_error=""), "not_measured", "the direct test saw nothing (no answer, or no source)",
+        vacuous=True,
+    ),
+    "a dataset that raises, workers grow": Judgement(
+        GROWING, "failed",
+        "the direct test saw nothing (KeyError: 7); workers watched over 75 % of an epoch: copy on access, the worst",
+        ("DL301",),
+    ),
+    "nothing shows a worker's memory": Judgement(
+        BLIND, "not_measured",
+        "copies could not be measured; 12.0 MB of Python objects could be copied by each worker; judged no source of "
+        "a worker's own memory could be read",
+    ),
+    "nothing shows a worker's memory, no fork": Judgement(
+        replace(BLIND, start_method="spawn"), "passed", "copies could not be measured; 12.0 MB of Python objects"
+    ),
+    "nothing shows a worker's memory, a leak": Judgement(
+        replace(LEAKING, source="none"), "failed", "dataset.log grows by", ("DL302",)
+    ),
+    "too little to tell": Judgement(
+        replace(SEEN, unclear="the walk came not to its end", partly=("12 attributes were looked at",)),
+        "inconclusive",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 12 attributes were looked "
+        "at; the walk came not to its end",
+    ),
+    "a fault beside what is unclear": Judgement(
+        replace(COPYING, unclear="the walk came not to its end"), "failed", "each worker copies", ("DL301",)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    assert row.of(memory.judge) == row
+
+
+def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -> None:
+    attributes = [
+        replace(PATHS, path=f"dataset.field{number}", finest=f"dataset.field{number}") for number in range(10)
+    ]
+    attributes[1] = replace(attributes[1], sampled=0, copied=False)
+    attributes[2] = replace(attributes[2], finest="dataset.field2[*]", written=True)
+    attributes[3] = replace(attributes[3], finest="dataset.field3[*].name")
+    told = memory.judge(replace(COPYING, attributes=tuple(attributes), worker_growth=WATCHED.worker_growth,
+                                epoch_seen=0.5)).reason.splitlines()  # fmt: skip
+    assert told[2:6] == [
+        "  dataset.field0: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch",
+        "  dataset.field1: 100,000 str, 12.0 MB, not sampled, not copied by reading",
+        "  dataset.field2: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch, written to in place",
+        "  dataset.field3 (most of it dataset.field3[*].name): 100,000 str, 12.0 MB, 90 % un-shared, "
+        "+12.0 MB per worker in an epoch",
+    ]
+    assert told[9:] == [
+        "  dataset.field7: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch",
+        "  and 2 more",
+        "  worker 0: private memory +1.0 MB, of it 0 B copied from the parent, in 50 % of an epoch",
+        "  worker 1: private memory +9.0 MB, of it 6.0 MB copied from the parent, in 50 % of an epoch",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "text"),
+    [
+        (COPYING, "keep dataset.rows in a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or"),
+        (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field (numpy, pyarrow), or one"),
+        (replace(COPYING, replacement=PACKED), "workers share its pages for good; tried with 4,096 of its records as "
+         "one array of bytes: 0 % un-shared by reading them all, 60 B and 1.2 us a record"),
+    ],
+    ids=["paths", "records", "tried on the spot"],
+)  # fmt: skip
+def test_what_to_keep_the_records_in_depends_on_their_type(seen: Memory, text: str) -> None:
+    assert text in memory.judge(seen).advice[0].text
 
 
 def name(at: int) -> str:
@@ -371,11 +657,6 @@ def test_leaks_and_caches_are_told_apart(
     said = memory.judge(seen).reason.splitlines()[0]
     assert said.count("per worker in an epoch") == 1
     assert ("; together about" in said) is (len(kinds) > 1)
-    filled = memory.judge(replace(seen, attribute_filled_at="a.py:31", accumulating_filled_at="a.py:40")).reason
-    assert ("dataset.rows (filled at a.py:31)" in filled) is ("copy_on_access" in kinds)
-    assert f"{seen.accumulating_attribute} (filled at a.py:40)" in filled
-    of_no_known_epoch = memory.judge(replace(seen, kinds=seen.kinds[-1:], growth_bytes_per_worker=0)).reason
-    assert "per worker in an epoch" not in of_no_known_epoch.splitlines()[0]
 
 
 def test_a_loader_that_keeps_its_batches_is_found() -> None:
@@ -603,14 +884,11 @@ def raises(_self: Any, at: int) -> Any:
     raise ValueError(f"row {at} is torn")
 
 
-@pytest.mark.parametrize(
-    ("limits", "outcome", "vacuous"), [({}, "not_measured", True), ({"max_worker_growth": 10**6}, "failed", False)]
-)
-def test_a_loader_of_which_nothing_was_seen_is_not_passed(limits: dict[str, int], outcome: str, vacuous: bool) -> None:
+def test_a_loader_of_which_nothing_was_seen_is_not_passed() -> None:
     seen = memory.measure(load(Rows(raises)), setting=Setting(seconds=2.0, bench=True))
-    verdict = memory.judge(seen, **limits)
-    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == (outcome, vacuous, 0)
-    assert "reading samples raised ValueError: row" in verdict.reason
+    verdict = memory.judge(seen)
+    assert (verdict.outcome, verdict.vacuous, seen.batches_watched) == ("not_measured", True, 0)
+    assert verdict.reason.startswith("reading samples raised ValueError: row")
     assert "ValueError: ValueError" not in verdict.reason
     assert "()" not in verdict.reason
 
@@ -684,11 +962,6 @@ def test_where_the_direct_test_sees_nothing_growth_of_workers_fails_and_none_is_
 def test_limits_are_sizes() -> None:
     limits = checks.read_limits("memory", {"max_worker_growth": "32MB", "max_total_memory": "1GiB"})
     assert limits == {"max_worker_growth": 32 * MB, "max_total_memory": 1 << 30}
-
-
-def test_a_prediction_beyond_the_memory_left_is_said() -> None:
-    seen = replace(measured(COPIES["list"][1]()), available_bytes=1000)
-    assert "only 1.0 kB of memory is left" in memory.judge(seen).reason
 
 
 UNPRIVILEGED = """

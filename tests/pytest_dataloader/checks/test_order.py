@@ -1,11 +1,11 @@
-"""The order check on real loaders: every fault is found and named, no twin is accused, nothing is touched."""
+"""The order check: its judgement over made-up evidence, and real loaders: every fault is found, no twin is accused."""
 
 from __future__ import annotations
 
 import random
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 import torch
@@ -14,12 +14,140 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, RandomSamp
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from pytest_dataloader.errors import EmptyEpoch
+from pytest_dataloader.probe.samples.sequence import FaultKind, OrderFault
+from tests.judgement import Judgement
 from tests.variants import first_of_each, named
+from tests.zoo import evidence
 from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
 
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.evidence import Order
+
 SETTING = Setting(seconds=60.0, bench=True)
 """Ample on a busy machine too: what is said of an epoch that is not read to its end is another test."""
+
+
+SEEN = evidence.ORDER
+STREAM = replace(SEEN, iterable=True, sampler="", size=0, reshuffled=None)
+IN_TURN = replace(SEEN, sampler="SequentialSampler", reshuffled=None)
+
+
+def with_faults(*kinds: FaultKind, source: str = "Rows", seen: Order = SEEN) -> Order:
+    return replace(seen, faults=tuple(OrderFault(kind, source, f"is {kind}", 8) for kind in kinds))
+
+
+CODES: dict[FaultKind, str] = {
+    "truncated": "DL309", "lost": "", "duplicated": "", "unsharded": "DL405", "starved": "", "not_reshuffled": "",
+    "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
+    "whole": "", "same_order": "", "wrong_length": "", "unlike": "",
+}  # fmt: skip
+"""Of every kind of fault, the rule that finds it in code."""
+MAY_BE_MEANT = {"uneven_sampler", "unlike", "same_order", "whole", "left_out"}
+VERDICTS = {
+    "shuffled": Judgement(
+        SEEN, "passed", "96 samples, none lost or doubled by the loader; reshuffled; one process reads the same 96",
+        in_full=True,
+    ),
+    "in turn": Judgement(
+        IN_TURN, "passed", "96 samples, none lost or doubled by the loader; one process reads the same 96", in_full=True
+    ),
+    "too few to be reshuffled": Judgement(
+        replace(SEEN, reshuffled=False, compared=0), "passed",
+        "96 samples, none lost or doubled by the loader; too few to see them reshuffled", in_full=True,
+    ),
+    "a part of an epoch": Judgement(
+        replace(SEEN, compared=0, partly=("the first 96 samples were read", "more is to come")), "passed",
+        "96 samples, none lost or doubled by the loader; reshuffled; the first 96 samples were read; more is to come",
+        in_full=True,
+    ),
+    "an epoch that ends early": Judgement(
+        replace(SEEN, samples=(24, 24), unseen_batches=9, compared=24), "passed",
+        "24 samples, none doubled by the loader; its epoch ends 9 batches before its len() says, which were not seen;",
+    ),
+    "several passes": Judgement(
+        replace(SEEN, passes=3), "passed", "96 samples, none lost or doubled by the loader; an epoch is 3 passes; resh"
+    ),
+    "two passes": Judgement(
+        replace(SEEN, passes=2), "passed", "96 samples, none lost or doubled by the loader; an epoch is 2 passes; resh"
+    ),
+    "a sampler that repeats": Judgement(
+        replace(SEEN, repeated=4), "passed",
+        "96 samples, none lost or doubled by the loader; RandomSampler repeats 4 and leaves out 0 of its own; resh",
+    ),
+    "a sampler that leaves out": Judgement(
+        replace(SEEN, left_out=4), "passed",
+        "96 samples, none lost or doubled by the loader; RandomSampler repeats 0 and leaves out 4 of its own; resh",
+    ),
+    "drop_last": Judgement(
+        replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
+        "96 samples, none lost or doubled by the loader; drop_last leaves out 5 of 101 in every epoch; reshuffled",
+    ),
+    "drop_last of a stream": Judgement(
+        replace(STREAM, dropped_last=5), "passed",
+        "96 samples, none lost or doubled by the loader; drop_last leaves out 5 of 96 in every epoch; one process",
+    ),
+    "a stream": Judgement(
+        STREAM, "passed", "96 samples, none lost or doubled by the loader; one process reads the same 96", in_full=True
+    ),
+    "a part of a stream": Judgement(
+        replace(STREAM, partly=("the first 96 samples of an epoch were read",)), "passed",
+        "96 samples of a stream: no two workers begin alike; the first 96 samples of an epoch were read", in_full=True,
+    ),
+    "no sample": Judgement(
+        replace(SEEN, samples=(0, 0)), "not_measured", "no sample came: the loader reads no dataset of its own",
+        vacuous=True,
+    ),
+    "no sample in the second epoch": Judgement(replace(SEEN, samples=(96, 0)), "passed", "96 samples, none lost"),
+    "two faults": Judgement(
+        with_faults("lost", "stale"), "failed", "Rows: is lost; Rows: is stale", ("", "DL308"), in_full=True
+    ),
+    "a sure fault behind what may be meant": Judgement(
+        with_faults("same_order", "duplicated"), "failed", "Rows: is same_order; Rows: is duplicated", ("", "")
+    ),
+    "a sure fault before what may be meant": Judgement(
+        with_faults("unsharded", "left_out"), "failed", "Rows: is unsharded; Rows: is left_out", ("DL405", "")
+    ),
+    "two that may be meant": Judgement(
+        with_faults("same_order", "unlike"), "inconclusive", "Rows: is same_order; Rows: is unlike", ("", "")
+    ),
+    "a fault in the part that was read": Judgement(
+        replace(with_faults("lost"), partly=("the first 24 samples of an epoch were read",)), "failed",
+        "Rows: is lost; the first 24 samples of an epoch were read", ("",), in_full=True,
+    ),
+    "a fault, and no sample": Judgement(
+        replace(with_faults("truncated"), samples=(0, 0)), "failed", "Rows: is truncated", ("DL309",)
+    ),
+    **{
+        f"{kind}, alone": Judgement(
+            with_faults(kind), "inconclusive" if kind in MAY_BE_MEANT else "failed", f"Rows: is {kind}", (code,)
+        )
+        for kind, code in CODES.items()
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    assert row.of(judge) == row
+
+
+def test_every_kind_of_fault_has_a_row() -> None:
+    assert set(CODES) == set(get_args(FaultKind))
+
+
+@pytest.mark.parametrize(
+    ("seen", "text"),
+    [
+        (with_faults("lost"), "make one sample for each index that is asked for"),
+        (with_faults("lost", source="the loader"), "hand on every batch that the sampler asks for"),
+        (with_faults("lost", seen=STREAM), "give each sample to one of the workers"),
+        (with_faults("duplicated", source="the loader"), "let each worker, and each index, give its own samples once"),
+    ],
+    ids=["lost by the dataset", "lost by the loader", "lost by a stream", "doubled by the loader"],
+)
+def test_what_to_change_depends_on_who_loses_samples(seen: Order, text: str) -> None:
+    assert judge(seen).advice[0].text.startswith(text)
 
 
 def setting_of(name: str) -> Setting:
@@ -45,9 +173,8 @@ def test_what_may_be_meant_is_inconclusive(name: str) -> None:
 
 
 TWINS = (
-    "in order", "shuffled, persistent", "drop_last", "unbatched", "a loader that gives a few batches",
-    "epoch shared with persistent workers", "stream that shares the epoch", "as many shards as workers", "weighted",
-    "samples of a batch that come once", "batches by columns", "batches by pairs of columns",
+    "in order", "shuffled, persistent", "unbatched", "epoch shared with persistent workers",
+    "stream that shares the epoch", "as many shards as workers", "weighted", "batches by pairs of columns",
     "a buffer of which samples are copies", "as many buffers as samples in a batch", "batches of pairs",
     "missing rows that no batch needs", "a loader that peeks", "stream of runs of equal labels", "stream of pairs",
     "stream of passes",
@@ -89,7 +216,8 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
 
 @pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
 def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
-    assert "one process reads the same 96" in judge(measure(CLEAN[name].make(), setting=SETTING)).reason
+    verdict = judge(measure(CLEAN[name].make(), setting=SETTING))
+    assert (verdict.outcome, "one process reads the same 96" in verdict.reason) == ("passed", True)
 
 
 @pytest.mark.parametrize("dataset", [Rows, Stream])
@@ -101,6 +229,7 @@ def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
 
 def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
     told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=SETTING))
+    assert told.outcome == "passed"
     assert "none doubled by the loader; its epoch ends 9 batches before its len() says" in told.reason
     assert "lost" not in told.reason
 
@@ -182,7 +311,7 @@ def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words
 
 def test_what_drop_last_costs_is_stated() -> None:
     verdict = judge(measure(CLEAN["drop_last"].make(), setting=SETTING))
-    assert "drop_last leaves out 5 of 93 in every epoch" in verdict.reason
+    assert (verdict.outcome, "drop_last leaves out 5 of 93 in every epoch" in verdict.reason) == ("passed", True)
 
 
 def test_what_drop_last_costs_of_a_stream_is_stated() -> None:

@@ -1,10 +1,12 @@
-"""The randomness check on real loaders: every fault is found and named, no twin is accused, nothing is touched."""
+"""The randomness check: its judgement over made-up evidence, and real loaders: faults are found, no twin is accused."""
 
 from __future__ import annotations
 
+import json
 import random
 import time
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,12 +14,14 @@ import torch
 from torch.utils.data import DataLoader, get_worker_info
 
 from pytest_dataloader.checks import Setting, randomness
-from pytest_dataloader.checks.randomness import judge, measure
+from pytest_dataloader.checks.randomness import judge, measure, merge_ranks
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.samples.draws import Draws
+from pytest_dataloader.probe.samples.draws import Draws, Fault, FaultKind
 from pytest_dataloader.probe.samples.generators import Standing
 from pytest_dataloader.probe.samples.journal import Entry
+from tests.judgement import Judgement
 from tests.variants import every, first_of_each, named
+from tests.zoo import evidence
 from tests.zoo.case import assert_found
 from tests.zoo.randomness import (
     CLEAN,
@@ -32,6 +36,110 @@ from tests.zoo.randomness import (
 )
 
 QUICK = Setting()
+
+
+SEEN = evidence.RANDOMNESS
+OF_ALL_KINDS: dict[FaultKind, tuple[str, str]] = {
+    "frozen_generator": ("dataset.rng gives the same numbers to all workers", "DL402"),
+    "constant_seed": ("dataset.rng seeds all workers alike", "DL403"),
+    "epoch_repeating_seed": ("dataset.rng seeds all workers alike", "DL404"),
+    "repeating_loader_seed": ("dataset.rng repeats in all workers", ""),
+    "reseeding_per_sample": ("dataset.rng gives the same numbers to all workers", "DL407"),
+    "same_seed_on_ranks": ("dataset.rng seeds all workers alike", ""),
+    "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
+}
+SHARED = Fault("frozen_generator", "dataset.rng", ("workers", "epochs"))
+ALIKE = Fault("same_content", "Rows", ("workers",))
+VERDICTS = {
+    "all draws differ": Judgement(
+        SEEN, "passed", "numpy.random: all draws differ (32 samples in 2 epochs of 2 workers)", in_full=True
+    ),
+    "all draws of two generators differ": Judgement(
+        replace(SEEN, drawn=("random", "torch")), "passed", "random and torch: all draws differ (32 samples"
+    ),
+    "one epoch of one worker": Judgement(
+        replace(SEEN, workers=1, epochs=1, samples_read=1), "passed",
+        "numpy.random: all draws differ (1 sample in 1 epoch of 1 worker)", in_full=True,
+    ),
+    "without workers, in part": Judgement(
+        replace(SEEN, workers=0, partly=("slow samples", "few of them")), "passed",
+        "numpy.random: all draws differ (32 samples in 2 epochs without workers); slow samples; few of them",
+        in_full=True,
+    ),
+    "draws that may be alike": Judgement(
+        replace(SEEN, drawn=("random", "torch"), alike={"torch": "in every epoch, as an evaluation may"}), "passed",
+        "random: all draws differ; torch: draws alike in every epoch, as an evaluation may (32 samples",
+    ),
+    "nothing but draws that may be alike": Judgement(
+        replace(SEEN, alike={"numpy.random": "whenever the same is read"}), "passed",
+        "numpy.random: draws alike whenever the same is read (32 samples",
+    ),
+    "change by no generator that was found": Judgement(
+        replace(SEEN, drawn=()), "passed",
+        "samples change when they are read again, by no generator that was found, and all differ (32 samples",
+    ),
+    "nothing is drawn": Judgement(
+        replace(SEEN, drawn=(), varies=False), "passed",
+        "no random generator that outlives a sample is drawn from (32 samples in 2 epochs of 2 workers)", in_full=True,
+    ),
+    "a stream from which nothing is drawn": Judgement(
+        replace(SEEN, drawn=(), varies=None), "passed", "no random generator that outlives a sample is drawn from"
+    ),
+    "no sample": Judgement(
+        replace(SEEN, samples_read=0), "not_measured", "no sample came: its own iteration reads none of its dataset",
+        vacuous=True,
+    ),
+    "a fault, and no sample": Judgement(
+        replace(SEEN, faults=(SHARED,), samples_read=0), "failed", "dataset.rng gives the same numbers", ("DL402",)
+    ),
+    "shared by two": Judgement(
+        replace(SEEN, faults=(SHARED,)), "failed", "dataset.rng gives the same numbers to all workers and epochs",
+        ("DL402",), in_full=True,
+    ),
+    "with a detail": Judgement(
+        replace(SEEN, faults=(replace(SHARED, detail="ranks 0 and 2"),)), "failed",
+        "dataset.rng gives the same numbers to all workers and epochs (ranks 0 and 2)", ("DL402",), in_full=True,
+    ),
+    "two faults": Judgement(
+        replace(SEEN, faults=(SHARED, Fault("constant_seed", "init", ("workers",)))), "failed",
+        "dataset.rng gives the same numbers to all workers and epochs; init seeds all workers alike",
+        ("DL402", "DL403"), in_full=True,
+    ),
+    "the same content": Judgement(
+        replace(SEEN, faults=(ALIKE,)), "inconclusive",
+        "Rows makes samples that change when they are read again, and change alike in all workers: by a generator that "
+        "was not found, or because reading changes what the dataset keeps", ("DL402",), in_full=True,
+    ),
+    "the same content twice": Judgement(
+        replace(SEEN, faults=(ALIKE, ALIKE)), "inconclusive", "Rows makes samples that change", ("DL402",)
+    ),
+    "the same content before a fault": Judgement(
+        replace(SEEN, faults=(ALIKE, SHARED)), "failed", "Rows makes samples that change", ("DL402", "DL402")
+    ),
+    **{
+        str(kind): Judgement(
+            replace(SEEN, faults=(Fault(kind, "dataset.rng", ("workers",)),)), "failed", says, (code,), in_full=True
+        )
+        for kind, (says, code) in OF_ALL_KINDS.items()
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    assert row.of(judge) == row
+
+
+def test_every_kind_of_fault_has_a_row() -> None:
+    assert {*OF_ALL_KINDS, "same_content"} == set(get_args(FaultKind))
+
+
+def test_what_the_ranks_of_a_job_draw_alike_is_added_once() -> None:
+    told = {rank: json.dumps({"torch": ["a state", "another"], "random": [f"{rank}", "one"]}) for rank in (0, 1)}
+    merged = merge_ranks(SEEN, told, 2)
+    assert [(fault.kind, fault.source) for fault in merged.faults] == [("same_draws_on_ranks", "torch")]
+    assert merged.ranks == 2
+    assert merge_ranks(merged, told, 2) == merged
 
 
 @pytest.mark.parametrize("name", named(FAULTS, first_of_each(FAULTS, lambda case: (case.kind, case.source))))

@@ -1,4 +1,4 @@
-"""The resume check on real loaders of torchdata and others: inexact resumption is found, exact ones pass."""
+"""The resume check: its judgement over made-up evidence, and real loaders of torchdata and others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # b
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
 from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
 from pytest_dataloader.errors import NotMeasured  # noqa: E402
-from pytest_dataloader.probe.samples.continuation import Resumption, continued  # noqa: E402
-from pytest_dataloader.probe.samples.evidence import Resume  # noqa: E402
-from pytest_dataloader.probe.samples.resumption import Overhead, Resumed, Stop, Uninterrupted  # noqa: E402
+from pytest_dataloader.probe.samples.continuation import Resumption  # noqa: E402
+from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
+from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
+from tests.zoo import evidence  # noqa: E402
 from tests.zoo.resume import CLEAN, FAULTS, UNTOLD  # noqa: E402
 
 if TYPE_CHECKING:
@@ -27,7 +28,101 @@ if TYPE_CHECKING:
 
     from torch.utils.data import DataLoader
 
+    from pytest_dataloader.probe.samples.evidence import Resume
+
 QUICK = Setting()
+
+
+SEEN = evidence.RESUME
+EXACT = "exact after 2 stops of a run of 24 batches"
+COST = "; a snapshot every 4 steps costs 10 % of CPU time"
+DEAR = replace(SEEN, overhead=Overhead(4, 0.1, 0.05))
+SHIFTED = Resumption("after batch 6", "repeats", 1)
+
+
+def stopped(*stops: Resumption) -> Resume:
+    return replace(SEEN, stops=stops)
+
+
+def at_most(share: float) -> dict[str, float]:
+    return {"max_snapshot_overhead": share}
+
+
+VERDICTS = {
+    "exact": Judgement(SEEN, "passed", EXACT, in_full=True),
+    "exact once": Judgement(
+        replace(SEEN, stops=SEEN.stops[:1], batches=1), "passed", "exact after 1 stop of a run of 1 batch", in_full=True
+    ),
+    "exact, in part": Judgement(
+        replace(SEEN, partly=("2 of 3 stops were resumed",)), "passed", f"{EXACT}; 2 of 3 stops were resumed",
+        in_full=True,
+    ),
+    "exact, and then another order": Judgement(
+        stopped(*SEEN.stops, replace(SEEN.stops[0], next_epoch=False), replace(SEEN.stops[0], next_epoch=True)),
+        "passed", "exact after 4 stops of a run of 24 batches; the next epoch's order is another one after 1 of them",
+        in_full=True,
+    ),
+    "no stop": Judgement(
+        replace(stopped(), partly=("0 of 1 stops were resumed",)), "not_measured",
+        "no stop was resumed; 0 of 1 stops were resumed", vacuous=True, in_full=True,
+    ),
+    "repeats": Judgement(
+        stopped(SHIFTED), "failed", "resumed after batch 6: it gives 1 batch again", ("",), in_full=True
+    ),
+    "skips": Judgement(
+        stopped(Resumption("after batch 6", "skips", 2)), "failed", "resumed after batch 6: it leaves out 2 batches",
+        ("",), in_full=True,
+    ),
+    "ends too soon": Judgement(
+        stopped(Resumption("after batch 6", "short", 3, "3 batches of 6")), "failed",
+        "resumed after batch 6: the epoch ends too soon (3 batches of 6)", ("",), in_full=True,
+    ),
+    "gives others": Judgement(
+        stopped(Resumption("after batch 6", "differs", detail="other batches come")), "failed",
+        "resumed after batch 6: other batches come", ("",), in_full=True,
+    ),
+    "raises": Judgement(
+        stopped(Resumption("after batch 6", "raises", detail="OSError: gone")), "failed",
+        "resumed after batch 6: it raises OSError: gone", ("",), in_full=True,
+    ),
+    "one wrong stop of two, in part": Judgement(
+        replace(stopped(SEEN.stops[0], SHIFTED), partly=("its end was not run",)), "failed",
+        "resumed after batch 6: it gives 1 batch again; its end was not run", ("",), in_full=True,
+    ),
+    "two wrong stops of three": Judgement(
+        stopped(SHIFTED, SEEN.stops[0], replace(SHIFTED, place="after batch 8", off_by=2)), "failed",
+        "resumed after batch 6: it gives 1 batch again; wrong at 2 of 3 stops in all\n"
+        "  after batch 8: it gives 2 batches again", ("",), in_full=True,
+    ),
+    "wrong, however cheap": Judgement(
+        replace(DEAR, stops=(SHIFTED,)), "failed", "resumed after batch 6", ("",), at_most(1.0)
+    ),
+    "a cost without a limit": Judgement(DEAR, "passed", f"{EXACT}{COST}", in_full=True),
+    "a cost below nothing": Judgement(
+        replace(SEEN, overhead=Overhead(1, -0.02, -0.05)), "passed",
+        f"{EXACT}; a snapshot every 1 steps costs 0 % of CPU time, at most 0 % asked for", (), at_most(0.0),
+        in_full=True,
+    ),
+    "a cost at the limit": Judgement(
+        DEAR, "passed", f"{EXACT}{COST}, at most 10 % asked for", (), at_most(0.1), in_full=True
+    ),
+    "a cost that may be above the limit": Judgement(
+        DEAR, "inconclusive", f"{EXACT}{COST}, at most 5 % asked for", (), at_most(0.05), in_full=True
+    ),
+    "a cost that is above the limit": Judgement(
+        replace(DEAR, partly=("its end was not run",)), "failed",
+        f"{EXACT}{COST}, at most 4 % asked for; its end was not run", ("",), at_most(0.04), in_full=True,
+    ),
+    "a cost that was not measured": Judgement(
+        replace(SEEN, partly=("its end was not run",)), "not_measured",
+        f"{EXACT}; what snapshots cost could not be measured; its end was not run", (), at_most(0.1), in_full=True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    assert row.of(judge) == row
 
 
 @pytest.fixture(autouse=True)
@@ -92,11 +187,6 @@ def test_what_cannot_be_told_is_not_measured(name: str) -> None:
         measure(make(), setting=QUICK)
 
 
-def test_a_loader_of_which_no_stop_was_resumed_is_not_passed() -> None:
-    verdict = judge(Resume((), 1, 1, None, 0, False, ("0 of 1 stops were resumed",), 1.0))
-    assert (verdict.outcome, verdict.vacuous) == ("not_measured", True)
-
-
 class SlowToBegin(torch.utils.data.IterableDataset[Any]):
     def __iter__(self) -> Iterator[int]:
         time.sleep(0.6)
@@ -125,33 +215,3 @@ def test_snapshots_are_timed_where_a_limit_asks() -> None:
     seen = measure(CLEAN["in order"].make(), setting=QUICK, max_snapshot_overhead=1.0)
     assert seen.overhead is not None
     assert seen.overhead.every_n_steps == 1
-
-
-@pytest.mark.parametrize(
-    ("share", "least", "outcome"), [(0.1, 0.05, "passed"), (0.4, 0.1, "inconclusive"), (0.9, 0.5, "failed")]
-)
-def test_an_overhead_fails_only_if_it_is_certain(share: float, least: float, outcome: str) -> None:
-    stops = (Resumption("after batch 1", "exact"),)
-    seen = Resume(stops, 10, 1, Overhead(1, share, least), 0, False, (), 1.0)
-    assert judge(seen, max_snapshot_overhead=0.2).outcome == outcome
-
-
-RUN = Uninterrupted(
-    (tuple({"": str(at)} for at in range(6)), tuple({"": f"b{at}"} for at in range(6))), (True, False), (), 0.1
-)
-
-
-@pytest.mark.parametrize(
-    ("batches", "got", "outcome", "off_by"),
-    [
-        (2, ["2", "3", "4", "5"], "exact", 0),
-        (2, ["1", "2"], "repeats", 1),
-        (2, ["4", "5"], "skips", 2),
-        (2, ["b1", "7"], "differs", 0),
-        (6, ["b0", "b1"], "exact", 0),
-    ],
-)
-def test_a_shift_is_told_in_batches(batches: int, got: list[str], outcome: str, off_by: int) -> None:
-    resumed = Resumed((tuple({"": each} for each in got),))
-    seen = continued(RUN, Stop(0, batches, b""), resumed, frozenset({""}))
-    assert (seen.outcome, seen.off_by) == (outcome, off_by)

@@ -1,4 +1,4 @@
-"""The shards check on simulated ranks: faults found, twins passed, and this process left without a process group."""
+"""The shards check: its judgement over made-up evidence, and ranks that are simulated: faults found, twins passed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 from pytest_dataloader.probe.samples import rank_simulation
 from pytest_dataloader.probe.samples.partition import View, partition
+from tests.judgement import Judgement
 from tests.variants import first_of_each, named
+from tests.zoo import evidence
 from tests.zoo.shards import (
     CLEAN,
     FAULTS,
@@ -35,7 +37,227 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.samples.evidence import Shards
+    from pytest_dataloader.probe.samples.partition import World
     from pytest_dataloader.verdict import Verdict
+
+
+SEEN = evidence.SHARDS
+WORLD, OVERLAP = evidence.WORLD, evidence.OVERLAP
+FOUR = replace(WORLD, world_size=4, samples=(24,) * 4, batches=(3,) * 4)
+UNEQUAL = replace(WORLD, samples=(56, 40), batches=(7, 5))
+EIGHT_RAISE = replace(WORLD, world_size=8, error="ValueError: no archive\nuse fewer")
+APART = "the 2 ranks of this job are disjoint"
+WORLD_SIZE = {"world_size": 2}
+
+
+def simulated(*worlds: World, **changes: Any) -> Shards:
+    return replace(SEEN, worlds=worlds, **changes)
+
+
+def changed(**changes: Any) -> Shards:
+    """Shares of two simulated ranks."""
+    return simulated(replace(WORLD, **changes))
+
+
+def in_job(**changes: Any) -> Shards:
+    """Shares of the two ranks of a real job."""
+    return replace(SEEN, worlds=(), how="environment", real=replace(OVERLAP, **changes))
+
+
+OF_WORLDS = {
+    "disjoint": Judgement(simulated(WORLD, FOUR), "passed", "2, 4 ranks: disjoint and complete", in_full=True),
+    "disjoint, seen in part": Judgement(
+        replace(SEEN, partly=("3 ranks were simulated", "in part")), "passed",
+        "2 ranks: disjoint and complete; 3 ranks were simulated; in part", in_full=True,
+    ),
+    "the same samples": Judgement(changed(unsharded=True), "failed", "2 ranks read the same samples", ("DL406",)),
+    "the same samples of a stream": Judgement(
+        replace(changed(unsharded=True), iterable=True), "failed", "2 ranks read the same samples", ("DL405",)
+    ),
+    "the same samples, though also incomplete": Judgement(
+        changed(unsharded=True, lost=3), "failed", "2 ranks read the same samples", ("DL406",), in_full=True
+    ),
+    "a fault with more ranks": Judgement(
+        simulated(WORLD, replace(FOUR, unsharded=True)), "failed", "4 ranks read the same samples", ("DL406",)
+    ),
+    "shares overlap": Judgement(
+        changed(repeated=5), "failed", "2 ranks: 5 of 96 samples come on several ranks", ("DL406",), in_full=True
+    ),
+    "shares overlap and lose": Judgement(
+        changed(repeated=5, lost=4, foreign=9), "failed", "2 ranks: 5 of 96 samples come on several ranks, 4 on none",
+        ("DL406",), in_full=True,
+    ),
+    "shares lose, seen in part": Judgement(
+        replace(changed(lost=1200, foreign=1199), size=9600, partly=("in part",)), "failed",
+        "2 ranks: 1,200 of 9,600 samples come on no rank; in part", ("DL406",), in_full=True,
+    ),
+    "what is lost may be what is foreign": Judgement(
+        replace(changed(lost=48, foreign=48), partly=("in part",)), "inconclusive",
+        "2 ranks: 48 of their samples are not among the 96 of one rank alone, of which 48 come on none: what they hold "
+        "changes with the rank or with their batch, and shares cannot be told apart by it; in part", in_full=True,
+    ),
+    "a fault behind what cannot be compared": Judgement(
+        simulated(replace(WORLD, lost=48, foreign=48), replace(FOUR, repeated=1)), "failed", "4 ranks: 1 of 96",
+        ("DL406",),
+    ),
+    "unequal shares": Judgement(
+        simulated(UNEQUAL), "failed", "2 ranks have 5 to 7 batches: some wait for ever", ("",), in_full=True
+    ),
+    "unequal shares of an asked size": Judgement(
+        simulated(UNEQUAL), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
+    ),
+    "unequal shares of a stream": Judgement(
+        simulated(UNEQUAL, replace(FOUR, batches=(3, 3, 3, 2)), iterable=True), "passed",
+        "2, 4 ranks: disjoint and complete; shares of different lengths with 2, 4", in_full=True,
+    ),
+    "unequal shares of a stream, of an asked size": Judgement(
+        simulated(UNEQUAL, iterable=True), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
+    ),
+    "an asked size at which it raises": Judgement(
+        simulated(EIGHT_RAISE, partly=("in part",)), "failed",
+        "8 ranks raise ValueError: no archive\nuse fewer; in part",
+        (), {"world_size": 8}, in_full=True,
+    ),
+    "a size at which it raises, beside a proven one": Judgement(
+        simulated(WORLD, EIGHT_RAISE), "passed",
+        "2 ranks: disjoint and complete; 8 ranks end with ValueError: no archive", in_full=True,
+    ),
+    "a size at which it raises, beside one rank alone": Judgement(
+        simulated(replace(WORLD, world_size=1, samples=(96,), batches=(12,)), EIGHT_RAISE), "inconclusive",
+        "8 ranks raise ValueError: no archive",
+    ),
+    "only a size at which it raises": Judgement(
+        simulated(EIGHT_RAISE), "inconclusive", "8 ranks raise ValueError: no archive"
+    ),
+    "told the epoch and never reshuffled": Judgement(
+        simulated(replace(WORLD, same_order=True), replace(FOUR, same_order=True)), "failed",
+        "set_epoch changes nothing: ranks keep their order", ("DL401",), in_full=True,
+    ),
+    "reshuffled in one world": Judgement(
+        simulated(replace(WORLD, same_order=True), FOUR), "passed", "2, 4 ranks: disjoint and complete"
+    ),
+    "not reshuffled, and nobody is told the epoch": Judgement(
+        simulated(replace(WORLD, same_order=True), takes_epochs=False), "passed", "2 ranks: disjoint and complete"
+    ),
+    "an evaluation keeps its order": Judgement(
+        simulated(replace(WORLD, same_order=True), shuffles=False), "passed", "2 ranks: disjoint and complete"
+    ),
+    "padded": Judgement(
+        simulated(replace(WORLD, padding=1), FOUR), "passed",
+        "2, 4 ranks: disjoint and complete; padding repeats 1 at 2", in_full=True,
+    ),
+    "a padded evaluation": Judgement(
+        simulated(replace(WORLD, padding=1), replace(FOUR, padding=3), shuffles=False), "passed",
+        "2, 4 ranks: disjoint and complete; padding repeats 1 at 2, 3 at 4", ("DL409",), in_full=True,
+    ),
+    "cut": Judgement(
+        simulated(WORLD, replace(FOUR, dropped=3)), "passed",
+        "2, 4 ranks: disjoint and complete; the rest that does not go round is left out, 3 at 4", in_full=True,
+    ),
+    "right with the same random state": Judgement(
+        simulated(replace(WORLD, padding=1), shuffles=False, same_seeds_needed=True, partly=("in part",)),
+        "inconclusive",
+        "2 ranks: disjoint and complete; padding repeats 1 at 2, only where all ranks have the same random state; in "
+        "part", ("DL409",), in_full=True,
+    ),
+}  # fmt: skip
+OF_JOBS = {
+    "disjoint": Judgement(in_job(), "passed", APART, in_full=True),
+    "disjoint, in the first samples": Judgement(
+        in_job(complete=False, samples=(4800, 5000)), "passed", f"{APART}, in the first 4,800 samples of each",
+        in_full=True,
+    ),
+    "padded, cut, and one rank is silent": Judgement(
+        in_job(padding=1, dropped=2, silent=(3, 4)), "passed",
+        f"{APART}; padding repeats 1; 2 are left out by drop_last; rank 3 could not tell what it reads", in_full=True,
+    ),
+    "nothing seen on two": Judgement(
+        in_job(by="contents", sure=False), "passed",
+        "the 2 ranks of this job: no sample is seen on two, but their contents change or cannot be compared",
+        in_full=True,
+    ),
+    "drawn with replacement": Judgement(
+        in_job(replaces=True, repeated=30), "passed",
+        "the 2 ranks of this job draw the same samples again and again: shares of their own cannot be told",
+        in_full=True,
+    ),
+    "unequal": Judgement(
+        in_job(batches=(1200, 7)), "failed", "the 2 ranks of this job have 7 to 1,200 batches: some wait for ever",
+        ("",), in_full=True,
+    ),
+    "the same in the same order": Judgement(
+        in_job(alike=True, pairs=((0, 1, 4800),)), "failed",
+        "the 2 ranks of this job read the same samples in the same order (ranks 0 and 1: 4,800)", ("DL406",),
+        in_full=True,
+    ),
+    "the same stream": Judgement(
+        in_job(alike=True, by="contents", shuffles=False, iterable=True), "failed",
+        "the 2 ranks of this job read the same samples in the same order", ("DL405",), in_full=True,
+    ),
+    "the same in the same order, as an evaluation may": Judgement(
+        in_job(alike=True, shuffles=False), "inconclusive",
+        "the 2 ranks of this job read the same samples in the same order: right for an evaluation on every rank, wrong "
+        "in training", ("DL406",), in_full=True,
+    ),
+    "the same in the same order, and a world size is asked for": Judgement(
+        in_job(alike=True, shuffles=False), "failed", "the 2 ranks of this job read the same samples in the same order",
+        ("DL406",), WORLD_SIZE, in_full=True,
+    ),
+    "overlapping": Judgement(
+        in_job(repeated=5, pairs=((0, 1, 5),)), "failed",
+        "the 2 ranks of this job: 5 samples come on more than one (ranks 0 and 1: 5)", ("DL406",), in_full=True,
+    ),
+    "overlapping by indices that may be of other parts": Judgement(
+        in_job(repeated=5, sure=False), "inconclusive", "the 2 ranks of this job: 5 samples come on more than one",
+        ("DL406",), in_full=True,
+    ),
+    "each reads all": Judgement(
+        in_job(repeated=48, whole=True, samples=(48, 47)), "failed",
+        "the 2 ranks of this job: each reads all 48 samples, in orders of their own", ("DL406",), in_full=True,
+    ),
+    "half of the contents in common": Judgement(
+        in_job(by="contents", repeated=24, pairs=((0, 1, 24),), iterable=True), "failed",
+        "the 2 ranks of this job: 24 samples come on more than one (ranks 0 and 1: 24)", ("DL405",), in_full=True,
+    ),
+    "less than half of the contents in common": Judgement(
+        in_job(by="contents", repeated=23, pairs=((0, 1, 23),)), "inconclusive", "the 2 ranks of this job: 23 samples",
+        ("DL406",),
+    ),
+    "too few contents in common to tell": Judgement(
+        in_job(by="contents", repeated=7, pairs=((0, 1, 7),), samples=(8, 8)), "passed", "the 2 ranks of this job are"
+    ),
+    "lost": Judgement(
+        in_job(lost=4000), "failed", "the 2 ranks of this job: 4,000 samples come on none of them", ("",), in_full=True
+    ),
+    "no fault in the job nor simulated": Judgement(
+        replace(in_job(), worlds=(WORLD,)), "passed", f"{APART}; simulated: 2 ranks: disjoint and complete",
+        in_full=True,
+    ),
+    "a fault in the job alone": Judgement(
+        replace(in_job(lost=4), worlds=(WORLD,)), "failed", "the 2 ranks of this job: 4 samples", ("",)
+    ),
+    "a fault simulated alone": Judgement(
+        replace(in_job(), worlds=(UNEQUAL,)), "failed", "2 ranks have 5 to 7 batches: some wait for ever", ("",),
+        in_full=True,
+    ),
+    "a doubt simulated alone": Judgement(
+        replace(in_job(), worlds=(EIGHT_RAISE,)), "inconclusive", "8 ranks raise ValueError: no archive"
+    ),
+    "doubts in both": Judgement(
+        replace(in_job(repeated=5, sure=False), worlds=(EIGHT_RAISE,)), "inconclusive",
+        "the 2 ranks of this job: 5 samples come on more than one; simulated: 8 ranks raise ValueError", ("DL406",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", OF_WORLDS.values(), ids=OF_WORLDS)
+def test_the_verdict_follows_from_simulated_ranks(row: Judgement) -> None:
+    assert row.of(judge) == row
+
+
+@pytest.mark.parametrize("row", OF_JOBS.values(), ids=OF_JOBS)
+def test_the_verdict_follows_from_the_ranks_of_a_job(row: Judgement) -> None:
+    assert row.of(judge) == row
 
 
 @pytest.fixture(autouse=True)
@@ -283,6 +505,17 @@ def test_threads_of_this_process_are_not_waited_for_in_children() -> None:
 
 def views(*shares: tuple[int, ...]) -> list[View]:
     return [View((share, share), len(share)) for share in shares]
+
+
+def test_no_more_than_sixteen_padded_samples_are_listed() -> None:
+    padded = partition(
+        views(tuple(range(20)), tuple(range(20, 23)) + tuple(range(17))), range(23), slack=17, drops=False
+    )
+    assert (padded.padding, len(padded.padded)) == (17, 16)
+
+
+def test_a_view_of_a_rank_that_raises_has_read_nothing() -> None:
+    assert View(error="KeyError: 7") == View((), 0, (), True, 0, "KeyError: 7")
 
 
 def test_shares_are_held_against_the_whole() -> None:

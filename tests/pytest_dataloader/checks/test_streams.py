@@ -1,4 +1,4 @@
-"""What is no DataLoader: measured as far as batches allow, by the DataLoader inside it, or said what is missing."""
+"""What is no DataLoader: its judgement over made-up evidence, and what real ones show, or what is missing for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,18 +18,152 @@ from torchdata import nodes  # type: ignore[import-untyped]  # torchdata ships n
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.checks import NAMES, Setting
 from pytest_dataloader.checks.streams import NEEDS, OUTER
+from pytest_dataloader.checks.streams import judge as judge_of_streams
 from pytest_dataloader.diagnosis.runner import Runner, Subject
+from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
+from tests.judgement import Judgement
+from tests.zoo import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_dataloader.probe.streams.evidence import Batches, Growth
     from pytest_dataloader.verdict import Verdict
 
 SHORT = Setting(seconds=0.5, bench=True, quick=True)
 PATIENT = Setting(seconds=120.0, bench=True)
 """For epochs that end by themselves, however busy the machine is."""
 ROWS = torch.arange(2560, dtype=torch.float32).reshape(640, 4)
+
+
+CONTENTS, HELD, GROWTH, PROCESSES = evidence.CONTENTS, evidence.HELD, evidence.GROWTH, evidence.PROCESSES
+TOLD = "640 samples, told apart by content"
+SAME = "none twice, and the same ones in the next epoch"
+EXTENT = "seen in 4 epochs, 160 batches together"
+CAME = "80 batches in 2 epochs"
+POOL = replace(PROCESSES, children=3)
+
+
+def growing(*steps: int, epochs: int = 4) -> Growth:
+    """A process that gains so many megabytes from look to look, a hundred batches apart."""
+    private = tuple(itertools.accumulate((step * 1_000_000 for step in steps), initial=50_000_000))
+    return replace(GROWTH, private_bytes=private, epochs=epochs, batches=100 * len(steps))
+
+
+VERDICTS = {
+    "the same samples": Judgement(CONTENTS, "passed", f"{TOLD}: {SAME}, in another order", in_full=True),
+    "the same samples in order": Judgement(
+        replace(CONTENTS, same_order=True), "passed", f"{TOLD}: {SAME}, in the same order", in_full=True
+    ),
+    "the first epoch was read in part": Judgement(
+        replace(CONTENTS, complete=(False, True), common=639), "passed",
+        f"{TOLD}: none twice, in another order; an epoch was read in part", in_full=True,
+    ),
+    "the second epoch was read in part": Judgement(
+        replace(CONTENTS, complete=(True, False)), "passed", f"{TOLD}: none twice, in another order; an epoch was read"
+    ),
+    "used up": Judgement(
+        replace(CONTENTS, samples=(640, 0), twice=3), "failed",
+        "the first epoch gave 640 samples and the second none: it is used up", in_full=True,
+    ),
+    "some samples twice": Judgement(
+        replace(CONTENTS, twice=1200), "inconclusive", f"{TOLD}: 1,200 of them hold what another one holds",
+        in_full=True
+    ),
+    "drawn anew": Judgement(
+        replace(CONTENTS, common=0), "not_measured",
+        f"{TOLD}: the next epoch holds other ones, drawn anew or of other data", in_full=True,
+    ),
+    "some others in the next epoch": Judgement(
+        replace(CONTENTS, common=639), "inconclusive", f"{TOLD}: 639 of them come in the next epoch of 640 as well",
+        in_full=True,
+    ),
+    "a longer next epoch": Judgement(
+        replace(CONTENTS, samples=(640, 641)), "inconclusive", f"{TOLD}: 640 of them come in the next epoch of 641 as"
+    ),
+    "nothing is left": Judgement(HELD, "passed", f"nothing left behind in this process; {EXTENT}", in_full=True),
+    "something stays": Judgement(
+        replace(HELD, stays=1), "passed",
+        f"1 descriptor of batches on their way stay open, no more with each epoch; {EXTENT}", in_full=True,
+    ),
+    "more is left with each epoch": Judgement(
+        replace(HELD, left=("64 open descriptors", "a segment"), stays=1), "failed",
+        "left behind by four epochs, more than by two: 64 open descriptors; a segment", (),
+        {"max_shm": 0, "max_fd_use": 0.0}, in_full=True,
+    ),
+    "as much shared memory as allowed": Judgement(HELD, "passed", "nothing left behind", (), {"max_shm": 8192}),
+    "more shared memory than allowed": Judgement(
+        HELD, "failed", "peak 8.2 kB in this process; allowed: 8.2 kB", (), {"max_shm": 8191}, in_full=True
+    ),
+    "no shared memory allowed": Judgement(
+        HELD, "failed", "peak 8.2 kB in this process; allowed: 0 B", (), {"max_shm": 0}
+    ),
+    "as many descriptors as allowed": Judgement(HELD, "passed", "nothing left behind", (), {"max_fd_use": 0.2}),
+    "more descriptors than allowed": Judgement(
+        HELD, "failed", "peak 20 of 100 descriptors (20 %); allowed: 19 %", (), {"max_fd_use": 0.19}, in_full=True
+    ),
+    "no descriptors allowed": Judgement(
+        HELD, "failed", "peak 20 of 100 descriptors (20 %); allowed: 0 %", (), {"max_fd_use": 0.0}
+    ),
+    "memory stays": Judgement(
+        GROWTH, "passed", "this process does not go on growing: 100.0 kB in the last of 400 batches in 4 epochs",
+        in_full=True,
+    ),
+    "a leak": Judgement(
+        growing(40, 5, 5, 5), "failed",
+        "this process grows by 50.0 kB a batch, without an end in 400 batches in 4 epochs",
+        in_full=True,
+    ),
+    "a leak over three epochs": Judgement(growing(40, 5, 5, 5, epochs=3), "failed", "this process grows by 50.0 kB"),
+    "a leak, or a cache": Judgement(
+        growing(40, 5, 5, 5, epochs=2), "inconclusive",
+        "this process grows by 50.0 kB a batch (400 batches in 2 epochs): a cache that fills, or a leak", in_full=True,
+    ),
+    "growth that ends": Judgement(
+        growing(40, 5, 5, 1), "passed", "this process does not go on growing: 11.0 MB in the last of 400 batches"
+    ),
+    "growth that slows down": Judgement(growing(40, 8, 8, 2), "failed", "this process grows by 60.0 kB a batch"),
+    "growth with a pause": Judgement(growing(40, 5, 0, 5), "passed", "this process does not go on growing"),
+    "growth as slow as that of allocators": Judgement(growing(40, 1, 1, 1), "failed", "this process grows by 10.0 kB"),
+    "too few looks": Judgement(
+        growing(40, 5, 5), "not_measured", "300 batches in 4 epochs: too few to see memory grow", vacuous=True,
+        in_full=True,
+    ),
+    "no processes": Judgement(
+        PROCESSES, "passed", f"it has no child processes; {CAME}, the first after 0.25 s", in_full=True
+    ),
+    "no processes, read in part": Judgement(
+        replace(PROCESSES, whole=False, epochs=1, batches=1), "passed",
+        "it has no child processes; 1 batch in 1 epoch, read in part, the first after 0.25 s", in_full=True,
+    ),
+    "processes that end": Judgement(
+        POOL, "passed", f"3 child processes, all of which ended; {CAME}, the first after 0.25 s", in_full=True
+    ),
+    "processes that stay": Judgement(
+        replace(POOL, outliving=("reader", "pool", "pool")), "passed",
+        f"3 child processes, 3 of which stay: pool, reader; {CAME}, the first after 0.25 s", in_full=True,
+    ),
+    "a first batch in time": Judgement(PROCESSES, "passed", "it has no child", (), {"max_startup_seconds": 0.25}),
+    "a first batch too late": Judgement(
+        POOL, "failed", "the first batch took 0.25 s, at most 0.24 s allowed", (), {"max_startup_seconds": 0.24},
+        in_full=True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
+    def judge(seen: Any, **limits: Any) -> Verdict:
+        return judge_of_streams(seen, limits)
+
+    assert row.of(judge) == row
+
+
+@pytest.mark.parametrize("seen", [CONTENTS, HELD, GROWTH, PROCESSES], ids=lambda seen: type(seen).__name__)
+def test_a_stream_that_gives_nothing_is_not_judged(seen: Batches) -> None:
+    with pytest.raises(EmptyEpoch, match="it gave no batch: its epoch is empty"):
+        judge_of_streams(replace(seen, batches=0), {})
 
 
 def generated() -> Iterator[torch.Tensor]:

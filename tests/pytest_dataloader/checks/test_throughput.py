@@ -160,6 +160,17 @@ def test_a_step_waits_for_what_the_rates_leave(seen: Throughput, stall: float) -
     assert f"waits {100 * stall:.0f} % of the time" in judge(seen, step_ms=seen.step_ms).reason
 
 
+STEPPED = replace(SEEN, step_ms=8.0)
+
+
+@pytest.mark.parametrize("seen", [STEPPED, SEEN, replace(STEPPED, batches_per_second=0.0)])
+@pytest.mark.parametrize("step_ms", [None, 8.0])
+def test_waiting_is_told_of_a_step_that_was_asked_for_and_seen(seen: Throughput, step_ms: float | None) -> None:
+    told = "a step of 8 ms waits" in judge(seen, step_ms=step_ms).reason
+    assert told is (step_ms is not None and seen.step_ms > 0 and seen.batches_per_second > 0)
+    assert "a step of" not in judge(seen).reason
+
+
 @pytest.mark.parametrize(
     ("asked", "step"),
     [((35.0, None, None), 35.0), ((None, 500.0, None), 20.0), ((None, None, 25.0), 40.0), ((None, None, None), 0.0)],

@@ -86,7 +86,7 @@ HANGS = replace(
         (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
         (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
-        (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3.0 s, at most 2 s allowed", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3 s, at most 2 s allowed", "DL204"),
         (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17 (in flight:", ""),
         (replace(KILLED, oom_kills=1), {}, "failed", "for want of memory", ""),
         (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch (in flight: 1, 2): every thread", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -65,6 +66,28 @@ def test_a_segment_is_held_until_it_is_closed(segment: shared_memory.SharedMemor
     [held] = [each for each in segments.held() if each.name == segment.name]
     assert (held.bytes, held.linked, held.path) == (8192, True, f"/dev/shm/{segment.name}")
     assert held.inode in {each.inode for each in segments.held(mapped=True)}
+
+
+@linux
+def test_names_are_removed_once_their_maker_has_ended_but_for_what_is_mapped_here() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        left, mapped, longer = (Path(f"/dev/shm/torch_{process.pid}{end}") for end in ("_1_1", "_1_2", "0_1_1"))
+        for path in (left, mapped, longer):
+            path.write_bytes(bytes(4096))
+        segments.unlink_of([process.pid, os.getpid()])
+        assert left.exists()  # its maker may hand it over yet
+        process.kill()
+    with mapped.open("r+b") as file:
+        held = mmap.mmap(file.fileno(), 4096)
+    try:
+        segments.unlink_of([process.pid])
+        assert [path.exists() for path in (left, mapped, longer)] == [False, True, True]
+        held.close()
+        segments.unlink_of([process.pid])
+        assert not mapped.exists()
+    finally:
+        for path in (left, mapped, longer):
+            path.unlink(missing_ok=True)
 
 
 @linux

@@ -238,3 +238,12 @@ def test_quietness_is_told_in_shares() -> None:
 
 def test_quietness_of_nothing_is_quiet() -> None:
     assert quietness([], [], workers=0, cpus=2, delays_known=True).disturbances == ()
+
+
+def test_how_much_slower_the_machine_is_than_at_its_best_is_one_where_nothing_was_timed() -> None:
+    seen = [
+        quietness([window()], speeds, workers=0, cpus=2, delays_known=True) for speeds in ([], [100], [100, 150, 300])
+    ]
+    assert [each.cpu_slowdown for each in seen] == [1.0, 1.0, 1.5]
+    nothing = quietness([], [], workers=0, cpus=2, delays_known=True)
+    assert (nothing.lost_share, nothing.others_share, nothing.own_share) == (0.0, 0.0, 0.0)

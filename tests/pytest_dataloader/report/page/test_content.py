@@ -34,6 +34,19 @@ def test_tables_tell_the_slowest_batches_the_attributes_that_pay_and_the_tuning(
     assert tables["Tuning"].rows[1][0] == "+ num_workers=3"
 
 
+def test_an_attribute_pays_if_it_grows_or_is_copied_and_the_dearest_comes_first(evidence: dict[str, Any]) -> None:
+    memory = evidence["loaders"][0]["checks"]["memory"]["evidence"]
+    (paying,) = [each for each in memory["attributes"] if each["path"] == "dataset.rows"]
+    memory["attributes"] = [
+        {**paying, "path": "copied a little", "copied": True, "growth_bytes": 0},
+        {**paying, "path": "neither", "copied": False, "growth_bytes": 0},
+        {**paying, "path": "grows", "copied": False, "growth_bytes": 5},
+        {**paying, "path": "both", "copied": True, "growth_bytes": 9},
+    ]
+    tables = {table.title: table for table in content.loaders_of(evidence)[0].tables}
+    assert [row[0] for row in tables["Attributes that pay"].rows] == ["both", "grows", "copied a little"]
+
+
 def test_slow_samples_are_told_by_index(evidence: dict[str, Any]) -> None:
     slow = {"samples": 50, "median_ms": 2.0, "p95_ms": 3.0, "slowest": [{"index": "17", "ms": 90.0}], "slow": 1}
     evidence["loaders"][0]["checks"]["stages"]["evidence"]["sample_times"] = slow

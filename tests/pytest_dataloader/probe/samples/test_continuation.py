@@ -1,0 +1,108 @@
+"""Whether a resumed run goes on where the uninterrupted one was, from batches that are made up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued, place_of
+from pytest_dataloader.probe.samples.resumption import Batch, Resumed, Stop, Uninterrupted
+
+WHOLE = frozenset({""})
+
+
+def batches(*contents: str) -> tuple[Batch, ...]:
+    return tuple({"": each} for each in contents)
+
+
+FIRST, SECOND = ("a0", "a1", "a2", "a3", "a4", "a5"), ("b0", "b1", "b2", "b3", "b4", "b5")
+STOPS = (
+    *(Stop(0, number, b"") for number in range(1, 7)), Stop(0, 6, b"", ended=True),
+    *(Stop(1, number, b"") for number in range(1, 7)),
+)  # fmt: skip
+RUN = Uninterrupted((batches(*FIRST), batches(*SECOND)), (True, False), STOPS, 0.1)
+"""Two epochs of six batches, of which the second was not run to its end."""
+CUT = replace(RUN, epochs=(batches(*FIRST),), ended=(False,), stops=STOPS[:6])
+"""Only a part of an epoch."""
+
+
+def test_the_first_stops_are_those_that_differ_most() -> None:
+    chosen = [(stop.epoch, stop.batches, stop.ended) for stop in chosen_stops(RUN)]
+    beginnings = [(0, 1, False), (1, 1, False)]
+    endings = [(1, 3, False), (0, 6, True), (0, 6, False), (0, 5, False), (0, 3, False)]
+    assert chosen == beginnings + endings
+
+
+def test_no_stop_is_chosen_twice_where_there_are_few() -> None:
+    short = replace(RUN, epochs=(batches("a0", "a1"),), stops=(Stop(0, 1, b""), Stop(0, 2, b"")))
+    assert [stop.batches for stop in chosen_stops(short)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("stop", "run", "place"),
+    [
+        (Stop(0, 3, b""), RUN, "after batch 3"),
+        (Stop(0, 6, b""), RUN, "after the last batch"),
+        (Stop(0, 6, b""), CUT, "after batch 6"),
+        (Stop(0, 6, b"", ended=True), RUN, "after the epoch's end"),
+        (Stop(1, 3, b""), RUN, "after batch 3 of epoch 1"),
+        (Stop(1, 6, b"", ended=True), RUN, "after the epoch's end of epoch 1"),
+    ],
+    ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end"],
+)
+def test_a_stop_has_a_place_in_words(stop: Stop, run: Uninterrupted, place: str) -> None:
+    assert place_of(stop, run) == place
+
+
+CONTINUED: dict[str, tuple[Uninterrupted, int, tuple[tuple[str, ...], ...], tuple[str, int, str, bool | None]]] = {
+    "exact": (RUN, 2, (("a2", "a3"),), ("exact", 0, "", None)),
+    "exact to the end": (RUN, 2, (("a2", "a3", "a4", "a5"),), ("exact", 0, "", None)),
+    "exact into the next epoch": (RUN, 4, (("a4", "a5"), ("b0", "b1")), ("exact", 0, "", True)),
+    "exact, and another next epoch": (RUN, 4, (("a4", "a5"), ("b1", "b0")), ("exact", 0, "", False)),
+    "exact, of which no next epoch is known": (
+        replace(RUN, epochs=RUN.epochs[:1]), 4, (("a4", "a5"), ("b0",)), ("exact", 0, "", None)
+    ),
+    "a batch again": (RUN, 2, (("a1", "a2"),), ("repeats", 1, "", None)),
+    "from the beginning": (RUN, 4, (("a0", "a1"),), ("repeats", 4, "", None)),
+    "batches left out": (RUN, 2, (("a4", "a5"),), ("skips", 2, "", None)),
+    "the last batch alone": (RUN, 2, (("a5",),), ("skips", 3, "", None)),
+    "others": (RUN, 2, (("b1", "a7"),), ("differs", 0, "other batches come", None)),
+    "an epoch that ends too soon": (RUN, 2, (("a2", "a3"), ("b0",)), ("short", 2, "2 batches of 4", None)),
+    "an epoch that ends too late": (
+        RUN, 2, (("a2", "a3", "a4", "a5", "a6"),), ("differs", 1, "5 batches of 4", None)
+    ),
+    "a part of an epoch that goes on": (CUT, 4, (("a4", "a5", "a6"),), ("exact", 0, "", None)),
+    "nothing of what is to come": (RUN, 6, ((), ()), ("short", 6, "no batch comes any more", None)),
+    "the next epoch behind the last batch": (RUN, 6, (("b0", "b1"),), ("exact", 0, "", True)),
+    "the next epoch behind an empty one": (RUN, 6, ((), ("b0", "b1")), ("exact", 0, "", True)),
+    "another next epoch behind the last batch": (RUN, 6, (("b1", "b0"),), ("exact", 0, "", False)),
+    "a next epoch that is not known": (
+        replace(RUN, epochs=RUN.epochs[:1]), 6, (("b0",),), ("exact", 0, "", None)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "stopped", "got", "expected"), CONTINUED.values(), ids=CONTINUED)
+def test_a_resumed_run_is_held_against_the_uninterrupted_one(
+    run: Uninterrupted,
+    stopped: int,
+    got: tuple[tuple[str, ...], ...],
+    expected: tuple[str, int, str, bool | None],
+) -> None:
+    stop = Stop(0, stopped, b"")
+    seen = continued(run, stop, Resumed(tuple(batches(*each) for each in got)), WHOLE)
+    assert (seen.outcome, seen.off_by, seen.detail, seen.next_epoch) == expected
+    assert seen.place == place_of(stop, run)
+
+
+def test_what_a_resumed_run_raises_is_told() -> None:
+    seen = continued(RUN, Stop(0, 2, b""), Resumed(error="OSError: gone"), WHOLE)
+    assert seen == Resumption("after batch 2", "raises", detail="OSError: gone")
+
+
+def test_only_parts_that_can_be_compared_are() -> None:
+    run = replace(RUN, epochs=(({"image": "a0", "noise": "1"}, {"image": "a1", "noise": "2"}),), ended=(True,))
+    resumed = Resumed((({"image": "a1", "noise": "9"},),))
+    assert continued(run, Stop(0, 1, b""), resumed, frozenset({"image"})).outcome == "exact"
+    assert continued(run, Stop(0, 1, b""), resumed, frozenset({"image", "noise"})).outcome == "differs"
