@@ -475,9 +475,10 @@ class SlowInWorkers(Waiting):
         return super().__getitem__(index) if get_worker_info() else torch.tensor(index)
 
 
-def test_settings_of_which_too_few_batches_came_for_a_rate_are_said() -> None:
+def test_settings_of_which_too_few_batches_came_for_a_rate_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LEAST_SECONDS", 0.06)
     known: list[Tuning] = []
-    loader = DataLoader(SlowInWorkers(2.0, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
+    loader = DataLoader(SlowInWorkers(0.5, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
     seen = measure(loader, setting=dataclasses.replace(QUICK, known=known.append))
     assert judge(seen) == Verdict(
         "not_measured",
