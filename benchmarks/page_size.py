@@ -96,7 +96,7 @@ def many(seen: dict[str, Any], number: int) -> dict[str, Any]:
 
 def opened(path: Path, program: str) -> tuple[float, float]:
     """Seconds until a page is there, and then until a loader's charts are."""
-    with chromium.browser(program) as page:
+    with chromium.browser(program) as running, running.tab() as page:
         page.look(1280)
         there = page.open(path)
         began = time.monotonic()

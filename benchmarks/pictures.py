@@ -139,7 +139,7 @@ def main() -> None:
     into = options.into
     into.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, str(EXAMPLE.parent / "make_images.py")], check=True)
-    with tempfile.TemporaryDirectory() as folder, browser(found()) as page:
+    with tempfile.TemporaryDirectory() as folder, browser(found()) as running, running.tab() as page:
         draw_notebook(page, Path(folder), into)
         if not options.only:
             draw_run(page, Path(folder), into)

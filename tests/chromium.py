@@ -33,26 +33,33 @@ def found() -> str:
     return next(filter(None, map(shutil.which, NAMES)), "")
 
 
-class Page:
-    """One tab. ``events`` are all that were told so far: requests, errors, console messages."""
+class Browser:
+    """A running browser and the pipe to it. Each tab has a fresh profile: they share no storage, cache or downloads."""
 
     def __init__(self, send: int, receive: int) -> None:
         self._send, self._receive = send, receive
         self._rest = b""
         self._number = 0
-        self._session = ""
-        self.events: list[Event] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
+        self._events: dict[str, list[Event]] = {}
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    @contextlib.contextmanager
+    def tab(self) -> Iterator[Page]:
+        """An empty tab, closed with all that its pages stored."""
+        profile = str(self.call("Target.createBrowserContext")["browserContextId"])
+        try:
+            target = self.call("Target.createTarget", url="about:blank", browserContextId=profile)["targetId"]
+            session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            yield Page(self, profile, session, self._events.setdefault(session, []))
+        finally:
+            self._events.clear()
+            self.call("Target.disposeBrowserContext", browserContextId=profile)
+
+    def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
         """Send a command and wait for its answer; raises RuntimeError where it is refused."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
-        if self._session and not method.startswith(("Target.", "Browser.")):
-            message["sessionId"] = self._session
+        if session:
+            message["sessionId"] = session
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._send, data) :]
@@ -64,6 +71,39 @@ class Page:
                     raise RuntimeError(f"{method}: {told['error']['message']}")
                 result: dict[str, Any] = told["result"]
                 return result
+
+    def _next(self, deadline: float) -> Event:
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._receive], [], [], max(0.0, deadline - time.monotonic()))
+            data = os.read(self._receive, 1 << 20) if ready else b""
+            if not data:
+                raise TimeoutError("the browser says nothing any more")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\0")
+        told: Event = json.loads(line)
+        if "method" in told and told.get("sessionId") in self._events:
+            self._events[told["sessionId"]].append(told)
+        return told
+
+
+class Page:
+    """One tab. ``events`` are all that were told so far: requests, errors, console messages."""
+
+    def __init__(self, browser: Browser, profile: str, session: str, events: list[Event]) -> None:
+        self._browser, self._profile, self._session = browser, profile, session
+        self.events = events
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command about this tab and wait for its answer; raises RuntimeError where it is refused."""
+        return self._browser.call(method, self._session, **parameters)
+
+    def save_downloads(self, folder: Path) -> None:
+        """Save what this tab downloads in a folder, and ask nobody."""
+        self._browser.call(
+            "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), browserContextId=self._profile
+        )
 
     def open(self, path: Path, fragment: str = "") -> float:
         """Open a file and wait until it is loaded and was painted; the seconds that this took."""
@@ -107,23 +147,10 @@ class Page:
         told = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(told["data"]))
 
-    def _next(self, deadline: float) -> Event:
-        while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._receive], [], [], max(0.0, deadline - time.monotonic()))
-            data = os.read(self._receive, 1 << 20) if ready else b""
-            if not data:
-                raise TimeoutError("the browser says nothing any more")
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\0")
-        told: Event = json.loads(line)
-        if "method" in told:
-            self.events.append(told)
-        return told
-
 
 @contextlib.contextmanager
-def browser(program: str) -> Iterator[Page]:
-    """A browser with a profile of its own, ended with all its processes."""
+def browser(program: str) -> Iterator[Browser]:
+    """A browser without a tab and with a profile of its own, ended with all its processes."""
     theirs_in, send = os.pipe()
     receive, theirs_out = os.pipe()
     for each in (theirs_in, theirs_out):
@@ -144,14 +171,12 @@ def browser(program: str) -> Iterator[Page]:
         )  # fmt: skip
         os.close(theirs_in)
         os.close(theirs_out)
-        page = None
+        running = Browser(send, receive)
         try:
-            page = Page(send, receive)
-            yield page
+            yield running
         finally:
-            if page is not None:
-                with contextlib.suppress(OSError, RuntimeError, TimeoutError):
-                    page.call("Browser.close")
+            with contextlib.suppress(OSError, RuntimeError, TimeoutError):
+                running.call("Browser.close")
             try:
                 process.wait(5)
             except subprocess.TimeoutExpired:

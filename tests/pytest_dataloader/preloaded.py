@@ -1,12 +1,14 @@
-"""Runs of pytest in processes of their own that find torch imported: a server imports it once and forks for each run.
+"""Runs of Python in processes of their own that find torch imported: a server imports it once and forks for each run.
 
 Starting Python with pytest and torch takes 2 s of CPU, more than most of these runs take for themselves. A fork is a
-process like any other: it has its own standard streams, folder, environment, ``__main__`` and exit.
+process like any other: it has its own standard streams, folder, environment, ``__main__`` and exit. What a test starts
+to see how Python begins or what is imported when has a Python of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
@@ -18,12 +20,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest_dataloader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MODULES = ("torch.utils.data", "numpy", "psutil", "pytest", "_pytest.pytester", "_pytest.junitxml")
 """No other plugin of pytest, whose asserts are rewritten as it is imported."""
@@ -43,7 +47,7 @@ class Run:
         try:
             return int(self._answers.recv(100))
         except TimeoutError as error:
-            raise subprocess.TimeoutExpired("pytest", timeout or 0) from error
+            raise subprocess.TimeoutExpired("python", timeout or 0) from error
         finally:
             self._answers.settimeout(None)
 
@@ -64,12 +68,39 @@ class Server:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=streams["stdout"], stderr=streams["stderr"]
             )
+        return self.fork("-m", "pytest", *command[2:], stdout=streams["stdout"], stderr=streams["stderr"])
+
+    def fork(
+        self,
+        *arguments: str,
+        stdout: Any,
+        stderr: Any,
+        folder: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Run:
+        """Start ``python SCRIPT ...`` or ``python -m MODULE ...`` and return while it runs."""
+        assert _settings_of_python() == self._environ, "Python reads these once, as it starts"
         if self._process is None:
             self._start()
-        request = {"arguments": command[2:], "folder": os.getcwd(), "environ": dict(os.environ)}  # noqa: PTH109  # text
-        files = [streams["stdout"].fileno(), streams["stderr"].fileno()]
-        socket.send_fds(self._socket, [json.dumps(request).encode()], files)
+        request = {"arguments": arguments, "folder": str(folder or Path.cwd()), "environ": dict(env or os.environ)}
+        socket.send_fds(self._socket, [json.dumps(request).encode()], [stdout.fileno(), stderr.fileno()])
         return Run(self._socket)
+
+    def run(
+        self, *arguments: str, folder: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """What ``subprocess.run`` returns for ``python SCRIPT ...`` or ``python -m MODULE ...``; output is captured."""
+        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+            process = self.fork(*arguments, stdout=stdout, stderr=stderr, folder=folder, env=env)
+            try:
+                status = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
+            for stream in (stdout, stderr):
+                stream.seek(0)
+            return subprocess.CompletedProcess(arguments, status, stdout.read().decode(), stderr.read().decode())
 
     def _start(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -120,6 +151,16 @@ def _ours() -> Iterator[str]:
             yield module.name
 
 
+def _leave_libraries_alone() -> None:
+    """Python ends as always, and then the process, without the destructors of libtorch.
+
+    They write to most pages of its tables, which a fork has to copy for that: half of what a short run takes.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):
+        libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)
+
+
 def main() -> None:
     del sys.path[0]  # this folder
     for name in MODULES:
@@ -129,16 +170,23 @@ def main() -> None:
         module.__doc__ = f"{module.__doc__} PYTEST_DONT_REWRITE"  # pytest would warn that it cannot any more
     gc.freeze()  # no collection of a run looks at what was imported here
     request = serve(socket.socket(fileno=int(sys.argv[1])))
+    _leave_libraries_alone()
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environ"])
-    first = [request["folder"], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    sys.path[:] = dict.fromkeys([*first, *sys.path])
+    first, *arguments = request["arguments"]
+    is_module = first == "-m"
+    home = request["folder"] if is_module else str(Path(first).resolve().parent)
+    sys.path[:] = dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path])
     for stream in (sys.stdout, sys.stderr):
         assert isinstance(stream, io.TextIOWrapper)
         stream.reconfigure(encoding=os.environ.get("PYTHONIOENCODING", "utf-8"))
-    sys.argv[1:] = request["arguments"]
-    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+    if is_module:
+        name, *sys.argv[1:] = arguments
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[:] = [first, *arguments]
+        runpy.run_path(first, run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def test_what_an_option_is_given_is_written_out(pytester: pytest.Pytester) -> No
 def test_a_full_device_in_the_place_of_the_report_is_said_in_a_line(pytester: pytest.Pytester) -> None:
     path = put(pytester.path / "seen.json", "full")
     pytester.makepyfile("def test_it(): pass")
-    done = pytester.runpytest_subprocess(f"--dataloader-json={path}")
+    done = pytester.runpytest_subprocess(*WITHOUT, f"--dataloader-json={path}")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([f"ERROR: --dataloader-json: {path}: is a pipe, a socket or a device; name a file"])
     assert path.is_symlink()
@@ -146,7 +146,7 @@ def test_a_disk_that_takes_no_more_is_said_and_the_last_report_stays(pytester: p
     path.write_text("the last one")
     pytester.makeconftest(FULL)
     pytester.makepyfile("def test_it(): pass")
-    done = pytester.runpytest_subprocess("--dataloader-json=seen.json", "-p", "no:cacheprovider", "-p", "no:memray")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-json=seen.json", "-p", "no:cacheprovider")
     done.stdout.fnmatch_lines([f"--dataloader-json: cannot write {path}: File too large"])
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert path.read_text() == "the last one"
@@ -214,7 +214,7 @@ def test_a_baseline_of_any_content_is_one_line(tmp_path: Path, content: str | by
 
 def test_a_baseline_as_a_pipe_ends_the_run_with_a_line(pytester: pytest.Pytester) -> None:
     put(pytester.path / "base.json", "pipe")
-    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-baseline=base.json")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-bench", "--dataloader-baseline=base.json")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["ERROR: --dataloader-baseline: */base.json: is a pipe, a socket or a device; *"])
     assert "INTERNALERROR" not in done.stdout.str() + done.stderr.str()

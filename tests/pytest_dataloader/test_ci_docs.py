@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from tests.pytest_dataloader.rendering import page
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
+    from tests.pytest_dataloader.preloaded import Server
 
 TEXT = Path(__file__).parents[2].joinpath("docs", "ci.md").read_text(encoding="utf-8")
 SHORT = ("--dataloader-seconds=0.1", "--dataloader-checks=fds")
@@ -34,26 +33,28 @@ def declared(project: Project) -> Project:
     return project
 
 
-def run(project: Project, command: str) -> int:
+def run(project: Project, preloaded: Server, command: str) -> int:
     """Run a command of ours, with the one check that is quick."""
     program, *arguments = shlex.split(command)
     if program == "pytest":
         return int(project.pytester.runpytest_subprocess(*WITHOUT, *SHORT, *arguments).ret)
     assert (program, *arguments[:2]) == ("python", "-m", "pytest_dataloader")
     only = () if "compare" in arguments else ("--checks=fds",)
-    return subprocess.run([sys.executable, *arguments, *only], cwd=project.path, check=False).returncode
+    return preloaded.run(*arguments, *only, folder=project.path).returncode
 
 
-def test_the_job_measures_and_compares_with_what_it_kept(declared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_job_measures_and_compares_with_what_it_kept(
+    declared: Project, preloaded: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job: dict[str, Any] = yaml.safe_load(block("yaml"))["jobs"]["loaders"]
     commands = [step["run"] for step in job["steps"] if "run" in step]
     assert [command.split()[0] for command in commands] == ["pip", "pytest", "python", "cp"]
     _, measure, compare, keep = commands
     summary = declared.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    assert run(declared, measure) == 0
+    assert run(declared, preloaded, measure) == 0
     shutil.copy(*(declared.path / name for name in keep.split()[1:]))
-    assert run(declared, compare.replace("$GITHUB_STEP_SUMMARY", str(summary))) == 0
+    assert run(declared, preloaded, compare.replace("$GITHUB_STEP_SUMMARY", str(summary))) == 0
     assert page(summary.read_text()).headings == [
         "DataLoader checks: 1 passed",
         "DataLoader checks compared: 1 the same",
@@ -61,10 +62,10 @@ def test_the_job_measures_and_compares_with_what_it_kept(declared: Project, monk
 
 
 @pytest.mark.slow
-def test_the_commands_run(declared: Project) -> None:
-    assert run(declared, "pytest --dataloader-bench --dataloader-json old.json pyproject.toml") == 0
+def test_the_commands_run(declared: Project, preloaded: Server) -> None:
+    assert run(declared, preloaded, "pytest --dataloader-bench --dataloader-json old.json pyproject.toml") == 0
     shutil.copy(declared.path / "old.json", declared.path / "new.json")
     for line in block("console").splitlines():
-        assert run(declared, line.removeprefix("$ ")) == 0
+        assert run(declared, preloaded, line.removeprefix("$ ")) == 0
     assert page(declared.path.joinpath("loaders.md").read_text()).headings == ["DataLoader checks: 1 passed"]
     assert page(declared.path.joinpath("changes.md").read_text()).headings == ["DataLoader checks compared: 1 the same"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dataloader.checks import NAMES
+from tests.pytest_dataloader.conftest import WITHOUT
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
@@ -227,7 +228,7 @@ def test_a_test_that_is_run_again_is_reported_as_it_went_last(project: Project) 
 
 def test_fixtures_are_listed_with_what_they_do(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(): pass")
-    done = pytester.runpytest_subprocess("--fixtures", "-q")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--fixtures", "-q")
     for name in NAMES:
         done.stdout.re_match_lines([rf"dataloader_{name} -- .*fixtures\.py:\d+", rf"    The {name} check: .*"])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dataloader import options
+from tests.pytest_dataloader.conftest import WITHOUT
 from tests.variants import variants
 
 SETTINGS = {
@@ -135,14 +136,14 @@ def test_a_bad_ini_value_names_its_key_and_file(pytester: pytest.Pytester, name:
 
 
 def test_a_bad_option_is_one_line_and_no_traceback(pytester: pytest.Pytester) -> None:
-    done = pytester.runpytest_subprocess("--dataloader-seconds=soon")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-seconds=soon")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["ERROR: --dataloader-seconds: expected a number of seconds above 0, got 'soon'"])
     assert "Traceback" not in done.stderr.str() + done.stdout.str()
 
 
 def test_every_option_is_in_the_help_with_its_ini_key(pytester: pytest.Pytester) -> None:
-    text = pytester.runpytest_subprocess("--help").stdout.str()
+    text = pytester.runpytest_subprocess(*WITHOUT, "--help").stdout.str()
     group = text.partition("measuring PyTorch DataLoaders:")[2]
     assert group
     for option in options.OPTIONS:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dataloader.checks import NAMES
+from tests.pytest_dataloader.conftest import WITHOUT
 from tests.variants import every, variants
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def test_second(dataloader_throughput):
 
 def test_a_run_interrupted_before_it_begins_writes_that_it_saw_nothing(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_report_header():\n    raise KeyboardInterrupt")
-    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", "-p", "no:memray")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-bench", "--dataloader-json=seen.json")
     assert done.ret == pytest.ExitCode.INTERRUPTED
     assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
 
@@ -215,7 +216,7 @@ def pytest_sessionfinish():
 def test_a_sigterm_that_comes_as_the_run_ends_changes_nothing(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(ENDED_AS_IT_ENDS)
     pytester.makepyfile("def test_it(): pass")
-    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", "-p", "no:memray")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-bench", "--dataloader-json=seen.json")
     assert done.ret == pytest.ExitCode.OK
     assert json.loads((pytester.path / "seen.json").read_text())["loaders"] == []
 
@@ -309,19 +310,20 @@ def test_an_interrupted_run_writes_the_timelines_that_it_has(project: Project) -
 
 
 def test_a_trace_needs_measuring_on_the_command_line_and_is_left_alone_without(pytester: pytest.Pytester) -> None:
-    done = pytester.runpytest_subprocess("--dataloader-trace=ours.json")
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-trace=ours.json")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["ERROR: --dataloader-trace needs --dataloader-bench*"])
     pytester.path.joinpath("ours.json").write_text("the last one")
     pytester.makeini("[pytest]\ndataloader_trace = ours.json\n")
     pytester.makepyfile("def test_it(): pass")
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*WITHOUT).assert_outcomes(passed=1)
     assert pytester.path.joinpath("ours.json").read_text() == "the last one"
 
 
 def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("from pathlib import Path\ndef test_it(): Path('taken').touch()")
     done = pytester.runpytest_subprocess(
+        *WITHOUT,
         "--dataloader-bench",
         *(f"--dataloader-{name}=taken/{name}" for name in ("json", "html", "trace", "markdown")),
     )
@@ -334,14 +336,14 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_run_is_not_green(py
 
 def test_collecting_only_leaves_the_last_report_alone(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("seen.json").write_text("the last one")
-    pytester.runpytest_subprocess("--collect-only", "--dataloader-json=seen.json")
+    pytester.runpytest_subprocess(*WITHOUT, "--collect-only", "--dataloader-json=seen.json")
     assert pytester.path.joinpath("seen.json").read_text() == "the last one"
 
 
 @pytest.mark.parametrize("plugins", every([("-p", "no:terminal"), ("-p", "no:capture"), ("-p", "no:junitxml")], step=3))
 def test_it_runs_without_parts_of_pytest(pytester: pytest.Pytester, plugins: tuple[str, ...]) -> None:
     pytester.makepyfile("def test_it(): pass")
-    done = pytester.runpytest_subprocess("--dataloader-bench", "--dataloader-json=seen.json", *plugins)
+    done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-bench", "--dataloader-json=seen.json", *plugins)
     assert done.ret == pytest.ExitCode.OK
     assert json.loads(pytester.path.joinpath("seen.json").read_text())["loaders"] == []
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
+    from tests.pytest_dataloader.preloaded import Server
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -26,7 +25,7 @@ def make_loader():
 
 
 @pytest.mark.slow
-def test_the_commands_write_pages_with_the_charts_of_the_table(project: Project) -> None:
+def test_the_commands_write_pages_with_the_charts_of_the_table(project: Project, preloaded: Server) -> None:
     (console,) = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     install, bench, command = (line.removeprefix("$ ").split() for line in console.splitlines())
     assert install[-1] == "'pytest-dataloader[report]'"
@@ -38,6 +37,6 @@ def test_the_commands_write_pages_with_the_charts_of_the_table(project: Project)
     assert re.findall(r"<figcaption><b>(.*?)</b>", told) == re.findall(r"^\| ([A-Z][a-z ]+?) \|", TEXT, re.MULTILINE)
     assert page.stat().st_size / 1e6 == pytest.approx(float(re.findall(r"is ([\d.]+) MB for one", TEXT)[0]), abs=0.1)
     page.unlink()
-    done = subprocess.run([sys.executable, *command[1:], "--quick"], cwd=project.path, check=False, capture_output=True)
+    done = preloaded.run(*command[1:], "--quick", folder=project.path)
     assert done.returncode == 0, done.stderr
     assert page.exists()

@@ -17,6 +17,7 @@ from tests.pytest_dataloader.probe.device.kineto import RECORDED
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
+    from tests.pytest_dataloader.preloaded import Server
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -44,16 +45,15 @@ def names(path: Path) -> set[str]:
     return {event["name"] for event in events if event.get("cat") == "dataloader" and event["ph"] == "X"}
 
 
-def run(project: Project, *command: str) -> None:
-    done = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_script_and_the_commands_run(project: Project, preloaded: Server) -> None:
+    def run(*arguments: str) -> None:
+        done = preloaded.run(*arguments, folder=project.path)
+        assert done.returncode == 0, done.stdout + done.stderr
 
-
-def test_the_script_and_the_commands_run(project: Project) -> None:
     project.path.joinpath("train.py").write_text(TRAIN)
     (script,) = blocks("python")
     project.path.joinpath("loop.py").write_text(script)
-    run(project, sys.executable, "loop.py")
+    run("loop.py")
     told = {"startup", "read", "collate", "send", "receive", "wait", "step"}
     assert names(project.path / "ours.json") == told
     merging, measuring, _ = (
@@ -61,7 +61,7 @@ def test_the_script_and_the_commands_run(project: Project) -> None:
     )
     for program, *arguments in merging:
         assert program == "python"
-        run(project, sys.executable, *arguments)
+        run(*arguments)
     assert names(project.path / "merged.json") == told
     assert set(re.findall(r"`([a-z]+)`", TEXT.partition("## What it shows")[2].partition("A slice tells")[0])) == {
         *told,
@@ -71,7 +71,7 @@ def test_the_script_and_the_commands_run(project: Project) -> None:
     (python, *command), (pytest_, *options) = measuring
     assert (python, pytest_) == ("python", "pytest")
     project.path.joinpath("ours.json").unlink()
-    run(project, sys.executable, *command, "--quick")
+    run(*command, "--quick")
     assert names(project.path / "ours.json") == told
     project.declare(train='loader = "train:make_loader"\nchecks = ["stages"]')
     project.path.joinpath("ours.json").unlink()

@@ -68,7 +68,7 @@ def test_beside_the_checks_it_is_one_more_item(slow: Project) -> None:
 
 
 def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Project) -> None:
-    slow.declare(slow='loader = "proj.data:make_slow"\nchecks = ["stages"]\nstep_ms = 5000')
+    slow.declare(slow='loader = "proj.data:make_slow"\nchecks = ["stages"]\nstep_ms = 2000')
     done = slow.bench("--dataloader-tune", "--dataloader-seconds=0.5")
     done.assert_outcomes(passed=2)
     done.stdout.fnmatch_lines(
@@ -77,8 +77,8 @@ def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Proj
             "          *ms/sample",
             "          read *",
             "          consumer * ████████*",
-            "          waits * beside steps of 5,000 ms",
-            "  tune    passed  keep num_workers=0: * samples/s, enough for steps of 5,000 ms",
+            "          waits * beside steps of 2,000 ms",
+            "  tune    passed  keep num_workers=0: * samples/s, enough for steps of 2,000 ms",
         ]
     )
 

@@ -22,7 +22,7 @@ from pytest_dataloader.report.ladder import size_cells
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -82,6 +82,44 @@ def rated(start: trial.Start, rate: float, *disturbances: str, vague: bool = Fal
     )  # fmt: skip
 
 
+def stored(
+    monkeypatch: pytest.MonkeyPatch, rate: Callable[[int], float], *, size: int = 8, batches: int = 250
+) -> list[int]:
+    """Let searches find what was measured once: the samples per second of each number of workers, in waiting batches.
+
+    Returns the numbers of workers that are tried, filled as they are.
+    """
+    tried: list[int] = []
+
+    def alone(_loader: Any, _seconds: float, came: Callable[[float], None]) -> trial.Alone:
+        came(1.0)
+        each = size / rate(0)
+        return trial.Alone(
+            (each,), waiting_seconds=0.95 * each, sampler_seconds=0.0, sampler_waiting_seconds=0.0,
+            cpu_seconds=0.05 * each, samples_per_batch=size, batches=batches,
+        )  # fmt: skip
+
+    def measured(_loader: Any, settings: Settings, _seconds: float, came: Callable[[float], None]) -> trial.Trial:
+        tried.append(settings.num_workers)
+        came(1.0)
+        return rated(started(settings, size), rate(settings.num_workers))
+
+    monkeypatch.setattr(search, "measure_alone", alone)
+    monkeypatch.setattr(search, "measure_trial", measured)
+    monkeypatch.setattr(batch_sizes, "measure_start", measured)
+    return tried
+
+
+def started(settings: Settings, size: int) -> trial.Start:
+    """A start with so many numbers in a batch."""
+    return trial.Start(settings, batches=100, first_seconds=0.05, worker_bytes=10_000_000, batch_bytes=8 * size)
+
+
+def by_workers(number: int) -> float:
+    """What samples that wait for 4 ms give: workers that wait help each other."""
+    return 240.0 * number or 250.0
+
+
 def known_of(start: trial.Start) -> dict[str, Any]:
     return {each.name: getattr(start, each.name) for each in dataclasses.fields(trial.Start)}
 
@@ -113,7 +151,10 @@ def test_samples_that_wait_want_workers_and_the_loader_stays_as_it_was() -> None
     assert torch.equal(torch.get_rng_state(), random)
 
 
-def test_a_training_step_that_takes_its_time_needs_no_more_workers_than_keep_up_with_it() -> None:
+def test_a_training_step_that_takes_its_time_needs_no_more_workers_than_keep_up_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored(monkeypatch, by_workers)
     loader = DataLoader(Waiting(), batch_size=8, num_workers=2)
     seen = measure(loader, setting=SETTING, step_ms=10_000)
     assert seen.recommendation == "num_workers=0"
@@ -217,17 +258,12 @@ def test_between_none_and_the_best_number_of_workers_the_best_of_three_looks_in_
 
 
 def test_where_one_number_is_far_ahead_nothing_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
-
-    def the_more_the_better(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
-        tried.append(settings.num_workers)
-        return rated(trial.measure_start(loader, settings, 0.05, *args[1:]), 400.0 * settings.num_workers**2)
-
+    tried = stored(monkeypatch, lambda number: 400.0 * number**2 or 500.0, size=4)
     monkeypatch.setattr(search, "_BURST", 1e9)
-    monkeypatch.setattr(search, "measure_trial", the_more_the_better)
-    seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=Setting(seconds=20.0))
-    assert seen.settings is not None
-    assert tried.count(seen.settings.num_workers) == 1 + (not seen.settings.persistent_workers), tried
+    tuner = search.Search(DataLoader(Waiting(0.002), batch_size=4), seconds=20.0)
+    tuner.run()
+    assert tuner.complete
+    assert tried.count(tuner.chosen.num_workers) == 1 + (not tuner.chosen.persistent_workers), tried
 
 
 class WaitingSampler(Sampler[int]):
@@ -249,7 +285,9 @@ def test_what_a_sampler_waits_stays_in_the_main_process_whatever_the_workers() -
     assert "__getitems__" not in said
 
 
-def test_a_dataset_with_getitems_is_shown_what_that_brings() -> None:
+def test_a_dataset_with_getitems_is_shown_what_that_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, lambda _number: 1_000.0, size=16)  # fewer than it gives without any
+    monkeypatch.setattr(search, "measure_alone", trial.measure_alone)
     seen = measure(DataLoader(AtOnce(), batch_size=16), setting=SETTING)
     assert [row.change for row in seen.rows][:2] == ["num_workers=0, sample by sample", "+ the dataset's __getitems__"]
     assert seen.rows[1].vs_previous > 4
@@ -293,6 +331,7 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
     def as_on_a_quiet_machine(*args: Any) -> trial.Trial:
         return rated(trial.measure_start(*args), 750.0)
 
+    stored(monkeypatch, by_workers)
     monkeypatch.setattr(batch_sizes, "measure_start", as_on_a_quiet_machine)
     loader = DataLoader(Wide(0.001), batch_size=8, num_workers=2)
     known: list[Tuning] = []
@@ -310,12 +349,11 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def what_was_in_store(loader: Any, *args: Any) -> trial.Start:
-        start = trial.measure_start(loader, *args)
-        if loader.batch_size == 32:
-            return trial.Start(**known_of(start))
-        return rated(start, 75_000.0, vague=loader.batch_size == 16)
+    def what_was_in_store(loader: Any, settings: Settings, *_: Any) -> trial.Start:
+        start = started(settings, loader.batch_size)
+        return start if loader.batch_size == 32 else rated(start, 75_000.0, vague=loader.batch_size == 16)
 
+    stored(monkeypatch, by_workers)
     monkeypatch.setattr(batch_sizes, "measure_start", what_was_in_store)
     seen = measure(DataLoader(Waiting(0.001), batch_size=8), setting=QUICK)
     assert [row.samples_per_second for row in seen.batch_sizes] == [75_000.0, 75_000.0, None, None]
@@ -323,10 +361,11 @@ def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monk
 
 
 def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_a_store(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
-        found = trial.measure_start(loader, settings, *args)
-        return rated(found, 400.0) if settings.num_workers == 1 else rated(found, 75_000.0, "others took the CPUs")
+    def with_a_store(_loader: Any, settings: Settings, *_: Any) -> trial.Trial:
+        start = started(settings, 4)
+        return rated(start, 400.0) if settings.num_workers == 1 else rated(start, 75_000.0, "others took the CPUs")
 
+    stored(monkeypatch, lambda _number: 400.0, size=4)
     monkeypatch.setattr(search, "measure_trial", with_a_store)
     seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=SETTING)
     assert all(row.samples_per_second < 20_000 for row in seen.rows)
@@ -334,7 +373,8 @@ def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPa
     assert [note for note in seen.notes if "more came than its workers can make" in note], seen.notes
 
 
-def test_batch_sizes_that_leave_few_batches_are_left_out() -> None:
+def test_batch_sizes_that_leave_few_batches_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, by_workers, size=20, batches=5)
     seen = measure(DataLoader(Waiting(0.001, length=100), batch_size=20, drop_last=True), setting=QUICK)
     assert [row.batch_size for row in seen.batch_sizes] == [10, 20]
 
@@ -354,6 +394,11 @@ def test_batch_sizes_that_fill_the_memory_are_left_out(
 ) -> None:
     for name, roomy in (("available_bytes", 10**12), ("shared_memory_bytes", None)):
         monkeypatch.setattr(capacity, name, lambda bytes_=free if name == room else roomy: bytes_)
+
+    def with_numbers_of_a_kilobyte(loader: Any, settings: Settings, *_: Any) -> trial.Start:
+        return trial.Start(settings, 16, first_seconds=0.1, worker_bytes=0, batch_bytes=8_000 * loader.batch_size)
+
+    monkeypatch.setattr(batch_sizes, "measure_start", with_numbers_of_a_kilobyte)
     samples = 16_000
     rows = batch_sizes.compare_batch_sizes(
         DataLoader(Wide(0.0, samples), batch_size=1_000), settings,
@@ -368,7 +413,11 @@ def at_most_eight(samples: list[Any]) -> Any:
     return torch.stack(samples)
 
 
-def test_a_batch_size_that_the_loader_cannot_have_takes_nothing_from_the_tuning() -> None:
+def test_a_batch_size_that_the_loader_cannot_have_takes_nothing_from_the_tuning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored(monkeypatch, by_workers)
+    monkeypatch.setattr(batch_sizes, "measure_start", trial.measure_start)
     seen = measure(DataLoader(Waiting(0.002), batch_size=8, collate_fn=at_most_eight), setting=QUICK)
     assert [row.batch_size for row in seen.batch_sizes] == [4, 8]
     assert seen.recommendation.startswith("num_workers=")
@@ -394,7 +443,10 @@ class Clusters(BatchSampler):
         (Wrapping(DataLoader(Waiting(0.001), batch_size=8)), "Wrapping iterates in a way of its own"),
     ],
 )
-def test_a_loader_that_cannot_have_another_batch_size_says_why(loader: DataLoader[Any], why: str) -> None:
+def test_a_loader_that_cannot_have_another_batch_size_says_why(
+    monkeypatch: pytest.MonkeyPatch, loader: DataLoader[Any], why: str
+) -> None:
+    stored(monkeypatch, by_workers)
     seen = measure(loader, setting=QUICK)
     assert (seen.batch_sizes, seen.batch_size_unclear) == ((), why)
 
@@ -405,9 +457,12 @@ def test_batch_sizes_of_streams_and_of_loaders_with_a_state_are_measured(statefu
     from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # it has no py.typed
 
     loader: Any = StatefulDataLoader(Waiting(0.001), batch_size=4) if stateful else DataLoader(Stream(True), 4)
-    seen = measure(loader, setting=QUICK)
-    assert [row.batch_size for row in seen.batch_sizes] == [2, 4, 8, 16]
-    assert [row.batch_bytes for row in seen.batch_sizes] == [8 * row.batch_size for row in seen.batch_sizes]
+    assert batch_sizes.hindrance(loader) == ""
+    rows = list(
+        batch_sizes.compare_batch_sizes(loader, Settings(2), seconds=0.3, samples=None, came=lambda _what: None)
+    )
+    assert [row.batch_size for row in rows] == [2, 4, 8, 16]
+    assert [row.batch_bytes for row in rows] == [8 * row.batch_size for row in rows]
 
 
 def test_an_empty_loader_is_not_measured() -> None:
@@ -420,9 +475,10 @@ class SlowInWorkers(Waiting):
         return super().__getitem__(index) if get_worker_info() else torch.tensor(index)
 
 
-def test_settings_of_which_too_few_batches_came_for_a_rate_are_said() -> None:
+def test_settings_of_which_too_few_batches_came_for_a_rate_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LEAST_SECONDS", 0.06)
     known: list[Tuning] = []
-    loader = DataLoader(SlowInWorkers(2.0, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
+    loader = DataLoader(SlowInWorkers(0.5, length=2))  # no trial waits for more than 6 times LEAST_SECONDS
     seen = measure(loader, setting=dataclasses.replace(QUICK, known=known.append))
     assert judge(seen) == Verdict(
         "not_measured",

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -18,6 +17,8 @@ from pytest_dataloader.diagnosis.command import main
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.pytest_dataloader.preloaded import Server
 
 LOADERS = """
 import time
@@ -74,12 +75,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken(folder: Path) -> None:
+def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken(
+    folder: Path, preloaded: Server
+) -> None:
     folder.joinpath("conftest.py").write_text("raise RuntimeError('the conftest of the folder')")
     folder.joinpath("pytest.ini").write_text("[pytest]\naddopts = --no-such-option\ndataloader_seconds = soon\n")
-    command = [sys.executable, "-m", "pytest_dataloader", "found_here:make", "--quick", "--json", "out/seen.json"]
     environ = os.environ | {"PYTEST_ADDOPTS": "--no-such-option", "PYTEST_PLUGINS": "no_such_plugin"}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    command = ("-m", "pytest_dataloader", "found_here:make", "--quick", "--json", "out/seen.json")
+    done = preloaded.run(*command, env=environ)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "found_here:make  DataLoader(Rows, batch_size=16, num_workers=0)"
@@ -186,24 +189,17 @@ def test_an_interrupt_out_of_the_users_code_is_told_with_its_place(
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_tells_what_it_knows(folder: Path, by: signal.Signals) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest_dataloader",
-        "found_here:slow",
-        "--checks",
-        "fds,order",
-        "--json",
-        "s.json",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+def test_an_interrupted_run_tells_what_it_knows(folder: Path, preloaded: Server, by: signal.Signals) -> None:
+    command = ("-m", "pytest_dataloader", "found_here:slow", "--checks", "fds,order", "--json", "s.json")
+    with folder.joinpath("out").open("w") as out, folder.joinpath("err").open("w") as err:
+        run = preloaded.fork(*command, stdout=out, stderr=err)
         deadline = time.monotonic() + 60
         while not folder.joinpath("reading").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        run.send_signal(by)
-        out, err = run.communicate(timeout=60)
-    assert run.returncode == 2
-    assert "interrupted" in err
-    assert "Traceback" not in out + err
+        os.kill(run.pid, by)
+        status = run.wait(60)
+    told = folder.joinpath("err").read_text()
+    assert status == 2
+    assert "interrupted" in told
+    assert "Traceback" not in told + folder.joinpath("out").read_text()
     assert json.loads(folder.joinpath("s.json").read_text())["schema"] == 1

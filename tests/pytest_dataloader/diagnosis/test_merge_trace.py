@@ -6,8 +6,6 @@ import gzip
 import json
 import os
 import statistics
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +15,8 @@ from pytest_dataloader.diagnosis.command import main
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.pytest_dataloader.preloaded import Server
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -57,12 +57,12 @@ THEIRS = {"traceEvents": [{"ph": "X", "name": "aten::mm", "pid": 1, "tid": 1, "t
 
 
 @pytest.fixture(scope="module")
-def merged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def merged(tmp_path_factory: pytest.TempPathFactory, preloaded: Server) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("run")
     folder.joinpath("training.py").write_text(TRAINING)
-    subprocess.run([sys.executable, "training.py"], cwd=folder, check=True, capture_output=True)
-    command = [sys.executable, "-m", "pytest_dataloader", "merge-trace", "torch.json.gz", "ours.json"]
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    preloaded.run("training.py", folder=folder).check_returncode()
+    done = preloaded.run("-m", "pytest_dataloader", "merge-trace", "torch.json.gz", "ours.json", folder=folder)
+    done.check_returncode()
     assert done.stdout.startswith("ours.merged.json: ")
     found: dict[str, Any] = json.loads(folder.joinpath("ours.merged.json").read_text())
     return found

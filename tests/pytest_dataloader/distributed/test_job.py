@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -17,7 +15,10 @@ from pytest_dataloader.distributed.job import ENDED, LEFT, Job, Place, place_in
 from tests.pytest_dataloader.rendering import annotations_in, page
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
+
+    from tests.pytest_dataloader.preloaded import Server
 
 ENVIRON = {
     "RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
@@ -155,40 +156,24 @@ def unsharded():
 
 def launched(
     pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
+    preloaded: Server,
     targets: tuple[str, ...] = ("make",),
     checks: tuple[str, ...] = ("throughput",),
 ) -> subprocess.CompletedProcess[str]:
+    """Measure loaders on the two ranks of a torchrun, which alone is forked: its ranks have a Python of their own."""
     pytester.makepyfile(data=LOADERS)
-    monkeypatch.setenv("FAULT", fault)
-    ours = (
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:memray",
-        "--dataloader-bench",
-    )
     table = '[tool.pytest-dataloader.targets.{0}]\nloader = "data:{0}"\nworld_size = 2'
     pytester.makepyprojecttoml("\n".join(map(table.format, targets)))
-    target = ("--dataloader-seconds=0.3",)
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "pytest")
+    without = (word for plugin in ("cacheprovider", "hypothesispytest", "memray") for word in ("-p", f"no:{plugin}"))
+    ours = ("--dataloader-bench", "--dataloader-seconds=0.3", "--dataloader-json=out.json")
     items = (f"pyproject.toml::{name}::{check}" for name in targets for check in checks)
-    return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *ours, *target,
-         "--dataloader-json=out.json", *items],
-        cwd=pytester.path, capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
+    return preloaded.run(*launcher, *without, *ours, *items, timeout=240)
 
 
 @pytest.mark.slow
-def test_torchrun_measures_each_rank_and_one_reports(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = launched(pytester, monkeypatch, "")
+def test_torchrun_measures_each_rank_and_one_reports(pytester: pytest.Pytester, preloaded: Server) -> None:
+    done = launched(pytester, preloaded)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("= test session starts =") == 1
     assert "of 2, the slowest: " in done.stdout
@@ -201,19 +186,22 @@ def test_torchrun_measures_each_rank_and_one_reports(
 
 @pytest.mark.slow
 def test_a_loader_that_raises_on_one_rank_fails_the_check_for_all(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, preloaded: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = launched(pytester, monkeypatch, "raise")
+    monkeypatch.setenv("FAULT", "raise")
+    done = launched(pytester, preloaded)
     assert done.returncode != 0
     assert "throughput: rank 1 of 2: the loader raised KeyError: 'no label'" in done.stdout
     check = json.loads((pytester.path / "out.json").read_text())["loaders"][0]["checks"]["throughput"]
     assert [rank["verdict"] for rank in check["ranks"]] == ["passed", "failed"]
 
 
-def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_are_held_against_each_other(
+    pytester: pytest.Pytester, preloaded: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
-    done = launched(pytester, monkeypatch, "", ("sharded", "unsharded"), ("randomness", "shards"))
+    done = launched(pytester, preloaded, ("sharded", "unsharded"), ("randomness", "shards"))
     assert done.returncode != 0
     titles = [each.properties["title"] for each in annotations_in(done.stdout)]
     assert titles == ["dataloader unsharded: randomness", "dataloader unsharded: shards"]  # of one rank
@@ -231,14 +219,15 @@ def test_ranks_are_held_against_each_other(pytester: pytest.Pytester, monkeypatc
 
 @pytest.mark.slow
 def test_a_rank_that_dies_ends_all_with_what_is_known(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, preloaded: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytester.makeconftest(
         "import os, pathlib\n"
         "def pytest_collection_finish():\n"
         "    pathlib.Path('begun' if os.environ['RANK'] == '0' else 'begun by the other').touch()\n"
     )
-    done = launched(pytester, monkeypatch, "kill")
+    monkeypatch.setenv("FAULT", "kill")
+    done = launched(pytester, preloaded)
     assert done.returncode != 0
     assert "the launcher ends this rank: another one failed or died" in done.stdout + done.stderr
     assert (pytester.path / "out.json").exists(), done.stdout + done.stderr

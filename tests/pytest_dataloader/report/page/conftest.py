@@ -27,8 +27,15 @@ def program() -> str:
     return chromium.found() or pytest.skip(f"no Chromium is installed: none of {', '.join(chromium.NAMES)}")
 
 
+@pytest.fixture(scope="module")
+def browser(program: str) -> Iterator[chromium.Browser]:
+    """One browser for all pages of a module: to start one costs as much as what a test does with it."""
+    with chromium.browser(program) as running:
+        yield running
+
+
 @pytest.fixture
-def tab(program: str) -> Iterator[chromium.Page]:
-    """A browser with one empty tab."""
-    with chromium.browser(program) as page:
+def tab(browser: chromium.Browser) -> Iterator[chromium.Page]:
+    """An empty tab that knows nothing of those before it."""
+    with browser.tab() as page:
         yield page

@@ -59,7 +59,7 @@ def complaints(page: Page) -> list[str]:
 def download(page: Page, folder: Path) -> str:
     """What the button for the evidence saves."""
     folder.mkdir()
-    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.save_downloads(folder)
     page.evaluate("document.getElementById('download').click()")
     path, deadline = folder / "dataloader.json", time.monotonic() + 30
     while not path.exists() and time.monotonic() < deadline:
