@@ -13,7 +13,7 @@ import pytest
 
 from pytest_dataloader import loaders, outcome
 from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
-from pytest_dataloader.diagnosis.examination import Subject
+from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.errors import DataLoaderWarning, NotMeasured
 from pytest_dataloader.outcome import Unmeasured, _conclude, examine, message, plain_nodeid
 from pytest_dataloader.record import Record, records_in
@@ -149,16 +149,19 @@ def test_what_a_check_knew_when_it_was_interrupted_is_recorded(monkeypatch: pyte
 def interrupted(monkeypatch: pytest.MonkeyPatch, subject: Subject, known: object) -> list[Record]:
     """The records of a test whose check has told so much when it is interrupted."""
 
-    def measure(item: Any, *_given: Any) -> None:
-        item.config.stash[outcome._KNOWN] = known
+    def measure(runner: Runner, *_given: Any) -> None:
+        runner.known = known
         raise KeyboardInterrupt
 
-    options: Any = SimpleNamespace(bench=True, strict=False)
+    options: Any = SimpleNamespace(
+        seconds=1.0, bench=True, quick=False, whole_epoch=False, trace=None, html=None, strict=False
+    )
     item: Any = SimpleNamespace(
         nodeid="test_it.py::test_it", user_properties=[], config=SimpleNamespace(stash=pytest.Stash())
     )
     item.config.stash[BENCH] = Bench(options)
-    monkeypatch.setattr(outcome, "_measure_with_ranks", measure)
+    monkeypatch.setattr(Runner, "measure", measure)
+    monkeypatch.setattr(outcome, "progress_line", lambda _config: None)
     monkeypatch.setattr(loaders, "describe", lambda _loader: "a loader")
     with pytest.raises(KeyboardInterrupt):
         examine(item, subject, "fds", {"max_fd_use": 0.5})
