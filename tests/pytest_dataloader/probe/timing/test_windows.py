@@ -247,3 +247,11 @@ def test_how_much_slower_the_machine_is_than_at_its_best_is_one_where_nothing_wa
     assert [each.cpu_slowdown for each in seen] == [1.0, 1.0, 1.5]
     nothing = quietness([], [], workers=0, cpus=2, delays_known=True)
     assert (nothing.lost_share, nothing.others_share, nothing.own_share) == (0.0, 0.0, 0.0)
+
+
+def test_nobody_takes_more_than_the_whole_machine() -> None:
+    # Clocks of several processes are not read at one moment.
+    seen = quietness([window(worker_cpu=2.2, others=2.4)], [], workers=2, cpus=2, delays_known=True)
+    assert (seen.own_share, seen.others_share) == (1.0, 1.0)
+    seen = quietness([window(worker_cpu=0.5, others=1.5)], [], workers=2, cpus=2, delays_known=True)
+    assert (seen.own_share, seen.others_share) == (0.25, 0.75)
