@@ -30,7 +30,7 @@ def test_the_commands_write_pages_with_the_charts_of_the_table(project: Project,
     install, bench, command = (line.removeprefix("$ ").split() for line in console.splitlines())
     assert install[-1] == "'pytest-dataloader[report]'"
     project.path.joinpath("train.py").write_text(TRAIN)
-    project.declare(train='loader = "train:make_loader"\nskip = ["shards", "resume", "portability"]')
+    project.declare(train='loader = "train:make_loader"\nskip = ["shards", "resume", "portability", "transfer"]')
     project.run(*bench[1:], "--dataloader-tune").assert_outcomes(passed=9)
     page = project.path / "page.html"
     told = page.read_text()

@@ -52,7 +52,6 @@ _SHARE_FOR_READING = 0.25
 """Of the time, at most, goes into counting: 0.1 ms for a process of a hundred descriptors."""
 _SETTLES = 10
 _SETTLE_SECONDS = 0.005
-_FEEDER_SECONDS = 1.0
 _LOOKS_AT_REST = 4
 """In a row: between being woken and running, a thread is ``R``, but a batch is in no queue for a moment."""
 GRACE_SECONDS = 3.0
@@ -111,7 +110,6 @@ class _Run:
         self.here: Counter[str] = Counter()
         self.inherited: dict[int, Counter[str]] = {}
         self.forks = start_method_of(loader) == "fork"
-        self.feeders = _feeders()
 
     def run(self) -> Usage:
         tick: Callable[[], None]
@@ -154,7 +152,6 @@ class _Run:
                 break
             if not self._round(borrowed, number, times, tick):
                 break
-            self._await_feeders(len(borrowed.workers))
             self.seen.main.append(self._level(number))
         self.seen.rounds = len(self.seen.main)
         self._look_at_idleness()
@@ -269,15 +266,6 @@ class _Run:
             if targets:
                 self.seen.workers.append(Level(number, done, pid, tuple(targets.elements()), names))
 
-    def _await_feeders(self, workers: int) -> None:
-        """Wait for the threads of queues that torch has closed, which keep their pipes open until they end.
-
-        A worker has a queue with such a thread.
-        """
-        deadline = time.monotonic() + _FEEDER_SECONDS
-        while _feeders() > self.feeders + workers and time.monotonic() < deadline:
-            time.sleep(_SETTLE_SECONDS)
-
     def _level(self, number: int) -> Level:
         gc.collect()
         targets = _quiet(_targets)
@@ -367,11 +355,6 @@ def _busyness() -> float:
 
 def _targets(pid: int | None = None) -> tuple[str, ...]:
     return tuple(descriptors.links(pid).values())
-
-
-def _feeders() -> int:
-    """How many threads feed queues of multiprocessing."""
-    return sum(thread.name == "QueueFeederThread" for thread in threading.enumerate())
 
 
 def _quiet(look: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
