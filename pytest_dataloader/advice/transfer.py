@@ -21,13 +21,15 @@ def summary(use: DeviceUse) -> str:
     """The verdict in a clause, with its figure first."""
     match use.bound:
         case "input":
-            return f"input-bound: the device idles {_share(use.idle_waiting)} while the host waits for the loader"
+            return f"input-bound: the device idles {of_a_step(use.idle_waiting)} while the host waits for the loader"
         case "transfer":
-            return f"transfer-bound: the device copies {_share(use.copying)} and computes nothing meanwhile"
+            return f"transfer-bound: the device copies {of_a_step(use.copying)} and computes nothing meanwhile"
         case "host":
-            return f"host-bound: the device idles {_share(use.idle_other)} while the host does other work than loading"
+            return (
+                f"host-bound: the device idles {of_a_step(use.idle_other)} while the host does other work than loading"
+            )
         case "device":
-            return f"device-bound: the device computes {_share(use.compute)}"
+            return f"device-bound: the device computes {of_a_step(use.compute)}"
         case _:
             return f"{counted(len(use.steps), 'step')}: too few to say what holds it up"
 
@@ -66,12 +68,8 @@ def parts(use: DeviceUse) -> str:
     )
 
 
-def waiting(use: DeviceUse) -> str:
-    """How long the host waits for the loader."""
-    return f"the host waits for the loader {_share(use.waited)}"
-
-
-def _share(share: Share) -> str:
+def of_a_step(share: Share) -> str:
+    """A part of the steps with its interval."""
     return f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
 
 

@@ -109,5 +109,4 @@ def _standing(share: of_device.Share, allowed: float) -> str:
 
 
 def _claim(share: of_device.Share, allowed: float, words: str) -> str:
-    seen = f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
-    return f"{words} {seen}, at most {percent(allowed)} allowed"
+    return f"{words} {sentences.of_a_step(share)}, at most {percent(allowed)} allowed"

@@ -32,7 +32,7 @@ _LOADER = re.compile(
     r"(?i:enumerate)\((?:DataLoader|DataPipe)\)#"  # torch's own, and torchdata's
     r"|\[_?\w*Loop\]\.(?:train_dataloader|val|test|predict)_next$"  # Lightning's profiler
 )
-_COPY = re.compile(r"(?:Memcpy|MemcpyPeer) (?P<way>[A-Z](?:to|2)[A-Z])(?: \((?P<source>.+?) -> (?P<target>.+)\))?")
+_COPY = re.compile(r"(?:Memcpy|MemcpyPeer) (?P<way>[A-Z](?:to|2)[A-Z])(?: \((?P<source>.+?) -> .+\))?")
 _WAYS: dict[str, Direction] = {"HD": "to_device", "MD": "to_device", "SD": "to_device"}
 _WAYS |= {"DH": "to_host", "DM": "to_host", "DS": "to_host", "DD": "on_device", "PP": "between_devices"}
 _SYNCHRONISATION = re.compile(r"\w+Synchronize$|urEventWait$|urQueueFinish$")

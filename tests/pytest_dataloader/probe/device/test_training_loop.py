@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -123,9 +124,15 @@ def test_a_loader_without_a_batch_is_told() -> None:
 
 
 @pytest.mark.usefixtures("log")
-def test_a_stand_in_takes_about_its_time() -> None:
-    step = stand_in(KIND, 0.2)
+@pytest.mark.parametrize(("product_ms", "products"), [(0.5, 40), (5.0, 4), (30.0, 1)])
+def test_a_stand_in_takes_about_its_time(monkeypatch: pytest.MonkeyPatch, product_ms: float, products: int) -> None:
+    taken: list[Any] = []
+    monkeypatch.setattr(torch, "mm", lambda matrix, _other: taken.append(matrix))
+    monkeypatch.setattr(time, "perf_counter", lambda: len(taken) * product_ms / 1e3)
+    step = stand_in(KIND, 20.0)
+    taken.clear()
     step(None)
+    assert len(taken) == products
 
 
 def use(*, waiting: float, copying: float) -> DeviceUse:
