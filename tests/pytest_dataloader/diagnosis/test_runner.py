@@ -83,6 +83,10 @@ def test_a_worker_that_dies_of_a_signal_to_all_is_no_fault(
     assert '"loaders": []' in tmp_path.joinpath("seen.json").read_text()
 
 
+# torch's handler of SIGCHLD raises wherever the main thread is, and Python drops what is raised in a destructor.
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in.*DataLoaderIter.__del__:pytest.PytestUnraisableExceptionWarning"
+)
 @pytest.mark.parametrize("check", ["workers", "shm", "stages", "order"])
 def test_a_worker_that_alone_gets_it_is_named(check: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["ended_by_signals:worker", "--checks", check, "--seconds", "0.2"]) == 1
