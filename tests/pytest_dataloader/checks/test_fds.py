@@ -9,6 +9,7 @@ import resource
 import sys
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -326,7 +327,9 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     assert (verdict.outcome, seen.leaked, seen.leaks, seen.unclear) == ("passed", 0, (), ()), verdict.reason
     assert 0 < seen.peak <= seen.limit
     assert len(seen.open_after_epochs) == seen.epochs
-    assert len(set(seen.open_after_epochs[1:])) == 1
+    # A queue that torch has closed keeps its pipe until the thread that feeds it has ended: late after one epoch, on a
+    # busy machine, but not later after each.
+    assert not all(later > earlier for earlier, later in pairwise(seen.open_after_epochs[1:]))
 
 
 @pytest.mark.parametrize(
