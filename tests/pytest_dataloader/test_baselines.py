@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.pytest_dataloader.conftest import Project
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 KERNELS = {"compute": 0.2, "copy": 0.1}
 PLACE = Place("CPU A", "CPython 3.12", "2.9.0")

@@ -14,7 +14,7 @@ from pytest_dataloader import options
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 TEXT = Path(__file__).parents[2].joinpath("docs", "baselines.md").read_text(encoding="utf-8")
 

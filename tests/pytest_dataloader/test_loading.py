@@ -14,7 +14,7 @@ import pytest_dataloader
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 HEAVY = {"torch", "numpy", "psutil", "libcst", "rich"}
 LIGHT = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
     from tests.pytest_dataloader.preloaded import Server
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 TEXT = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
 TRAIN = """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -33,5 +34,8 @@ class EndsWithItsLoader:
 
 def _end_with(starter: Any) -> None:
     if starter is not None:
+        if hasattr(signal, "pthread_sigmask"):
+            # Who looks at what a worker waits for (``waits``) knows a thread of service by this.
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         starter.join()
         os._exit(1)

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
 Kind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
-descriptors; ``else``: any other system call."""
+descriptors, or ours that ends a worker with its loader (``orphan``); ``else``: any other system call."""
 
 _CALLS = {
-    "x86_64": {202: "futex", 35: "nanosleep", 230: "clock_nanosleep", 43: "accept", 288: "accept"},
-    "aarch64": {98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 202: "accept", 242: "accept"},
+    "x86_64": {202: "futex", 35: "nanosleep", 230: "clock_nanosleep", 43: "accept", 288: "accept", 7: "poll"},
+    "aarch64": {
+        98: "futex",
+        101: "nanosleep",
+        115: "clock_nanosleep",
+        202: "accept",
+        242: "accept",
+        73: "poll",
+    },
 }
 _NAMES = _CALLS.get(platform.machine(), {})
 _FUTEX_COMMAND, _FUTEX_PRIVATE, _FUTEX_REALTIME = 0x7F, 0x80, 0x100
@@ -139,7 +146,7 @@ def wait_of(pid: int, tid: int) -> Wait:
         return _futex(pid, arguments)
     if name in ("nanosleep", "clock_nanosleep"):
         return Wait("sleep", _left(pid, name, arguments))
-    if name == "accept" and _blocks_signals(pid, tid):
+    if name in ("accept", "poll") and _blocks_signals(pid, tid):
         return Wait("service")
     return Wait("else")
 
@@ -182,7 +189,7 @@ def _timespec(pid: int, address: int) -> float | None:
 
 
 def _blocks_signals(pid: int, tid: int) -> bool:
-    """Whether a thread is one that multiprocessing keeps from signals: no thread of users' libraries does that."""
+    """Whether a thread is one that is kept from signals: no thread of users' libraries is."""
     for line in _status(pid, tid):
         if line.startswith("SigBlk:"):
             return int(line.split()[1], 16).bit_count() >= _NEARLY_ALL

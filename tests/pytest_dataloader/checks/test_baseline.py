@@ -17,7 +17,7 @@ from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
 from pytest_dataloader.probe.timing.evidence import Baseline, Entry, Place
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 BUSY = dataclasses.replace(QUIET, others_share=0.9)
 PLACE = Place("a", "b", "c")

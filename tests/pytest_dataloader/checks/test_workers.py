@@ -282,6 +282,8 @@ def test_workers_that_import_everything_anew_are_named_as_well(method: str, faul
     seen = measure(loader_of(fault, multiprocessing_context=method), setting=QUICK)
     assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
     assert seen.start_method == method
+    if kind == "hang":
+        assert seen.why == "every thread of it waits for a lock that only it could release"
 
 
 def broken_init(_worker: int) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.pytest_dataloader.preloaded import Server
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 TRAINING = """
 import time

@@ -22,7 +22,7 @@ from pytest_dataloader.report import trace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 Event = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_dataloader.probe.host import clocks
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="/proc and CPU clocks of other processes")
 

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.probe.host.cpu_accounting import Processes
 from pytest_dataloader.probe.loader.borrowing import borrow
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 
 @dataclass

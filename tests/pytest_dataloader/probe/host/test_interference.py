@@ -10,7 +10,7 @@ import pytest
 
 from pytest_dataloader.probe.host.interference import QUIET, read_machine, read_stat, read_throttled
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 STAT = [

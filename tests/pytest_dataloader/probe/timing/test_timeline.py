@@ -24,7 +24,7 @@ from tests.pytest_dataloader.probe.loader.test_borrowing import Endless
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.xdist_group("time")
+pytestmark = pytest.mark.xdist_group("cpu")
 
 SLEEP = 0.002
 
