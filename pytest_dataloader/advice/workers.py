@@ -10,7 +10,7 @@ from pytest_dataloader.verdict import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_dataloader.probe.workers.evidence import Workers
+    from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
 
 _MOST_INDICES = 16
 _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared memory")
@@ -26,6 +26,8 @@ _NEW_ITERATOR = (
     "make a new iterator in __iter__ (a generator function does, and return iter(...)): one that returns self, or what "
     "was made before, is at its end when the next epoch asks"
 )
+
+_OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close what the constructor opened"
 
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
@@ -87,6 +89,22 @@ def _more(seen: Workers) -> str:
     return more
 
 
+def inherited(seen: Workers) -> str:
+    """What all workers got by the fork, and why they must not use it."""
+    return "; ".join(_inherited(seen, handle) for handle in seen.inherited)
+
+
+def _inherited(seen: Workers, handle: InheritedHandle) -> str:
+    who = f"{counted(seen.workers, 'worker')} {'reads' if seen.workers == 1 else 'read'}"
+    what = f"{handle.attribute} ({handle.kind}, {handle.target})" if handle.attribute else handle.target
+    why = {
+        "position": "it has one position, which each of them moves for all",
+        "stream": "it has one stream, of which each of them takes a part",
+        "library": f"{handle.kind.partition('.')[0]} does not allow that after a fork",
+    }[handle.sharing]
+    return f"{who} from {what}, which was opened before the fork: {why}"
+
+
 def left_behind(seen: Workers) -> str:
     """Who did not go."""
     zombies = [f"worker process {pid} ended and was not waited for (a zombie)" for pid in seen.zombies]
@@ -146,6 +164,8 @@ def advice(seen: Workers) -> tuple[Advice, ...]:
     """What to change about a fault."""
     if seen.used_up:
         return (Advice("", _NEW_ITERATOR),)
+    if seen.fault == "none" and seen.inherited:
+        return (Advice("DL303", _OPENED_IN_THE_WORKER),)
     return () if seen.fault == "none" else tuple(_advice(seen))
 
 
@@ -163,7 +183,9 @@ def _advice(seen: Workers) -> Iterator[Advice]:
     if text.startswith("StopIteration"):
         yield Advice("DL309", "StopIteration in a map-style dataset or in collate_fn ends the epoch without an error: "
                               "give next() a default, or raise another error")  # fmt: skip
-    if seen.fault == "exception" and seen.start_method == "fork" and seen.workers > 1 and _any(_TORN_HANDLES, text):
+    if seen.fault == "exception" and seen.inherited:
+        yield Advice("DL303", f"{inherited(seen)}; {_OPENED_IN_THE_WORKER}")
+    elif seen.fault == "exception" and seen.start_method == "fork" and seen.workers > 1 and _any(_TORN_HANDLES, text):
         yield Advice("DL303", "a file that was opened before the fork is shared by all workers, and they move each "
                               "other's position: open it in the worker")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":

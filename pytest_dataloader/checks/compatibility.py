@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.internals.requirements import Part
 
 RESTS_ON: dict[str, tuple[Part, ...]] = {
-    "workers": ("torch_private",),
+    "workers": ("torch_private", "torch_worker_loop"),
     "fds": ("torch_private", "torch_worker_loop"),
     "shm": ("torch_private", "torch_worker_loop"),
     "throughput": ("torch_private", "torch_stamps"),

@@ -12,6 +12,7 @@ from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.sampling import giver, why_empty
 from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
+from pytest_dataloader.probe.workers.inherited_handles import inherited_handles
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
 from pytest_dataloader.probe.workers.startup import obstacle
 from pytest_dataloader.quantities import figure
@@ -37,6 +38,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     seen = observe_lifecycle(loader, method=method, seconds=seconds, epochs=epochs, shallow=setting.quick)
     first, second = (*seen.epochs, None, None)[:2]
     found = seen.fault
+    shares = method == "fork" and worker_processes_of(loader) and found.kind in ("none", "exception")
+    inherited = inherited_handles(loader) if shares else ()
     return Workers(
         fault=found.kind,
         worker=found.worker,
@@ -71,6 +74,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         batches_in_epoch=0 if torch_private.reads_by_iteration(loader) else length_of(loader),
         hollow=seen.hollow,
         hollow_batch=seen.hollow_batch,
+        inherited=inherited,
     )
 
 
@@ -84,7 +88,7 @@ def _why(loader: Any, seen: Lifecycle, method: str) -> str:
 
 
 def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> Verdict:
-    """Fail for any fault, an epoch without a batch, a worker that does not go, a start that takes too long."""
+    """Fail for any fault, an empty epoch, a file that workers share, a worker that does not go, a slow start."""
     advice = sentences.advice(evidence)
     if evidence.fault != "none":
         return Verdict("failed" if evidence.certain else "inconclusive", sentences.sentence(evidence), advice)
@@ -92,6 +96,8 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
         return Verdict("failed", sentences.empty(evidence), advice)
     if evidence.used_up:
         return Verdict("failed", sentences.used_up(evidence), advice)
+    if evidence.inherited:
+        return Verdict("failed", sentences.inherited(evidence), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.left_behind(evidence), advice)
     took = evidence.seconds_to_first_batch

@@ -20,7 +20,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="u
 @pytest.mark.slow
 def test_the_example_fails_as_it_says(project: Project) -> None:
     [example] = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    told, _ = re.findall(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    told, *_ = re.findall(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     project.path.joinpath("test_example.py").write_text(example)
     result = project.run("test_example.py")
     result.assert_outcomes(failed=1)

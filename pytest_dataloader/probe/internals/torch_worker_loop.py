@@ -8,8 +8,8 @@ from typing import Any
 from pytest_dataloader.probe.internals.torch_private import reads_batches, reads_by_iteration
 
 
-def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int) -> None:
-    """Be worker 0 of so many of a loader in this very process, with stand-ins for its queues.
+def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int, worker: int = 0) -> None:
+    """Be one worker of so many of a loader in this very process, with stand-ins for its queues.
 
     It is torch's own worker loop, so worker info, seeds, ``worker_init_fn``, fetching and collating are as in
     a real worker. It returns only if the index queue says so. For forked children alone: it sets signal
@@ -35,7 +35,7 @@ def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: 
         "drop_last": loader.drop_last,
         "base_seed": seed,
         "init_fn": loader.worker_init_fn,
-        "worker_id": 0,
+        "worker_id": worker,
         "num_workers": workers,
         "persistent_workers": loader.persistent_workers,
         "shared_seed": seed,

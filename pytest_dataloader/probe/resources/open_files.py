@@ -39,13 +39,13 @@ def _keepers(loader: Any, sorts: Collection[str]) -> tuple[Referrer, ...]:
         }
         known = {"dataset": borrowed.loader.dataset, "collate_fn": borrowed.loader.collate_fn}
         with all_objects():
-            return referrers(known, things=_of_python(opened))
+            return referrers(known, things=python_files(opened))
 
 
-def _of_python(numbers: Collection[int]) -> Iterator[tuple[int, Any]]:
+def python_files(numbers: Collection[int]) -> Iterator[tuple[int, Any]]:
     """The objects of Python's that hold descriptors open, each with its number."""
     for thing in gc.get_objects():
-        if isinstance(thing, io.IOBase | socket.socket):
+        if issubclass(type(thing), io.IOBase | socket.socket):  # isinstance asks the object, which may answer anything
             try:
                 number = thing.fileno()
             except (OSError, ValueError):  # closed, or none of its own

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.workers.fault import Kind, Phase
     from pytest_dataloader.probe.workers.lifecycle import Epoch
     from pytest_dataloader.probe.workers.startup import Start
+
+Sharing = Literal["position", "stream", "library", ""]
+"""What makes the use a fault: a file has one ``position`` for all workers, a socket one ``stream``; a ``library`` says
+itself that what it has opened is not to be used after a fork. Reading at a given offset (``pread``) is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedHandle:
+    """What workers use and this process had opened: ``attribute`` leads to it, empty where only the number is kept."""
+
+    target: str
+    kind: str
+    attribute: str
+    sharing: Sharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,8 @@ class Workers:
     hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
+    inherited: tuple[InheritedHandle, ...] = ()
+    """Files and sockets opened before the fork that all workers use, where that is a fault."""
 
     @property
     def empty(self) -> bool:

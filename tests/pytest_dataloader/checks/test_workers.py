@@ -30,7 +30,7 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
-from pytest_dataloader.probe.workers.evidence import Workers
+from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
 from pytest_dataloader.probe.workers.lifecycle import Epoch
 from tests.variants import named, variants
 
@@ -54,6 +54,7 @@ KILLED = replace(
     SEEN, fault="killed", worker=1, pid=8, signal="SIGKILL", exit_code=-9, phase="reading", sample=17,
     sample_indices=(16, 17),
 )  # fmt: skip
+SHARED = InheritedHandle("/rows.bin", "io.FileIO", "dataset.file", "position")
 HANGS = replace(
     SEEN, fault="hang", worker=0, pid=7, phase="collating", sample_indices=(1, 2), waited_seconds=3.2,
     why="every thread of it waits", stack=('File "data.py", line 3 in collate',), forked_threads=("Timer-1",),
@@ -109,6 +110,24 @@ HANGS = replace(
         (
             replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
             {}, "failed", "raised BadZipFile", "DL303",
+        ),
+        (
+            replace(SEEN, fault="exception", exception="OSError: torn", worker=0, pid=7, inherited=(SHARED,)), {},
+            "failed", "raised OSError: torn", "DL303",
+        ),
+        (
+            replace(SEEN, inherited=(SHARED,)), {}, "failed",
+            "2 workers read from dataset.file (io.FileIO, /rows.bin), which was opened before the fork: it has one",
+            "DL303",
+        ),
+        (
+            replace(SEEN, inherited=(replace(SHARED, attribute="", sharing="stream"),)), {}, "failed",
+            "2 workers read from /rows.bin, which was opened before the fork: it has one stream", "DL303",
+        ),
+        (
+            replace(SEEN, workers=1, inherited=(replace(SHARED, kind="h5py.File", sharing="library"),)), {}, "failed",
+            "1 worker reads from dataset.file (h5py.File, /rows.bin), which was opened before the fork: h5py does not",
+            "DL303",
         ),
         (
             replace(SEEN, fault="exception", exception="StopIteration", worker=0, pid=7, why="the epoch ended"),
