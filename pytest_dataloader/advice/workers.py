@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.quantities import counted
+from pytest_dataloader.quantities import counted, figure, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ _CRASHES = ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL")
 _MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
 _SEED = "Seed must be between 0 and 2**32 - 1"
+
+_SLOW_PICKLING_SECONDS = 0.5
+"""Less than importing torch takes anew in each worker: 2 s of CPU time."""
 
 _NEW_ITERATOR = (
     "make a new iterator in __iter__ (a generator function does, and return iter(...)): one that returns self, or what "
@@ -120,7 +123,15 @@ def passed(seen: Workers) -> str:
         who = f"its {counted(seen.threads, 'worker')} are threads" if seen.threads else "the loader has no workers"
         return f"{delivered}, loaded in this process: {who}"
     again = f"; {seen.restarts_per_epoch} started anew for the second epoch" if seen.restarts_per_epoch else ""
-    return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}"
+    pickling = f"; {_pickling(seen)}" if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS else ""
+    return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}{pickling}"
+
+
+def _pickling(seen: Workers) -> str:
+    """What a start under spawn or forkserver spends on handing the dataset over."""
+    each = "each worker" if seen.persistent else "each worker in every epoch"
+    seconds = figure(seen.pickling_cpu_seconds or 0.0)
+    return f"{size(seen.pickled_bytes or 0)} are pickled for {each}, which takes {seconds} s of CPU time"
 
 
 def _extent(seen: Workers) -> str:
@@ -155,6 +166,8 @@ def slow_start(seen: Workers) -> tuple[Advice, ...]:
             Advice("", f"workers that {seen.start_method} import torch and your modules anew: keep imports light, use "
                        "fewer workers, or preload them with multiprocessing.set_forkserver_preload")
         )  # fmt: skip
+    if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS:
+        found.append(Advice("DL301", f"{_pickling(seen)}: hold records in arrays or tensors, not in Python objects"))
     if seen.workers and not seen.persistent:
         found.append(Advice("DL204", "persistent_workers=True pays for the start once and not in every epoch"))
     return tuple(found)

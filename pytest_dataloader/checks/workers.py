@@ -14,6 +14,7 @@ from pytest_dataloader.probe.loader.settings import start_method_of, worker_proc
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.inherited_handles import inherited_handles
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
+from pytest_dataloader.probe.workers.pickling import handover_cpu_seconds, weigh
 from pytest_dataloader.probe.workers.startup import obstacle
 from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Verdict
@@ -40,6 +41,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     found = seen.fault
     shares = method == "fork" and worker_processes_of(loader) and found.kind in ("none", "exception")
     inherited = inherited_handles(loader) if shares else ()
+    handed = weigh(loader) if method != "fork" and worker_processes_of(loader) else None
     return Workers(
         fault=found.kind,
         worker=found.worker,
@@ -75,6 +77,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         hollow=seen.hollow,
         hollow_batch=seen.hollow_batch,
         inherited=inherited,
+        pickled_bytes=handed.pickled_bytes if handed else None,
+        pickling_cpu_seconds=handover_cpu_seconds(loader) if handed else None,
     )
 
 

@@ -70,6 +70,10 @@ class Workers:
     """Workers that are threads of this process."""
     inherited: tuple[InheritedHandle, ...] = ()
     """Files and sockets opened before the fork that all workers use, where that is a fault."""
+    pickled_bytes: int | None = None
+    """What each worker is handed where workers are not forked, tensors apart."""
+    pickling_cpu_seconds: float | None = None
+    """What pickling and unpickling that takes, for each worker."""
 
     @property
     def empty(self) -> bool:

@@ -7,10 +7,13 @@ import functools
 import io
 import multiprocessing.context
 import pickle
+import time
 import types
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
+
+from pytest_dataloader.probe.host import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 PARTS = ("dataset", "collate_fn", "worker_init_fn")
 """What torch hands to a worker, beside numbers. Samplers stay in the main process."""
 _DEPTH = 12
+_TIMEOUT_SECONDS = 20.0
 _NAMED: dict[type, str] = {
     types.GeneratorType: "a generator",
     types.ModuleType: "a module",
@@ -112,6 +116,23 @@ def weigh(loader: Any) -> Luggage | None:
         return _weigh(tuple(getattr(loader, part, None) for part in PARTS))
     except Exception:  # whatever the user's __reduce__ raises
         return None
+
+
+def handover_cpu_seconds(loader: Any) -> float | None:
+    """CPU time that pickling for one worker takes here, and unpickling there, tensors apart; None where unknown.
+
+    Done in a forked child: what is unpickled may open things.
+    """
+    return child_process.ask(lambda: _handover_cpu_seconds(loader), _TIMEOUT_SECONDS)  # type: ignore[no-any-return]
+
+
+def _handover_cpu_seconds(loader: Any) -> float:
+    buffer = io.BytesIO()
+    begun = time.process_time()
+    with _as_if_spawning():
+        _Pickler(buffer).dump(tuple(getattr(loader, part, None) for part in PARTS))
+    pickle.loads(buffer.getbuffer())
+    return time.process_time() - begun
 
 
 def find_culprit(loader: Any) -> Culprit | None:

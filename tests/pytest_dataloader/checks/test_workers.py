@@ -50,6 +50,7 @@ SEEN = Workers(
     batches=24, whole=True, zombies=(), lingering=(), forked_threads=(), workers=2, start_method="fork",
     persistent=False, seconds=3.0,
 )  # fmt: skip
+SPAWNED = replace(SEEN, start_method="spawn", pickled_bytes=7_000_000)
 KILLED = replace(
     SEEN, fault="killed", worker=1, pid=8, signal="SIGKILL", exit_code=-9, phase="reading", sample=17,
     sample_indices=(16, 17),
@@ -86,6 +87,20 @@ HANGS = replace(
         (replace(SEEN, hollow=23), {}, "passed", "24 batches", ""),
         (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
         (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
+        (
+            replace(SPAWNED, pickling_cpu_seconds=0.5), {}, "passed",
+            "; 7.0 MB are pickled for each worker in every epoch, which takes 0.5 s of CPU time", "",
+        ),
+        (
+            replace(SPAWNED, pickling_cpu_seconds=0.5, persistent=True), {}, "passed",
+            "; 7.0 MB are pickled for each worker, which takes 0.5 s of CPU time", "",
+        ),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 started anew for the second epoch", ""),
+        (
+            replace(SPAWNED, pickling_cpu_seconds=0.5), {"max_startup_seconds": 2.0}, "failed",
+            "the first batch took 3 s", "DL301 DL204",
+        ),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {"max_startup_seconds": 2.0}, "failed", "the first", "DL204"),
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
         (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3 s, at most 2 s allowed", "DL204"),
         (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17 (in flight:", ""),
