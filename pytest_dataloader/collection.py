@@ -16,10 +16,11 @@ from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.loader.state_restoration import global_random_states
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from pytest_dataloader.options import Options
@@ -74,13 +75,18 @@ class AdHocTargets(pytest.Collector):
 
 
 class TargetNode(pytest.Collector):
-    """A target: its loader is built once, for the first of its checks that runs, and released after the last."""
+    """A target: its loader is built once, for the first of its checks that runs, and released after the last.
+
+    A seed that is set while it is built holds for the checks of this target, and for nothing else of the run.
+    """
 
     target: Target
     only: frozenset[str] | None
     loader: Any = None
     build_function: Any = None
     failed_by: str | None = None
+    _seeds_of_run: Callable[[], None] | None = None
+    _seeds_of_target: Callable[[], None] | None = None
 
     @classmethod
     def of(cls, parent: pytest.Collector, target: Target, only: frozenset[str] | None = None) -> TargetNode:
@@ -105,14 +111,35 @@ class TargetNode(pytest.Collector):
                 yield CheckItem.from_parent(self, name=check)
 
     def _applicable(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The checks that have something to measure in the loader, which is built for it; all where it cannot be."""
-        limited = [name for name in names if call_for(self.target.limits.get(name, {}))]
+        """The checks that have something to measure in the loader, which is built for it; all where it cannot be.
+
+        Those stay that a limit, ``--dataloader-checks`` or a job of several ranks calls for.
+        """
+        bench = self.config.stash[BENCH]
+        if bench.options.checks != NAMES:
+            return names
+        wanted = [name for name in names if call_for(self.target.limits.get(name, {}))]
+        wanted += ["shards"] if bench.job is not None else []
         with loaders.importable(self.target.roots):
-            if set(names) - set(limited) and self.build() is None:
-                return tuple(
-                    name for name in names if name in limited or applies(name, self.loader, self.build_function)
+            if set(names) - set(wanted) and self.build() is None:
+                names = tuple(
+                    name for name in names if name in wanted or applies(name, self.loader, self.build_function)
                 )
+                self._seeds_of_target = global_random_states()
+                self._leave_seeds()
         return names
+
+    def _leave_seeds(self) -> None:
+        if self._seeds_of_run is not None:
+            self._seeds_of_run()
+            self._seeds_of_run = None
+
+    def take_seeds(self) -> None:
+        """Go on with the random states that building the loader at collection has left."""
+        if self._seeds_of_target is not None:
+            self._seeds_of_run = global_random_states()
+            self._seeds_of_target()
+            self._seeds_of_target = None
 
     def setup(self) -> None:
         imports = contextlib.ExitStack()
@@ -121,6 +148,7 @@ class TargetNode(pytest.Collector):
 
     def teardown(self) -> None:
         self.loader = self.build_function = None
+        self._leave_seeds()
 
     def build(self) -> str | None:
         """Have the loader built; what is wrong with the declaration if it cannot be, naming the key."""
@@ -128,6 +156,7 @@ class TargetNode(pytest.Collector):
             return "\n".join(self.target.faults)
         try:
             if self.loader is None:
+                self._seeds_of_run = global_random_states()
                 self.loader, self.build_function = loaders.build(self.target.loader, self.target.roots)
         except BadTarget as error:
             return f"{self.target.loader_at}: {error}"
@@ -155,6 +184,7 @@ class CheckItem(pytest.Item):
                 f"the loader of {node.target.name} was not built: see the error of {node.name}::{node.failed_by}"
             )
         interruption.forget()
+        node.take_seeds()
         fault = node.build()
         node.failed_by = None if fault is None else self.name
         if fault is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from pytest_dataloader import checks, collection, targets
 
@@ -223,3 +224,19 @@ def test_tests_that_measure_are_one_group_for_loadgroup_and_targets_need_none(de
 )
 def test_what_one_worker_measures_is_told_by_node_ids(nodeid: str, *, expected: bool) -> None:
     assert collection.is_measured(nodeid) == expected
+
+
+@pytest.mark.parametrize("options", [(), ("--dataloader-quick",)])
+def test_a_seed_that_one_loader_sets_is_not_that_of_the_next(project: Project, options: tuple[str, ...]) -> None:
+    project.path.joinpath("proj", "seeds.py").write_text(
+        "import pathlib\nimport torch\nfrom proj import data\n\n"
+        "def make_seeded():\n    torch.manual_seed(0)\n    return data.make()\n\n"
+        "def make_next():\n    pathlib.Path('drawn').write_text(str(torch.rand(()).item()))\n    return data.make()\n"
+    )
+    checks = 'checks = ["workers", "randomness"]'
+    project.declare(
+        first=f'loader = "proj.seeds:make_seeded"\n{checks}', second=f'loader = "proj.seeds:make_next"\n{checks}'
+    )
+    project.bench(*options).assert_outcomes(passed=4)
+    seeded = torch.rand((), generator=torch.Generator().manual_seed(0)).item()
+    assert float(project.path.joinpath("drawn").read_text()) != seeded

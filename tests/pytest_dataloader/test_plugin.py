@@ -429,6 +429,7 @@ def test_a_target_of_which_nothing_was_measured_has_a_block_with_the_reasons(pro
     done = project.bench("--dataloader-quick", "pyproject.toml::ranks")
     assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     done.stdout.fnmatch_lines(["dataloader: ranks: --dataloader-quick leaves out shards, resume, as nothing in *"])
+    project.bench("--dataloader-quick", "--dataloader-checks=shards").assert_outcomes(skipped=1)  # as it was asked for
 
 
 def test_a_fault_of_ours_is_one_line_and_no_failure_of_the_loader(project: Project) -> None:

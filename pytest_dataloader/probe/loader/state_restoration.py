@@ -42,11 +42,24 @@ def preserve_state(loader: Any) -> Iterator[None]:
             restore()
 
 
-def _global_states() -> Iterator[Callable[[], None]]:
-    import torch
+def global_random_states() -> Callable[[], None]:
+    """The random states of Python, NumPy and torch as they are now; calling it puts them back."""
+    restorers = list(_global_states())
 
+    def put_back() -> None:
+        for restore in restorers:
+            restore()
+
+    return put_back
+
+
+def _global_states() -> Iterator[Callable[[], None]]:
     python = random.getstate()
     yield lambda: random.setstate(python)
+    try:
+        import torch
+    except ImportError:  # whoever builds a loader says so
+        return
     cpu = torch.get_rng_state()
     yield lambda: torch.set_rng_state(cpu)
     if "numpy" in sys.modules:
