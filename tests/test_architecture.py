@@ -115,20 +115,34 @@ def trees() -> dict[str, ast.Module]:
     return {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+@functools.cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree: many tests look at the same modules."""
+    return tuple(ast.walk(tree))
+
+
+def imports(tree: ast.AST) -> tuple[tuple[str, ast.AST], ...]:
     """Names of imported modules, and of what may be one, with the statement."""
-    for node in ast.walk(tree):
+    return imports_in(nodes(tree))
+
+
+@functools.cache
+def imports_in(found: tuple[ast.AST, ...]) -> tuple[tuple[str, ast.AST], ...]:
+    names: list[tuple[str, ast.AST]] = []
+    for node in found:
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
+            names += ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports name the whole module"
-            yield from ((f"{node.module}.{alias.name}", node) for alias in node.names)
+            names += ((f"{node.module}.{alias.name}", node) for alias in node.names)
+    return tuple(names)
 
 
 def reaches(name: str, prefix: str) -> bool:
     return f"{name}.".startswith(f"{prefix}.")
 
 
+@functools.cache
 def imported_modules(module: str) -> set[str]:
     """The modules of ours that a module imports, wherever it does so."""
     found = set()
@@ -139,20 +153,15 @@ def imported_modules(module: str) -> set[str]:
     return found - {"", module}
 
 
-def at_import(tree: ast.Module) -> ast.Module:
-    """The statements that run when the module is imported: no function bodies, no TYPE_CHECKING."""
-
-    class Runs(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST | None:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                return None
-            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-                return None
-            return self.generic_visit(node)
-
-    runs = Runs().visit(ast.parse(ast.unparse(tree)))
-    assert isinstance(runs, ast.Module)
-    return runs
+def at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported: no function bodies, no TYPE_CHECKING."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from at_import(node)
 
 
 def test_a_module_reaches_only_where_it_may() -> None:
@@ -241,7 +250,7 @@ def test_importing_a_module_does_not_import_torch() -> None:
     assert not [
         f"{module} -> {name}"
         for module, tree in trees().items()
-        for name, _ in imports(at_import(tree))
+        for name, _ in imports_in(tuple(at_import(tree)))
         if reaches(name, "torch")
     ]
 
@@ -267,7 +276,7 @@ def test_modules_say_what_they_are() -> None:
 def test_functions_are_short() -> None:
     strays = []
     for module, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 strays += [f"{module}.{node.name}: {lines} lines"] if lines > FUNCTION_LINES else []
@@ -325,7 +334,7 @@ def is_of_torch(name: str) -> bool:
 def bound(tree: ast.AST) -> dict[str, str]:
     """The dotted name behind each name that an import binds."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             found |= {alias.asname: alias.name for alias in node.names if alias.asname}
         elif isinstance(node, ast.ImportFrom):
@@ -337,7 +346,7 @@ def touches(tree: ast.AST) -> Iterator[str]:
     """Where code touches what is private in torch: by import, below a name of torch's, on an object, in a string."""
     names = bound(tree)
     yield from (ast.unparse(statement) for name, statement in imports(tree) if is_of_torch(name))
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         seen = False
         if isinstance(node, ast.Attribute):
             owner, _, rest = ast.unparse(node).partition(".")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pytest_dataloader.conftest import WITHOUT
+
 
 def test_tests_of_one_group_are_run_by_one_worker_under_their_own_node_ids(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text())
@@ -13,7 +15,7 @@ def test_tests_of_one_group_are_run_by_one_worker_under_their_own_node_ids(pytes
         "import pytest\n@pytest.mark.xdist_group('time')\n@pytest.mark.parametrize('number', range(6))\n"
         "def test_it(number): pass\n"
     )
-    done = pytester.runpytest_subprocess("-n2", "--dist=loadgroup", "-v")
+    done = pytester.runpytest_subprocess("-n2", "--dist=loadgroup", "-v", *WITHOUT)
     done.assert_outcomes(passed=6)
     told = [line.split() for line in done.outlines if line.startswith("[gw")]
     assert len({words[0] for words in told}) == 1

@@ -16,7 +16,7 @@ from pytest_dataloader.checks.order import judge, measure
 from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.samples.sequence import FaultKind, OrderFault
 from tests.judgement import Judgement
-from tests.variants import first_of_each, named
+from tests.variants import first_of_each, named, variants
 from tests.zoo import evidence
 from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
@@ -275,8 +275,12 @@ class Pausing(Thrice):
                 time.sleep(order._SECONDS)
 
 
-@pytest.mark.parametrize("after", [SIZE, SIZE + SIZE // 2])
-@pytest.mark.parametrize("dataset", [Rows, Stream])
+CUTS = {
+    f"{dataset.__name__}-{after}": (dataset, after) for dataset in (Rows, Stream) for after in (SIZE, SIZE + SIZE // 2)
+}
+
+
+@pytest.mark.parametrize(("dataset", "after"), variants(CUTS, ["Rows-144", "Stream-96"]))
 def test_of_an_epoch_that_is_cut_after_its_first_pass_only_a_part_was_seen(dataset: type[Any], after: int) -> None:
     seen = measure(Pausing(dataset(), 8, num_workers=2, after=after), setting=Setting())
     assert (judge(seen).outcome, seen.passes, seen.samples[0] < 3 * SIZE) == ("passed", 1, True), judge(seen).reason

@@ -50,7 +50,7 @@ from pathlib import Path
 def test_plain(number):
     Path("plain").touch()
 """
-CHECKS = ("fds", "shm", "order")
+CHECKS = ("fds", "order")
 MODES = ("load", "loadgroup", "loadscope", "loadfile", "worksteal")
 
 

@@ -24,11 +24,11 @@ def test_one_slow_file_makes_no_straggler() -> None:
 
 def test_slow_batches_that_fall_where_they_may_make_none() -> None:
     found = 0
-    for run in range(200):
+    for run in range(60):
         dealer = random.Random(run)
         times = {worker: [250.0 if dealer.random() < 0.1 else 8 for _ in range(24)] for worker in range(2)}
         found += straggler(times)[1] >= STRAGGLES
-    assert found <= 6
+    assert found <= 2
 
 
 @pytest.mark.parametrize("took", [{}, {0: [1.0] * 9, 1: [9.0, 9.0]}])
