@@ -66,7 +66,6 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         predicted_main_peak=asked.need.main,
         predicted_worker_peak=asked.need.worker,
         storages_per_batch=shape.storages,
-        batches_ahead=shape.workers * shape.prefetch_factor,
         handed_to_worker=asked.handed,
         open_after_epochs=most_by_round(seen.main),
         open_in_workers_after_epochs=most_by_round(seen.workers),

@@ -77,7 +77,6 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     return Resume(
         stops=tuple(found),
         batches=sum(map(len, run.epochs)),
-        compared_parts=len(parts),
         overhead=overhead,
         workers=loader.num_workers,
         persistent_workers=bool(loader.persistent_workers),

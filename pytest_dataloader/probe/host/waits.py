@@ -85,9 +85,6 @@ class Look:
         return all(wait.kind in ("lock", "service") for wait in self.waits[1:])
 
 
-GONE = Look("", 0, 0, ())
-
-
 def look(pid: int, *, without: int | None = None) -> Look:
     """Look at a process and its descendants; threads with the native id ``without`` do not count."""
     state = state_of(pid)

@@ -93,7 +93,6 @@ class Accumulation:
 
     kind: Literal["none", "leak", "cache"]
     bytes_per_sample: float = 0.0
-    blocks_per_sample: float = 0.0
     attribute: str = ""
     most: int | None = None
 
@@ -208,14 +207,14 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     if second >= 1 and again >= 1 and again >= second / 2 and lasting:
         if _at_last(found, least_bytes) < again / 2:
             return Accumulation("none")
-        return Accumulation("leak", _cost(blocks[2], sizes[2]), blocks[2], _grown(found, SECOND, AGAIN))
+        return Accumulation("leak", _cost(blocks[2], sizes[2]), _grown(found, SECOND, AGAIN))
     lasting = (
         _gained(found, FIRST, SECOND, "blocks") >= NOISE_BLOCKS
         or _gained(found, WARM, SECOND, "malloc_bytes") >= LEAK_LEAST_BYTES
     )
     if first >= 1 and second >= 1 and second >= first / 2 and again < second / 4 and lasting and not _is_buffer(found):
         path = _grown(found, FIRST, SECOND)
-        return Accumulation("cache", _cost(blocks[1], sizes[1]), blocks[1], path, found.walk.bounds.get(path))
+        return Accumulation("cache", _cost(blocks[1], sizes[1]), path, found.walk.bounds.get(path))
     return Accumulation("none")
 
 

@@ -101,7 +101,6 @@ class Resume:
 
     stops: tuple[Resumption, ...]
     batches: int
-    compared_parts: int
     overhead: Overhead | None
     workers: int
     persistent_workers: bool

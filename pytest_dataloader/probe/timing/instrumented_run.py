@@ -120,7 +120,6 @@ class InstrumentedLoader(Borrowed):
         self.starts: list[Start] = []
         self.ending_ns: dict[int, int] = {}
         """By epoch that ended: from asking for one more batch to being told that there is none."""
-        self.pulling_wall_ns = 0
         self.pulling_cpu_ns = 0
         """Of the consuming thread, first batches of epochs left out."""
         self.pulled = 0
@@ -352,7 +351,6 @@ class InstrumentedLoader(Borrowed):
         if first:
             return
         self.pulled += got
-        self.pulling_wall_ns += wall
         self.pulling_cpu_ns += cpu
         self._period_ns += (wall / got - self._period_ns) * (_SMOOTHING if self._period_ns else 1.0)
         self._spent_ns += (cpu / got - self._spent_ns) * (_SMOOTHING if self._spent_ns else 1.0)

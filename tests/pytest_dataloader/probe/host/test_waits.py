@@ -126,4 +126,4 @@ def test_the_dead_are_told_from_the_living() -> None:
     assert not waits.look(process.pid).alive
     process.wait()
     assert waits.state_of(process.pid) == ""
-    assert waits.look(process.pid) == waits.GONE
+    assert waits.look(process.pid) == waits.Look("", 0, 0, ())

@@ -9,7 +9,7 @@ import pytest
 from pytest_dataloader.probe.host.process_tree import WORKER, ProcessInfo, Roster
 from pytest_dataloader.probe.host.segments import Segment
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.leftovers import KINDS, Leftovers, Snapshot, Watch, is_of_libraries
+from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch, is_of_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,7 +28,7 @@ LOOKED_FOR: dict[tuple[Kind, ...], Leftovers] = {
     ("fds",): Leftovers(targets=(FILE, PIPE, BATCH, OTHERS, SEMAPHORE)),
     ("workers", "fds"): Leftovers(workers=(RUNNING,), targets=(FILE, PIPE, BATCH, OTHERS, SEMAPHORE)),
     ("workers", "shm"): Leftovers(workers=(RUNNING,), names=(NAMED,), targets=(BATCH, OTHERS)),
-    KINDS: EVERYTHING,
+    ("workers", "shm", "fds"): EVERYTHING,
     (): Leftovers(),
 }
 
