@@ -11,7 +11,7 @@ from pytest_dataloader.verdict import Advice, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Standing = Literal["kept", "missed", "close"]
+LimitOutcome = Literal["kept", "missed", "close"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Claim:
     words: str = ""
     """What was seen and allowed, where the figures of the claim are not those that the user gave."""
 
-    def standing(self, margin: float, best: float = 1.0) -> Standing:
+    def standing(self, margin: float, best: float = 1.0) -> LimitOutcome:
         """Kept where what was seen reaches the limit; missed where even the end of the interval, ``margin`` times
         better (1.1 is 10 %), and the best stretch, ``best`` times better, do not; close otherwise.
         """

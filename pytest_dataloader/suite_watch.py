@@ -15,7 +15,7 @@ from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.loader import reachability
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch
+from pytest_dataloader.probe.resources.leftovers import Leftovers, LeftoverWatch, Snapshot
 from pytest_dataloader.probe.resources.referrers import kept_storages, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
 
     from pytest_dataloader.probe.host.process_tree import ProcessInfo
-    from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.resources.leftovers import ResourceKind
 
 
 @dataclass(slots=True)
@@ -81,10 +81,10 @@ class _Pedigree:
 class SuiteWatch:
     """Compares what is there before a test's setup and after its teardown, and fails the test that leaves something."""
 
-    def __init__(self, kinds: Collection[Kind]) -> None:
+    def __init__(self, kinds: Collection[ResourceKind]) -> None:
         self._kinds = kinds
         self._stack = contextlib.ExitStack()
-        self._watch = Watch(
+        self._watch = LeftoverWatch(
             self._stack.enter_context(process_tree.keep_roster()), self._stack.enter_context(keep_segment_registry())
         )
         self._pedigree = _Pedigree()

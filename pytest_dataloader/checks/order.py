@@ -12,12 +12,12 @@ from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Order
-from pytest_dataloader.probe.samples.provenance import Epoch, traced
+from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
     UNSURE,
+    LoaderFacts,
     OrderFault,
-    Subject,
     by_worker,
     dropped_of_stream,
     flat,
@@ -77,8 +77,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
 
 
 def _evidence(
-    loader: Any, about: Subject, epochs: tuple[Epoch, ...], alone: Reference | None, faults: tuple[OrderFault, ...],
-    seconds: float,
+    loader: Any, about: LoaderFacts, epochs: tuple[TracedEpoch, ...], alone: Reference | None,
+    faults: tuple[OrderFault, ...], seconds: float,
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
     whole, read = is_whole(epochs[0]), _samples_in(epochs[0], about)
@@ -115,7 +115,7 @@ def _evidence(
     )
 
 
-def _samples_in(epoch: Epoch, about: Subject) -> int:
+def _samples_in(epoch: TracedEpoch, about: LoaderFacts) -> int:
     """Samples that were made for an epoch; workers of a kept iterator make those of the next one meanwhile."""
     return len(flat(epoch.given.indices)) if about.keeps_iterator else sum(len(each.digests) for each in epoch.samples)
 

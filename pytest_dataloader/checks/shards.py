@@ -14,7 +14,7 @@ from pytest_dataloader.probe.samples.evidence import Shards
 from pytest_dataloader.probe.samples.overlap import overlap
 from pytest_dataloader.probe.samples.partition import World, partition
 from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, Simulation, simulate
-from pytest_dataloader.probe.samples.share import Share, share_of
+from pytest_dataloader.probe.samples.share import RankShare, share_of
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> 
 
 def merge_ranks(evidence: Shards, told: Mapping[int, str], world_size: int) -> Shards:
     """The evidence with what the ranks of a job really have in common."""
-    shares = {rank: Share.decode(text) for rank, text in told.items()}
+    shares = {rank: RankShare.decode(text) for rank, text in told.items()}
     return replace(evidence, real=overlap(shares, world_size))
 
 

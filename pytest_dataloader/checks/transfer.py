@@ -10,7 +10,7 @@ from pytest_dataloader.probe.device.accelerator import accelerator
 from pytest_dataloader.probe.device.evidence import Transfer
 from pytest_dataloader.probe.device.remedies import gains, way_of
 from pytest_dataloader.probe.device.training_loop import TrainingLoop, stand_in
-from pytest_dataloader.probe.timing.neighbours import Watch
+from pytest_dataloader.probe.timing.neighbours import NeighbourWatch
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.probe.tuning.trial import borrow_with
 from pytest_dataloader.quantities import figure, percent
@@ -58,7 +58,7 @@ def measure(
     with borrow_with(loader, now.settings, pin_memory=now.pinned) as borrowed:
         loop = TrainingLoop(borrowed, kind, taken, now.copying)
         loop.warm_up()
-        watch = Watch(borrowed)
+        watch = NeighbourWatch(borrowed)
         use = loop.record(_RECORDED * setting.seconds)
         quietness = watch.quietness()
     setting.progress("trying what could shorten a step", 0.5)
@@ -103,10 +103,10 @@ def judge(
     return Verdict("failed" if "missed" in standings else "inconclusive", f"{held}; {told}", advice)
 
 
-def _standing(share: of_device.Share, allowed: float) -> str:
+def _standing(share: of_device.StepShare, allowed: float) -> str:
     """Kept by what was seen; missed where the whole interval is above."""
     return "kept" if share.value <= allowed else "missed" if share.low > allowed else "close"
 
 
-def _claim(share: of_device.Share, allowed: float, words: str) -> str:
+def _claim(share: of_device.StepShare, allowed: float, words: str) -> str:
     return f"{words} {sentences.of_a_step(share)}, at most {percent(allowed)} allowed"

@@ -221,14 +221,14 @@ def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
             print(printable(wrong), file=sys.stderr)
 
 
-def _place_of(build: Any) -> github.Place:
+def _place_of(build: Any) -> github.AnnotationLocation:
     """Where a function is written; nowhere for what has no code of its own."""
     try:
         code = inspect.unwrap(build).__code__
     except Exception:  # whatever a callable of the user's makes of being asked
-        return github.Place()
+        return github.AnnotationLocation()
     if not isinstance(code, CodeType):
-        return github.Place()
+        return github.AnnotationLocation()
     return github.place_of(Path(code.co_filename), code.co_firstlineno, os.environ)
 
 

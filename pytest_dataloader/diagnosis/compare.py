@@ -82,7 +82,7 @@ def _file(text: str) -> Path | str:
         raise argparse.ArgumentTypeError(printable(str(error))) from None
 
 
-def _read(path: Path) -> comparison.Run:
+def _read(path: Path) -> comparison.ReportedRun:
     document = documents.read(path, _MOST_BYTES, BadReport)
     try:
         return comparison.read(document)
@@ -90,7 +90,7 @@ def _read(path: Path) -> comparison.Run:
         raise BadReport(f"{path}: {error}") from None
 
 
-def _show(found: comparison.Comparison) -> None:
+def _show(found: comparison.RunComparison) -> None:
     watched = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
     for line in comparison.lines(found, width):

@@ -16,7 +16,7 @@ from pytest_dataloader import checks, loaders, targets
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
-from pytest_dataloader.options import QUICK_SECONDS, SECONDS
+from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
@@ -156,7 +156,7 @@ def examine_all(
             if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
         )
     setting = checks.Setting(
-        seconds or (QUICK_SECONDS if quick else SECONDS),
+        seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
         quick=quick,
         whole_epoch=whole_epoch,

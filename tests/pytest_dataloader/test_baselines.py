@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dataloader.baselines import find, here, read, update
 from pytest_dataloader.errors import BadBaseline
-from pytest_dataloader.probe.timing.evidence import Entry, Place
+from pytest_dataloader.probe.timing.evidence import BaselineEntry, Platform
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("cpu")
 
 KERNELS = {"compute": 0.2, "copy": 0.1}
-PLACE = Place("CPU A", "CPython 3.12", "2.9.0")
-ENTRY = Entry(PLACE, 2, 1.5, 0.0, KERNELS)
+PLACE = Platform("CPU A", "CPython 3.12", "2.9.0")
+ENTRY = BaselineEntry(PLACE, 2, 1.5, 0.0, KERNELS)
 
 
-def moved(**changes: str) -> Place:
-    return Place(**{"cpu_model": "CPU A", "python": "CPython 3.12", "torch": "2.9.0", **changes})
+def moved(**changes: str) -> Platform:
+    return Platform(**{"cpu_model": "CPU A", "python": "CPython 3.12", "torch": "2.9.0", **changes})
 
 
 def test_what_is_written_is_read_and_a_missing_file_is_empty(tmp_path: Path) -> None:
@@ -39,10 +39,10 @@ def test_what_is_written_is_read_and_a_missing_file_is_empty(tmp_path: Path) -> 
 
 def test_updating_replaces_the_same_loader_and_place_and_keeps_all_else(tmp_path: Path) -> None:
     path = tmp_path / "base.json"
-    elsewhere = Entry(moved(torch="2.10.0"), 2, 1.4, 0.1, KERNELS)
+    elsewhere = BaselineEntry(moved(torch="2.10.0"), 2, 1.4, 0.1, KERNELS)
     update(path, {"train": ENTRY, "val": ENTRY})
     update(path, {"train": elsewhere})
-    dearer = Entry(PLACE, 4, 3.0, 0.0, KERNELS)
+    dearer = BaselineEntry(PLACE, 4, 3.0, 0.0, KERNELS)
     update(path, {"train": dearer})
     assert read(path) == {"train": [elsewhere, dearer], "val": [ENTRY]}
     before = path.read_text()
@@ -58,7 +58,7 @@ def test_updating_replaces_the_same_loader_and_place_and_keeps_all_else(tmp_path
         (moved(torch="2.10.0"), "torch 2.10.0"),
     ],
 )
-def test_another_place_is_said_and_not_compared(place: Place, words: str) -> None:
+def test_another_place_is_said_and_not_compared(place: Platform, words: str) -> None:
     entry, reason = find({"train": [ENTRY]}, "train", place)
     assert entry is None
     assert words in reason
@@ -108,10 +108,10 @@ UPDATE = """
 import sys
 from pathlib import Path
 from pytest_dataloader.baselines import update
-from pytest_dataloader.probe.timing.evidence import Entry
-from pytest_dataloader.probe.timing.evidence import Place
+from pytest_dataloader.probe.timing.evidence import BaselineEntry
+from pytest_dataloader.probe.timing.evidence import Platform
 for number in range(20):
-    update(Path(sys.argv[1]), {f"{sys.argv[2]}{number}": Entry(Place("a", "b", "c"), 0, 1.0, 0.0, {"compute": 1.0})})
+    update(Path(sys.argv[1]), {f"{sys.argv[2]}{number}": BaselineEntry(Platform("a", "b", "c"), 0, 1.0, 0.0, {"compute": 1.0})})
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dataloader.claim import Claim, Standing, conclude
+from pytest_dataloader.claim import Claim, LimitOutcome, conclude
 from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Advice
 
@@ -39,7 +39,7 @@ def ceiling(seen: float, *, low: float, high: float, best: float | None = None) 
         (ceiling(0, low=0, high=0), "close", False),
     ],
 )
-def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -> None:
+def test_where_a_claim_stands(claim: Claim, standing: LimitOutcome, certain: bool) -> None:
     assert (claim.standing(1.1), claim.certain) == (standing, certain)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-Kind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
+WaitKind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
 descriptors, or ours that ends a worker with its loader (``orphan``); ``else``: any other system call."""
 
@@ -46,7 +46,7 @@ _NEARLY_ALL = 50
 class Wait:
     """What a thread does at a moment; ``seconds`` are left of a sleep, None where that is not known."""
 
-    kind: Kind
+    kind: WaitKind
     seconds: float | None = None
 
 

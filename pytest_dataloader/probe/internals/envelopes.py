@@ -122,7 +122,7 @@ _REMEMBERED = 1024
 
 
 @dataclass(slots=True)
-class Journal:
+class StampLog:
     """The passages that came in from one borrowed loader; ``count`` says how many samples an index asks for, None where
     the batch alone tells.
     """
@@ -172,7 +172,7 @@ class Journal:
             self.named[self.epoch, number] = self.name(index)
 
 
-_journals: dict[int, Journal] = {}
+_journals: dict[int, StampLog] = {}
 """By number, which is what crosses the processes."""
 
 
@@ -266,7 +266,7 @@ class StampedCollate:
 class CollateHere(StampedCollate):
     """A collate function without workers: the batch stays bare."""
 
-    def __init__(self, collate: Callable[[Any], Any], journal: Journal) -> None:
+    def __init__(self, collate: Callable[[Any], Any], journal: StampLog) -> None:
         super().__init__(collate)
         self._journal = journal
 

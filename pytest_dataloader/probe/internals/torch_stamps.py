@@ -18,10 +18,10 @@ from pytest_dataloader.probe.internals.torch_private import turn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dataloader.probe.internals.envelopes import Journal
+    from pytest_dataloader.probe.internals.envelopes import StampLog
 
 
-def stamp(iterator: Any, journal: Journal) -> None:
+def stamp(iterator: Any, journal: StampLog) -> None:
     """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
 
     It starts out armed: what it asks for until it is disarmed goes in envelopes.
@@ -108,7 +108,7 @@ def _remembered_index(iterator: Any) -> Any:
 
 
 def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
-    journal: Journal = iterator._journal
+    journal: StampLog = iterator._journal
     asked = journal.count(index)
     if asked is not None:
         journal.sized[0] += asked

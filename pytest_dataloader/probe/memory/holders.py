@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.loader.positions import Plan
 
-SECONDS = 1.0
+_SECONDS = 1.0
 _FEW = 16
 """Results that a cache must have gained before it is named."""
 
@@ -31,7 +31,7 @@ def bytes_held(seen: Walk) -> dict[str, float]:
 
 def bytes_held_now(loader: Any, plan: Plan) -> dict[str, float]:
     """Bytes by path, by a walk of now."""
-    return bytes_held(walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=SECONDS))
+    return bytes_held(walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=_SECONDS))
 
 
 def results_kept() -> dict[tuple[int, str], int]:

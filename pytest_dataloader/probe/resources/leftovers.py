@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.host.segments import Segment
     from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry
 
-Kind = Literal["workers", "shm", "fds"]
-KINDS: tuple[Kind, ...] = ("workers", "shm", "fds")
+ResourceKind = Literal["workers", "shm", "fds"]
+KINDS: tuple[ResourceKind, ...] = ("workers", "shm", "fds")
 
 _GRACE_SECONDS = 3.0
 """The manager of torch's named segments removes what dead processes left after 2 s."""
@@ -58,7 +58,7 @@ class Leftovers:
         """The descriptors that hold batches of workers."""
         return tuple(each for each in self.targets if kind(each[1]) == TORCH)
 
-    def only(self, kinds: Collection[Kind]) -> Leftovers:
+    def only(self, kinds: Collection[ResourceKind]) -> Leftovers:
         """What these kinds of watching look for. Shared memory without a name is told by its descriptors."""
         held = "fds" in kinds or "shm" in kinds
         return Leftovers(
@@ -68,7 +68,7 @@ class Leftovers:
         )
 
 
-class Watch:
+class LeftoverWatch:
     """Compares moments. ``roster`` and ``registry`` have been kept since before the first of them."""
 
     def __init__(self, roster: Roster, registry: SegmentRegistry) -> None:

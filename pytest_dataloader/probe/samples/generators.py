@@ -37,7 +37,7 @@ _FRESH = 624
 """Position of a Mersenne twister that was seeded and not drawn from."""
 
 
-class Standing(NamedTuple):
+class GeneratorState(NamedTuple):
     """Where a generator stands. ``stream`` is the same for draws of one block after one seeding: a Mersenne
     twister's words, else the state itself. ``unused``: seeded, and nothing drawn since.
     """
@@ -130,7 +130,7 @@ def is_generator(thing: Any) -> bool:
     )
 
 
-def standing(generator: Any) -> Standing:
+def standing(generator: Any) -> GeneratorState:
     """Where a generator stands; drawing from it is the only thing that would move it."""
     import torch
 
@@ -138,17 +138,17 @@ def standing(generator: Any) -> Standing:
         raw = generator.get_state().numpy().tobytes()
         # at::mt19937 on the CPU: seed, left, seeded, next, then 624 words of 8 bytes (torch 2.13).
         left = int.from_bytes(raw[8:12], "little")
-        return Standing(_hash(raw), _hash(raw[24:5016]), left == 1)
+        return GeneratorState(_hash(raw), _hash(raw[24:5016]), left == 1)
     if isinstance(generator, random.Random):
         words = generator.getstate()
-        return Standing(_hash(repr(words).encode()), _hash(repr(words[1][:-1]).encode()), words[1][-1] == _FRESH)
+        return GeneratorState(_hash(repr(words).encode()), _hash(repr(words[1][:-1]).encode()), words[1][-1] == _FRESH)
     bits = getattr(generator, "bit_generator", None)
     state = generator.get_state(legacy=False) if bits is None else bits.state
     inner = state.get("state", {})
     whole = _hash(_plain(state))
     if "key" in inner:
-        return Standing(whole, _hash(inner["key"].tobytes()), inner["pos"] == _FRESH)
-    return Standing(whole, whole)
+        return GeneratorState(whole, _hash(inner["key"].tobytes()), inner["pos"] == _FRESH)
+    return GeneratorState(whole, whole)
 
 
 def _plain(state: Any) -> bytes:

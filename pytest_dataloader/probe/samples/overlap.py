@@ -12,7 +12,7 @@ from pytest_dataloader.probe.samples.share import thinned
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_dataloader.probe.samples.share import Share
+    from pytest_dataloader.probe.samples.share import RankShare
 
 By = Literal["indices", "contents"]
 
@@ -65,7 +65,7 @@ class Overlap:
         return max((n / min(sizes[one], sizes[other]) for one, other, n in self.pairs if n >= _TELLING), default=0.0)
 
 
-def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
+def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
     """Hold what real ranks read against each other, by index where all index one dataset, else by content."""
     ranked = sorted(shares.items())
     first = ranked[0][1]
@@ -114,7 +114,7 @@ def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
     )
 
 
-def _by(shares: Sequence[Share]) -> tuple[By, bool]:
+def _by(shares: Sequence[RankShare]) -> tuple[By, bool]:
     """By what the samples of ranks are told apart, and whether what differs by it does differ.
 
     An index means the same on all ranks only where it leads to the same sample: each may number its own part.
@@ -127,7 +127,7 @@ def _by(shares: Sequence[Share]) -> tuple[By, bool]:
     return "contents", all(share.steady for share in shares)
 
 
-def _told(shares: Sequence[Share], by: By) -> tuple[list[Sequence[object]], int]:
+def _told(shares: Sequence[RankShare], by: By) -> tuple[list[Sequence[object]], int]:
     """What each rank says it reads, all thinned alike, and one in how many that is."""
     indexed = by == "indices"
     one_in = max(share.one_in[0 if indexed else 1] for share in shares)
@@ -135,7 +135,7 @@ def _told(shares: Sequence[Share], by: By) -> tuple[list[Sequence[object]], int]
     return [thinned(each, one_in) for each in items], one_in
 
 
-def _alike(shares: Sequence[Share], told: Sequence[Sequence[object]], by: By) -> bool:
+def _alike(shares: Sequence[RankShare], told: Sequence[Sequence[object]], by: By) -> bool:
     """Whether two ranks, or a worker of each, read the same samples in the same order."""
     if by == "indices":
         return any(_same_beginning(one, other) for one, other in itertools.combinations(told, 2))

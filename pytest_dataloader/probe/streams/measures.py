@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
     from pytest_dataloader.probe.resources.block import Block
-    from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.resources.leftovers import ResourceKind
     from pytest_dataloader.probe.samples.evidence import Order
 
 _MOST_SAMPLES = 100_000
@@ -87,7 +87,7 @@ def contents(stream: Stream, seconds: float) -> Contents:
     )
 
 
-def held(stream: Stream, kind: Kind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
+def held(stream: Stream, kind: ResourceKind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
     """Run a warm-up epoch, then short ones, and look at what they leave open: more and more of it is a leak.
 
     What is on its way in a pipeline stays open where an epoch is left early, and is no more after four epochs.

@@ -14,7 +14,7 @@ from pytest_dataloader.probe.timing.instrumented_run import BRIEF_NS
 from pytest_dataloader.probe.timing.stage_costs import (
     Costs,
     Pace,
-    Seen,
+    RunRecord,
     blocked,
     costs,
     helpful_workers,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dataloader.probe.internals.envelopes import Passage
-    from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader, Start
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, InstrumentedLoader
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 _MOST_WORKERS = 4
@@ -45,7 +45,7 @@ def aggregate(
     at_work: bool = False,
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
-    seen = Seen(
+    seen = RunRecord(
         passages=tuple(instrumented.journal.passages),
         handouts=tuple(instrumented.handouts),
         starts=tuple(instrumented.starts),
@@ -80,7 +80,7 @@ def aggregate(
 
 
 def _complete(
-    found: Stages, seen: Seen, instrumented: InstrumentedLoader, meter: RateMeter, tolerated: float | None
+    found: Stages, seen: RunRecord, instrumented: InstrumentedLoader, meter: RateMeter, tolerated: float | None
 ) -> Stages:
     cost = costs(seen)
     ms = 1e-6 / found.samples_per_batch
@@ -143,7 +143,7 @@ def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:
     return {**own, "consumer": step_ns, "startup": startup_ns}
 
 
-def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
+def _per_worker(seen: RunRecord, per_batch: float) -> tuple[WorkerStages, ...]:
     found = []
     for worker in range(seen.workers):
         own = [one for one in seen.passages if one.worker == worker]
@@ -165,7 +165,7 @@ def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
     return tuple(found)
 
 
-def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
+def _worker_starts(seen: RunRecord, own: Sequence[Passage]) -> list[float]:
     """From asking for each epoch that started its workers to the first index in this one."""
     found: list[float] = []
     for start in seen.starts:
@@ -175,7 +175,7 @@ def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
     return found
 
 
-def _straggler(seen: Seen, *, in_order: bool) -> tuple[int, float]:
+def _straggler(seen: RunRecord, *, in_order: bool) -> tuple[int, float]:
     """The slowest worker, and how many times as long as the others' a batch of it takes; 1 where none waits for it."""
     took = {worker: _work([one for one in seen.passages if one.worker == worker]) for worker in range(seen.workers)}
     slowest, factor = straggler(took)
@@ -193,21 +193,21 @@ def _error(times: Sequence[float]) -> float:
     return half_width(times) / max(1.0, statistics.fmean(times)) if len(times) > 1 else 0.0
 
 
-def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float]:
+def _startup(seen: RunRecord, cost: Costs, *, persistent: bool) -> tuple[float, float]:
     """What starting an epoch costs beyond the work on its first batch, and the gap between two epochs.
 
     Where workers persist, or there are none, it is the start of a later epoch that counts.
     """
     ending = _median([float(spent) for spent in seen.ending_ns.values()])
     later = [start for start in seen.starts if not start.fresh]
-    counted: Sequence[Start] = later or ([] if persistent else seen.starts)
+    counted: Sequence[EpochStart] = later or ([] if persistent else seen.starts)
     beyond = [max(0.0, start.first_ns - start.asked_ns - cost.latency - _delay(seen, start)) for start in counted]
     followed = [start.first_ns - start.asked_ns for start in counted if start.epoch - 1 in seen.ending_ns]
     boundary = ending + _median([float(spent) for spent in followed]) if followed else 0.0
     return (_median(beyond) + ending if beyond else 0.0), boundary
 
 
-def _delay(seen: Seen, start: Start) -> int:
+def _delay(seen: RunRecord, start: EpochStart) -> int:
     """How long the main process, and the worker of the first batch since it was started, had waited for a CPU."""
     first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
     return start.delay_ns + (next(first, 0) if start.fresh and seen.workers else 0)
@@ -217,7 +217,7 @@ def _median(values: Sequence[float]) -> float:
     return statistics.median(values) if values else 0.0
 
 
-def _waiting(seen: Seen, step_ns: float) -> tuple[float, float]:
+def _waiting(seen: RunRecord, step_ns: float) -> tuple[float, float]:
     """Share of the time that the consumer waited for a batch, and share of these waits in which a later one lay ready.
 
     Without workers nobody waits: the consumer does the work.
@@ -231,7 +231,7 @@ def _waiting(seen: Seen, step_ns: float) -> tuple[float, float]:
     return sum(waits) / max(1.0, spent), behind / max(1.0, sum(waits))
 
 
-def _queue_wait(seen: Seen) -> float:
+def _queue_wait(seen: RunRecord) -> float:
     """From being written in the worker to being unpacked and handed out, without the unpacking."""
     got = {(look.epoch, look.number): look.got[WALL] for look in seen.handouts if look.number >= 0}
     waits = [

@@ -52,7 +52,7 @@ def _may_cost_more(seen: Stages) -> bool:
     worker, whose caches are cold.
     """
     here = sum(seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate", "pin", "consumer"))
-    return here + seen.sampler_ms_per_sample < bottleneck.DEARER * bottleneck.best_ms_with_workers(seen)
+    return here + seen.sampler_ms_per_sample < bottleneck.COSTLY_WORKERS_RATIO * bottleneck.best_ms_with_workers(seen)
 
 
 def _cpu_ms_alone(loader: Any, seconds: float) -> float:

@@ -19,8 +19,8 @@ from pytest_dataloader.probe.internals.envelopes import (
     MOST_NAMED,
     NEVER,
     WALL,
-    Journal,
     Moment,
+    StampLog,
     between,
     ending,
     glancing,
@@ -80,7 +80,7 @@ class Handout:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class EpochStart:
     """How an epoch began: wall clock when it was asked for, and when the first batch was there."""
 
     epoch: int
@@ -92,9 +92,9 @@ class Start:
     """Of this time, what the main process waited for a CPU."""
 
 
-def journal_of(loader: Any) -> Journal:
+def journal_of(loader: Any) -> StampLog:
     """An empty journal for a loader's batches, which knows how many samples an index of it asks for, and which."""
-    return Journal(
+    return StampLog(
         functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
         name=functools.partial(first_indices, most=NAMED_SAMPLES),
     )
@@ -117,7 +117,7 @@ class InstrumentedLoader(Borrowed):
     ) -> None:
         self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
-        self.starts: list[Start] = []
+        self.starts: list[EpochStart] = []
         self.ending_ns: dict[int, int] = {}
         """By epoch that ended: from asking for one more batch to being told that there is none."""
         self.pulling_cpu_ns = 0
@@ -326,7 +326,7 @@ class InstrumentedLoader(Borrowed):
         fresh = not self.starts or workers != self._known
         self._known = workers
         delay = between(self._asked, now)[DELAY]
-        self.starts.append(Start(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
+        self.starts.append(EpochStart(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
 
     def _suspect(self, got: int, wall_ns: float) -> None:
         """Remember which batches made a wait much longer than others: one of their samples may be slow."""

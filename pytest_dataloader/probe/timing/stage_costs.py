@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dataloader.probe.timing.evidence import Stage
-    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, Handout
 
 _WARM_UP = 2
 """Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/rate_meter.py)."""
@@ -34,12 +34,12 @@ _HELPERS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunRecord:
     """What a run gathered: timed batches, looks at the consumer, starts and ends of epochs."""
 
     passages: Sequence[Passage]
     handouts: Sequence[Handout]
-    starts: Sequence[Start]
+    starts: Sequence[EpochStart]
     ending_ns: Mapping[int, int]
     """By epoch that ended: from asking for one more batch to being told that there is none."""
     workers: int
@@ -92,7 +92,7 @@ class Costs:
         return self.read + self.fetch + self.collate + self.send + self.receive + self.pin
 
 
-def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
+def costs(seen: RunRecord, passages: Sequence[Passage] | None = None) -> Costs:
     """Mean costs over the timed batches, or over some of them; the first ones of each worker are left out."""
     chosen = warm(seen.passages if passages is None else passages)
     if not chosen:
@@ -174,7 +174,7 @@ def _handover(passages: Sequence[Passage]) -> float:
     return blocked([(wall - others, cpu, process, delay) for (wall, cpu, process, delay), others in waits])
 
 
-def _arriving(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+def _arriving(seen: RunRecord, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
     """Receiving in the consuming thread, receiving in the pinning thread, and pinning."""
     if not seen.workers:
         return _handing_out(seen, passages, cpu_in_stages)
@@ -199,7 +199,7 @@ def _served(moments: Sequence[Moment]) -> float:
     return statistics.fmean(moment[CPU] for moment in moments) + blocked(moments) if moments else 0.0
 
 
-def _handing_out(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+def _handing_out(seen: RunRecord, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
     """Without workers: what comes before and after fetching and collating, in the call that hands the batch out.
 
     Its CPU time is taken from unstamped batches, because the clocks themselves would be in it.

@@ -12,8 +12,8 @@ from pytest_dataloader.probe.internals.envelopes import MOST_NAMED, WALL, betwee
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_dataloader.probe.internals.envelopes import Journal, Passage
-    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
+    from pytest_dataloader.probe.internals.envelopes import Passage, StampLog
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, Handout
     from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 MAIN = -1
@@ -99,18 +99,18 @@ class Timeline:
     """Whether a thread of its own in the main process unpickles batches, and pins them."""
 
 
-class Run(Protocol):
+class TimelineSource(Protocol):
     """What a timeline is made of: an ``InstrumentedLoader``, or a ``WatchedLoop``."""
 
-    journal: Journal
+    journal: StampLog
     handouts: list[Handout]
-    starts: list[Start]
+    starts: list[EpochStart]
     sparse_from: int | None
     taken: list[tuple[int, int, int, int]]
     memory: ResidentMemory
 
 
-def timeline(run: Run) -> Timeline | None:
+def timeline(run: TimelineSource) -> Timeline | None:
     """What a run says so far; None where no batch came with clocks on it."""
     passages = _consecutive(run.journal.passages, run.sparse_from)
     if not passages:
@@ -174,7 +174,7 @@ def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[P
     return [one for one in passages if _place(one) in places]
 
 
-def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:
+def _waits(run: TimelineSource, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:
     """When each batch was asked for, and when it was there."""
     waits = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in run.starts}
     unnumbered = []

@@ -10,7 +10,7 @@ from pytest_dataloader.probe.host.clocks import close_kept_delay
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Moment, ending, starting
 from pytest_dataloader.probe.loader.sampling import loaders_inside
-from pytest_dataloader.probe.timing.instrumented_run import TRACED, Handout, Start, journal_of
+from pytest_dataloader.probe.timing.instrumented_run import TRACED, EpochStart, Handout, journal_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 
@@ -23,7 +23,7 @@ class WatchedLoop:
     def __init__(self, loader: Any) -> None:
         self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
-        self.starts: list[Start] = []
+        self.starts: list[EpochStart] = []
         self.sparse_from: int | None = None
         self.taken: list[tuple[int, int, int, int]] = []
         self.memory = ResidentMemory()
@@ -80,7 +80,7 @@ class WatchedLoop:
     def _get(self, number: int) -> None:
         self._got = ending()
         if self._at == 0:
-            self.starts.append(Start(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
+            self.starts.append(EpochStart(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
         else:
             self.handouts.append(Handout(self.journal.epoch, number, self._asked, self._got, early=False, held=0))
         self._at += 1

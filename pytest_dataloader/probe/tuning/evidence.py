@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host.clocks import cpus_allowed
-from pytest_dataloader.probe.tuning.ladder import Row, ladder, recommended
+from pytest_dataloader.probe.tuning.ladder import LadderRow, ladder, recommended
 from pytest_dataloader.probe.tuning.prediction import rate
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Tuning:
     """Times the rate of the settings as they are; 1 where these were not measured."""
     keeps_up_with_ms: float = 0.0
     """The training step that need not wait for a batch then; 0 where none was given or none keeps up."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[LadderRow, ...] = ()
     predictions: tuple[Predicted, ...] = ()
     batch_sizes: tuple[BatchSize, ...] = ()
     """Under the recommended settings, by size; fewer than two where the loader cannot have others."""

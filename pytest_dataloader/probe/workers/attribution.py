@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.workers import fault, status_slots, tasks
-from pytest_dataloader.probe.workers.fault import Fault, Phase
+from pytest_dataloader.probe.workers.fault import Phase, WorkerFault
 from pytest_dataloader.probe.workers.watchdog import Finding, ask_for_stack
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def task_of(scene: Scene, worker: int) -> int | None:
     return begun[-1] if begun else given[0] if given else None
 
 
-def attribute_fault(scene: Scene, error: BaseException | None) -> Fault:
+def attribute_fault(scene: Scene, error: BaseException | None) -> WorkerFault:
     """Name the fault."""
     finding = scene.finding
     processes = torch_private.worker_processes(scene.iterator)
@@ -76,7 +76,7 @@ def attribute_fault(scene: Scene, error: BaseException | None) -> Fault:
         if unsent := scene.slots.unsent(worker):
             indices = scene.task_log.indices(unsent[0])
             why = "torch drops such a batch, and waits for it for ever"
-            return Fault(
+            return WorkerFault(
                 "hang", worker, process.pid, exception=unsent[1], phase="sending", sample_indices=indices, why=why
             )
     if error is not None and (carried := fault.caught(error)):
@@ -89,7 +89,7 @@ def attribute_fault(scene: Scene, error: BaseException | None) -> Fault:
     if finding is not None:
         at = whereabouts(scene, finding.worker, task_of(scene, finding.worker or 0))
         pid = processes[finding.worker or 0].pid
-        return Fault(
+        return WorkerFault(
             "killed", finding.worker, pid, "a signal", phase=at.phase, sample=at.sample, sample_indices=at.indices
         )
     if timed_out is not None:
@@ -98,28 +98,28 @@ def attribute_fault(scene: Scene, error: BaseException | None) -> Fault:
     return _raised_here(scene, error)
 
 
-def ended_silently(scene: Scene, batches: int) -> Fault:
+def ended_silently(scene: Scene, batches: int) -> WorkerFault:
     """A StopIteration of the dataset's, which torch's iterator passes on: the loop that uses it just ends."""
     processes = torch_private.worker_processes(scene.iterator)
     worker = scene.raised_task % len(processes) if processes else None  # batches go round, and in order
     at = whereabouts(scene, worker, scene.raised_task)
-    return Fault(
+    return WorkerFault(
         "exception", worker, processes[worker].pid if worker is not None else None, exception="StopIteration",
         phase=at.phase, sample=at.sample, sample_indices=at.indices,
         why=f"the epoch ended after {batches} batches, without an error",
     )  # fmt: skip
 
 
-def _raised(scene: Scene, worker: int, exception: str, frames: tuple[str, ...]) -> Fault:
+def _raised(scene: Scene, worker: int, exception: str, frames: tuple[str, ...]) -> WorkerFault:
     process = torch_private.worker_processes(scene.iterator)[worker : worker + 1]
     at = whereabouts(scene, worker, scene.raised_task)
-    return Fault(
+    return WorkerFault(
         "exception", worker, process[0].pid if process else None, exception=exception, phase=at.phase, sample=at.sample,
         sample_indices=at.indices, stack=frames,
     )  # fmt: skip
 
 
-def _raised_here(scene: Scene, error: BaseException) -> Fault:
+def _raised_here(scene: Scene, error: BaseException) -> WorkerFault:
     lines = "".join(traceback.format_tb(error.__traceback__)).splitlines()
     frames = fault.frames(lines)
     text = "".join(traceback.format_exception_only(error)).strip().splitlines() or [type(error).__name__]
@@ -129,7 +129,7 @@ def _raised_here(scene: Scene, error: BaseException) -> Fault:
         sampled = any(f'"{tasks.__file__}"' in line for line in lines)
         phase: Phase = "sampling" if sampled else "starting" if scene.iterator is None else "receiving"
         at = Whereabouts(phase, indices=scene.task_log.indices(scene.raised_task) if phase == "receiving" else ())
-    return Fault(
+    return WorkerFault(
         "exception", exception=text[0], phase=at.phase, sample=at.sample, sample_indices=at.indices, stack=frames
     )
 
@@ -147,22 +147,22 @@ def _dead(scene: Scene, error: BaseException | None) -> tuple[int, Any] | None:
     return dead
 
 
-def _died(scene: Scene, worker: int, process: Any) -> Fault:
+def _died(scene: Scene, worker: int, process: Any) -> WorkerFault:
     at = whereabouts(scene, worker, task_of(scene, worker))
     name = fault.signal_name(process.exitcode)
-    return Fault(
+    return WorkerFault(
         "killed" if name else "exit", worker, process.pid, name, process.exitcode, phase=at.phase, sample=at.sample,
         sample_indices=at.indices,
     )  # fmt: skip
 
 
-def _hangs(scene: Scene, finding: Finding) -> Fault:
+def _hangs(scene: Scene, finding: Finding) -> WorkerFault:
     worker = finding.worker
     processes = torch_private.worker_processes(scene.iterator)
     pid = processes[worker].pid if worker is not None and worker < len(processes) else None
     task = scene.raised_task if worker is None else task_of(scene, worker)
     at = whereabouts(scene, worker, task) if worker is not None or scene.in_process else Whereabouts("starting")
-    return Fault(
+    return WorkerFault(
         "hang", worker, pid, phase=at.phase, sample=at.sample, sample_indices=at.indices,
         stack=fault.stack_of(finding.stack), waited_seconds=round(finding.waited_seconds, 1), why=finding.why,
         certain=finding.kind != "unclear",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.workers.fault import Kind, Phase
-    from pytest_dataloader.probe.workers.lifecycle import Epoch
-    from pytest_dataloader.probe.workers.startup import Start
+    from pytest_dataloader.probe.workers.fault import Phase, WorkerFaultKind
+    from pytest_dataloader.probe.workers.lifecycle import EpochTimes
+    from pytest_dataloader.probe.workers.startup import WorkerStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Workers:
     where none was watched. ``batches_in_epoch`` is 0 where it is unknown; ``hollow`` batches were all ``hollow_batch``.
     """
 
-    fault: Kind
+    fault: WorkerFaultKind
     worker: int | None
     pid: int | None
     signal: str
@@ -39,7 +39,7 @@ class Workers:
     worker_start_seconds: float | None
     end_seconds: float | None
     restarts_per_epoch: int | None
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[EpochTimes, ...]
     batches: int
     whole: bool
     zombies: tuple[int, ...]
@@ -75,7 +75,7 @@ class Portability:
     (``tensor_bytes``); None where it does not pickle. ``pinned`` is the method that the loader itself asks for.
     """
 
-    starts: tuple[Start, ...]
+    starts: tuple[WorkerStart, ...]
     attribute: str
     what: str
     error: str

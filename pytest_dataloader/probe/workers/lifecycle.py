@@ -24,7 +24,7 @@ from pytest_dataloader.probe.loader.sampling import epochs_told
 from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
-from pytest_dataloader.probe.workers.fault import NONE, Fault
+from pytest_dataloader.probe.workers.fault import NONE, WorkerFault
 from pytest_dataloader.probe.workers.handover import given_up_with_its_process
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
 from pytest_dataloader.probe.workers.watchdog import GivenUp, Watchdog
@@ -41,7 +41,7 @@ _ORPHAN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class EpochTimes:
     """One epoch as it was watched; seconds from asking for it, None for what did not come.
 
     ``worker_start_seconds`` is when the slowest worker began with ``worker_init_fn``, ``end_seconds`` what ending the
@@ -64,8 +64,8 @@ class Epoch:
 class Lifecycle:
     """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory."""
 
-    epochs: list[Epoch] = field(default_factory=list)
-    fault: Fault = NONE
+    epochs: list[EpochTimes] = field(default_factory=list)
+    fault: WorkerFault = NONE
     zombies: tuple[int, ...] = ()
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
@@ -220,7 +220,7 @@ class _Observation:
                 break
             seconds /= 2
 
-    def _epoch(self, borrowed: Borrowed, seconds: float) -> Epoch:
+    def _epoch(self, borrowed: Borrowed, seconds: float) -> EpochTimes:
         known, delay = set(self.pids), clocks.thread_delay_ns() or 0
         self.task_log.enough, self.watchdog.delivered = False, 0
         self.slots.forget_positions()
@@ -252,7 +252,7 @@ class _Observation:
         if self.of_threads and all(epoch.whole for epoch in self.lives.epochs):  # not for one that we left early
             raise self.of_threads[0]
         self._look_for_silent_end(came)
-        return Epoch(
+        return EpochTimes(
             pids=tuple(process.pid or 0 for process in self.processes.values()),
             started=len(self.pids - known),
             start_seconds=started,
@@ -319,7 +319,7 @@ class _Observation:
             elif code and self.lives.fault is NONE:
                 kind: Any = "killed" if code < 0 else "exit"
                 name = fault.signal_name(code)
-                self.lives.fault = Fault(kind, number, process.pid, name, code, phase="exiting")
+                self.lives.fault = WorkerFault(kind, number, process.pid, name, code, phase="exiting")
         self.lives.lingering = (*lingering, *self._orphans())
         borrowed.close()
         segments.unlink_of(self.pids)
@@ -354,7 +354,7 @@ class _Observation:
         self.processes.clear()
         segments.unlink_of(self.pids)
 
-    def _diagnose(self, error: BaseException | None) -> Fault:
+    def _diagnose(self, error: BaseException | None) -> WorkerFault:
         if isinstance(error, _SilentEnd):
             return attribution.ended_silently(self._scene(), self.watchdog.delivered)
         return attribution.attribute_fault(self._scene(), error)

@@ -19,7 +19,7 @@ from pytest_dataloader.checks import Setting, shm
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import process_tree, segments
 from pytest_dataloader.probe.resources import usage
-from pytest_dataloader.probe.resources.leaks import NAMES, Leak
+from pytest_dataloader.probe.resources.leaks import NAMED_SEGMENT, Leak
 from pytest_dataloader.probe.resources.referrers import Referrer
 from tests.judgement import Judgement
 from tests.variants import variants
@@ -151,7 +151,7 @@ def test_what_stays_is_offered_for_removal_by_name_and_no_more_than_fifty() -> N
 
 
 def test_segments_of_torch_without_a_descriptor_are_told_from_others() -> None:
-    named = replace(BATCHES, sort=NAMES, where="/dev/shm", example="torch_7_1_1")
+    named = replace(BATCHES, sort=NAMED_SEGMENT, where="/dev/shm", example="torch_7_1_1")
     [of_torch] = shm.judge(replace(SEEN, leaks=(named,))).advice
     [other] = shm.judge(replace(SEEN, leaks=(replace(named, example="psm_1"),))).advice
     assert of_torch.code == "DL305"

@@ -25,12 +25,12 @@ def loader(id_: str, nodeid: str = "", **checks: Document) -> Document:
     return {"id": id_, "nodeid": nodeid or f"pyproject.toml::{id_}", "description": "", "checks": checks}
 
 
-def run(*loaders: Document, **environment: object) -> comparison.Run:
+def run(*loaders: Document, **environment: object) -> comparison.ReportedRun:
     document = {"schema": 1, "environment": environment, "loaders": list(loaders)}
     return comparison.read(json.loads(json.dumps(document)))
 
 
-def text(found: comparison.Comparison, width: int | None = None) -> list[str]:
+def text(found: comparison.RunComparison, width: int | None = None) -> list[str]:
     return ["".join(piece for piece, _ in line) for line in comparison.lines(found, width)]
 
 

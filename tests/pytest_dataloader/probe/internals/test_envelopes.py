@@ -22,9 +22,9 @@ from pytest_dataloader.probe.internals import envelopes
 from pytest_dataloader.probe.internals.envelopes import (
     PROCESS_CPU,
     WALL,
-    Journal,
     StampedCollate,
     StampedIndex,
+    StampLog,
     Ticket,
 )
 from pytest_dataloader.probe.loader.borrowing import borrow_as
@@ -192,7 +192,7 @@ def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -
 
 def test_what_goes_to_a_worker_and_back_is_the_bare_thing() -> None:
     """Through the pickles of a queue, with this process as the worker."""
-    journal = Journal(len)
+    journal = StampLog(len)
     journal.open()
     index = pickle.loads(pickle.dumps((7, StampedIndex([3, 1, 2], Ticket(journal.number, 1, 7, 5, 4)))))
     assert index == (7, [3, 1, 2])
@@ -216,7 +216,7 @@ def test_a_collate_function_keeps_its_attributes_and_pickles() -> None:
 
 
 def test_batches_that_arrive_after_measuring_are_let_go() -> None:
-    journal = Journal(len)
+    journal = StampLog(len)
     journal.open()
     pickle.loads(pickle.dumps(StampedIndex(0, Ticket(journal.number, 1, 0, 0, 0))))
     late = pickle.dumps(StampedCollate(list)([1]))

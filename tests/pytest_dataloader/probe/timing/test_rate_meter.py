@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.cpu_accounting import CpuAccount
 from pytest_dataloader.probe.host.interference import Machine
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.windows import join, rate
@@ -90,7 +90,7 @@ class Paper:
 
 
 def meter(paper: Paper, seconds: float = 6.0) -> RateMeter:
-    processes = Processes(
+    processes = CpuAccount(
         wall=lambda: paper.now,
         main_cpu=lambda: 0,
         consumer_cpu=lambda: 0,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_dataloader.probe.internals.envelopes import Passage, Ticket
-from pytest_dataloader.probe.timing.stage_costs import Costs, Seen, costs, helpful_workers, pace
+from pytest_dataloader.probe.timing.stage_costs import Costs, RunRecord, costs, helpful_workers, pace
 from pytest_dataloader.probe.timing.stall import Waits, stall
 from pytest_dataloader.probe.timing.windows import Window
 
@@ -47,7 +47,7 @@ def passage(
 
 def cost_of(consumer_ms: float = 0.0, **times: float) -> Costs:
     passages = [passage(made, **times) for made in range(2, 8)]
-    return costs(Seen(passages, [], [], {}, 2, consumer_ms * MS))
+    return costs(RunRecord(passages, [], [], {}, 2, consumer_ms * MS))
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_each_stage_gets_its_time(times: dict[str, float], expected: dict[str, f
 
 def test_the_first_batches_of_a_worker_do_not_count() -> None:
     passages = [passage(0, read=100), passage(1, read=50), *(passage(made, read=8) for made in range(2, 6))]
-    assert costs(Seen(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(8)
-    assert costs(Seen(passages[:2], [], [], {}, 2, 0)).read / MS == pytest.approx(75)
-    assert costs(Seen([], [], [], {}, 2, 0)) == Costs()
+    assert costs(RunRecord(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(8)
+    assert costs(RunRecord(passages[:2], [], [], {}, 2, 0)).read / MS == pytest.approx(75)
+    assert costs(RunRecord([], [], [], {}, 2, 0)) == Costs()
 
 
 @pytest.mark.parametrize(("later", "expected"), [(2, 8), (1, (2 * 16 + 8) / 3), (0, 16)])
 def test_batches_of_workers_that_settle_count_where_few_later_ones_were_seen(later: int, expected: float) -> None:
     passages = [passage(made, read=16 if made < 4 else 8) for made in range(4 + later)]
-    assert costs(Seen(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(expected)
+    assert costs(RunRecord(passages, [], [], {}, 2, 0)).read / MS == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +181,6 @@ def test_without_workers_the_step_must_be_long() -> None:
 
 
 def test_numbers_of_journals_differ() -> None:
-    from pytest_dataloader.probe.internals.envelopes import Journal
+    from pytest_dataloader.probe.internals.envelopes import StampLog
 
-    assert len({Journal(len).number for _ in itertools.repeat(None, 3)}) == 3
+    assert len({StampLog(len).number for _ in itertools.repeat(None, 3)}) == 3

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.windows import (
-    DEARER,
+    MOST_SLOWDOWN,
     Stamp,
     Window,
     cpu_ms_per_sample,
@@ -182,14 +182,14 @@ def test_on_a_busy_machine_the_upper_end_holds_what_others_can_have_cost(
     machine = replace(BUSY, delays_known=delays_known)
     found, quiet = (rate([seen] * 4, workers=workers, cpus=2, machine=each) for each in (machine, QUIET))
     unseen = half_done(join([seen] * 4), workers)
-    assert found.high == pytest.approx(DEARER * most * (1 + unseen))
+    assert found.high == pytest.approx(MOST_SLOWDOWN * most * (1 + unseen))
     assert (found.mean, found.low) == (quiet.mean, quiet.low)
     assert quiet.high == pytest.approx(quiet.mean * (1 + unseen))
 
 
 def test_the_spread_of_the_windows_and_what_others_cost_are_not_added_up() -> None:
     seen = window(consumer_cpu=0.2, consumer_delay=0.8, others=2.0)
-    assert rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, DEARER) * 5000)
+    assert rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, MOST_SLOWDOWN) * 5000)
 
 
 def test_several_windows_say_no_less_than_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning.estimates import WORTH, Estimates
+from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
 from pytest_dataloader.probe.tuning.prediction import Profile, rate
 from pytest_dataloader.probe.tuning.trial import Trial
 
@@ -85,8 +85,8 @@ def test_the_fewest_workers_are_chosen_that_keep_up_or_come_close_to_the_best(
 
 def test_close_to_the_best_is_within_five_per_cent() -> None:
     best = 1000.0
-    assert estimates({2: (1 - WORTH) * best, 4: best}).chosen == persistent(2)
-    assert estimates({2: (1 - WORTH) * best - 1, 4: best}).chosen == persistent(4)
+    assert estimates({2: (1 - WORTHWHILE_GAIN) * best, 4: best}).chosen == persistent(2)
+    assert estimates({2: (1 - WORTHWHILE_GAIN) * best - 1, 4: best}).chosen == persistent(4)
 
 
 def test_a_prediction_is_as_far_off_as_the_nearest_number_that_was_measured() -> None:
