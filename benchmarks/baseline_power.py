@@ -59,7 +59,7 @@ def hold(now: Cost, before: Cost, tolerance: float) -> tuple[str, float, float]:
     known = baselines.BaselineEntry(
         baselines.here(), 0, before.cpu_ms_per_sample, before.wait_ms_per_sample, before.kernel_ms
     )
-    seen = baseline.compare(baseline.Baseline(now, known=known))
+    seen = baseline.compare_with_baseline(baseline.Baseline(now, known=known))
     return baseline.judge(seen, tolerance=tolerance).outcome, seen.ratio, seen.ratio_low
 
 

@@ -38,10 +38,10 @@ def here() -> Platform:
     return Platform(cpu, f"{known['implementation']} {minor}", str(known["torch"] or "none"))
 
 
-def read(path: Path) -> Entries:
+def read_baselines(path: Path) -> Entries:
     """Read a file of baselines; none where there is no file. Raises BadBaseline that names file and place."""
     try:
-        content = json.loads(disk.read(path).decode())
+        content = json.loads(disk.read_bytes(path).decode())
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -61,7 +61,7 @@ def read(path: Path) -> Entries:
     }
 
 
-def find(entries: Entries, loader: str, place: Platform) -> tuple[BaselineEntry | None, str]:
+def find_baseline(entries: Entries, loader: str, place: Platform) -> tuple[BaselineEntry | None, str]:
     """The entry of a loader at a place, or None and the reason in words."""
     known = entries.get(loader, ())
     for entry in known:
@@ -89,11 +89,11 @@ def update(path: Path, fresh: Mapping[str, BaselineEntry]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with alone_in(path.parent):
-        entries = read(path)
+        entries = read_baselines(path)
         for loader, entry in fresh.items():
             others = [kept for kept in entries.get(loader, ()) if kept.place != entry.place]
             entries[loader] = [*others, entry]
-        written.write(path, _document(entries))
+        written.write_json(path, _document(entries))
 
 
 def _document(entries: Entries) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def missed_even(claims: Sequence[Claim], times: float) -> list[Claim]:
     return [claim for claim in claims if claim.standing(times, best=times) == "missed"]
 
 
-def conclude(
+def judge_claims(
     claims: Sequence[Claim],
     *,
     margin: float,

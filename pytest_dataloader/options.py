@@ -366,7 +366,7 @@ def asks_for_list(config: pytest.Config) -> bool:
     return bool(_read_one(config, next(option for option in OPTIONS if option.name == "list")))
 
 
-def read(config: pytest.Config) -> Options:
+def read_options(config: pytest.Config) -> Options:
     """Read the options of a run: command line, then ini file, then default.
 
     Raises pytest.UsageError that names the option, or the ini key and its file.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.workers.startup import WorkerStart
 
 
-def failure(start: WorkerStart) -> str:
+def start_failure(start: WorkerStart) -> str:
     """Why no batch came by a method."""
     head = f"no batch under {start.method}"
     if start.attribute and start.what == "a torch.Generator":

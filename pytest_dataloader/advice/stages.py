@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE, cost_more, rates
+from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE, cost_more, describe_rates
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
@@ -102,7 +102,7 @@ def _handing_over(seen: Stages) -> Iterator[Advice]:
 
 
 def _without_workers(seen: Stages) -> str:
-    alone, now = rates(seen)
+    alone, now = describe_rates(seen)
     better = ["larger"] if seen.tensor_bytes_per_batch < _LARGE_BYTES else []
     better += ["of fewer tensors"] if seen.tensors_per_batch > 1 else []
     needed = f". Where workers are needed, make their batches {' and '.join(better)}" if better else ""

@@ -30,7 +30,7 @@ _NEW_ITERATOR = (
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
 
-def sentence(seen: Workers) -> str:
+def describe_worker_fault(seen: Workers) -> str:
     """The fault in a line; the stack, innermost frame last, in lines of its own."""
     at = _where(seen)
     comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
@@ -87,13 +87,13 @@ def _more(seen: Workers) -> str:
     return more
 
 
-def left_behind(seen: Workers) -> str:
+def describe_processes_left(seen: Workers) -> str:
     """Who did not go."""
     zombies = [f"worker process {pid} ended and was not waited for (a zombie)" for pid in seen.zombies]
     return "; ".join([*(f"{each} did not end by itself" for each in seen.lingering), *zombies])
 
 
-def passed(seen: Workers) -> str:
+def describe_workers(seen: Workers) -> str:
     """What was seen of healthy workers."""
     delivered = _extent(seen)
     if seen.seconds_to_first_batch is not None:

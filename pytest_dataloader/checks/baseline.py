@@ -46,10 +46,10 @@ def measure(
         except EmptyEpoch:
             return Baseline(Cost(), place, num_workers=workers, empty=True)
     seen = Baseline(cost, place, known, incomparable, workers, recorded and cost.units >= LEAST_UNITS)
-    return compare(seen)
+    return compare_with_baseline(seen)
 
 
-def compare(seen: Baseline) -> Baseline:
+def compare_with_baseline(seen: Baseline) -> Baseline:
     """The evidence with its ratios, where there is something to compare with; pure."""
     if seen.known is None or not seen.cost.units:
         return seen

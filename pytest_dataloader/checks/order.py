@@ -24,8 +24,8 @@ from pytest_dataloader.probe.samples.sequence import (
     indexed_faults,
     is_whole,
     iterable_faults,
+    loader_facts,
     passes_in,
-    subject_of,
 )
 from pytest_dataloader.verdict import Verdict
 
@@ -69,7 +69,7 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
         compares = loader.num_workers and singly
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
-    about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
+    about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
     if not (first.batches or faults):
         raise EmptyEpoch
@@ -125,7 +125,7 @@ def judge(evidence: Order) -> Verdict:
     if evidence.faults:
         sure = any(fault.kind not in UNSURE for fault in evidence.faults)
         outcome: Outcome = "failed" if sure else "inconclusive"
-        return Verdict(outcome, sentences.faults(evidence), sentences.advice(evidence))
+        return Verdict(outcome, sentences.describe_order_faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
         return Verdict("not_measured", "no sample came: the loader reads no dataset of its own", vacuous=True)
-    return Verdict("passed", sentences.passed(evidence))
+    return Verdict("passed", sentences.describe_order(evidence))

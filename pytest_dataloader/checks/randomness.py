@@ -106,9 +106,9 @@ def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[DrawFault, ...]]:
 def judge(evidence: Randomness) -> Verdict:
     """Fail for every pair of places that draw the same numbers; a dataset that draws none passes."""
     if any(fault.kind != "same_content" for fault in evidence.faults):
-        return Verdict("failed", sentences.faults(evidence), sentences.advice(evidence))
+        return Verdict("failed", sentences.describe_draw_faults(evidence), sentences.advice(evidence))
     if evidence.faults:
-        return Verdict("inconclusive", sentences.faults(evidence), sentences.advice(evidence)[:1])
+        return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
         return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
-    return Verdict("passed", sentences.passed(evidence))
+    return Verdict("passed", sentences.describe_draws(evidence))

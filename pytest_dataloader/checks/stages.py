@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
 from pytest_dataloader.advice.hang import hung
-from pytest_dataloader.claim import Claim, conclude, missed_even
+from pytest_dataloader.claim import Claim, judge_claims, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
 from pytest_dataloader.probe.timing.closer_look import look_closer, suspects
@@ -156,7 +156,7 @@ def judge(
         if (step_ms is not None or step is not None) and stall is not None:
             waits = f"; {sentences.waiting(stall)}; {sentences.keeping_up(stall)}"
         return Verdict("passed", f"{evidence.why}{waits}", advice)
-    verdict = conclude(
+    verdict = judge_claims(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=hopeless(evidence.quietness),

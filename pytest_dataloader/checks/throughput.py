@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import throughput as sentences
 from pytest_dataloader.advice.hang import hung
-from pytest_dataloader.claim import Claim, conclude, missed_even
+from pytest_dataloader.claim import Claim, judge_claims, missed_even
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -161,7 +161,7 @@ def judge(
             why = busy or "too few batches came"
             return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
         return Verdict("passed", f"{reason}{waits}; {busy}" if busy else f"{reason}{waits}")
-    return conclude(
+    return judge_claims(
         claims,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=hopeless(evidence.quietness),

@@ -210,7 +210,7 @@ _TEXTS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def read(document: object) -> ReportedRun:
+def read_run(document: object) -> ReportedRun:
     """Take a document apart, whoever wrote it; raises BadReport that names the place where it is none."""
     if not isinstance(document, dict) or not isinstance(document.get("loaders"), list):
         raise BadReport("it is no report of --dataloader-json: it has no list of loaders")
@@ -227,7 +227,7 @@ def read(document: object) -> ReportedRun:
     return ReportedRun(environment, loaders)
 
 
-def compare(old: ReportedRun, new: ReportedRun, names: tuple[str, str] = ("before", "now")) -> RunComparison:
+def compare_runs(old: ReportedRun, new: ReportedRun, names: tuple[str, str] = ("before", "now")) -> RunComparison:
     """What changed; raises BadReport where the two have no check in common."""
     changes = [
         CheckChange(name, check, before.get(check), now.get(check))
@@ -251,7 +251,7 @@ def compare(old: ReportedRun, new: ReportedRun, names: tuple[str, str] = ("befor
     return RunComparison(names, elsewhere, tuple(changes), tuple(movements), still)
 
 
-def lines(found: RunComparison, width: int | None = None) -> Iterator[Line]:
+def comparison_lines(found: RunComparison, width: int | None = None) -> Iterator[Line]:
     """The comparison for a terminal, wrapped to ``width`` columns, or not at all."""
     yield [(_clean(f"{found.names[0]} -> {found.names[1]}: "), {}), (found.headline, {"bold": True})]
     if found.elsewhere:
@@ -281,7 +281,7 @@ def lines(found: RunComparison, width: int | None = None) -> Iterator[Line]:
         yield [(found.footnote, {})]
 
 
-def document(found: RunComparison, most_bytes: int = markdown.MOST_BYTES) -> str:
+def comparison_document(found: RunComparison, most_bytes: int = markdown.MOST_BYTES) -> str:
     """The comparison as Markdown, of no more than ``most_bytes``."""
     page, left_out = markdown.Page(most_bytes), 0
     page.add(f"## DataLoader checks compared: {found.headline}\n\n{' → '.join(map(markdown.cell, found.names))}\n")

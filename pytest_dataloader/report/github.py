@@ -36,7 +36,7 @@ def is_asked(environ: Mapping[str, str]) -> bool:
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def place_of(path: Path, line: int, environ: Mapping[str, str]) -> AnnotationLocation:
+def location_of(path: Path, line: int, environ: Mapping[str, str]) -> AnnotationLocation:
     """A line, from 1, of a file, which is named from the root of the checkout, as GitHub names files."""
     if not path.is_file():
         return AnnotationLocation()
@@ -74,12 +74,12 @@ def is_summary(path: Path | None, environ: Mapping[str, str]) -> bool:
     return None not in (path, summary) and os.path.realpath(str(path)) == os.path.realpath(str(summary))
 
 
-def write(path: Path, environ: Mapping[str, str], build: Callable[[int], str]) -> None:
+def write_markdown(path: Path, environ: Mapping[str, str], build: Callable[[int], str]) -> None:
     """Write to a file what ``build`` makes of a number of bytes; to the job's summary it is added. Raises OSError."""
     if is_summary(path, environ):
         append_summary(path, build)
     else:
-        files.write(path, build(markdown.MOST_BYTES))
+        files.write_text(path, build(markdown.MOST_BYTES))
 
 
 def try_summary(environ: Mapping[str, str], build: Callable[[int], str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dataloader.claim import Claim, LimitOutcome, conclude
+from pytest_dataloader.claim import Claim, LimitOutcome, judge_claims
 from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Advice
 
@@ -66,14 +66,14 @@ def test_where_a_claim_stands(claim: Claim, standing: LimitOutcome, certain: boo
     ],
 )
 def test_claims_make_a_verdict(claims: list[Claim], disturbances: list[str], outcome: str, words: str) -> None:
-    verdict = conclude(claims, margin=1.1, hopeless=10, disturbances=disturbances, quiet="still", advice=ADVICE)
+    verdict = judge_claims(claims, margin=1.1, hopeless=10, disturbances=disturbances, quiet="still", advice=ADVICE)
     assert verdict.outcome == outcome
     assert words in verdict.reason
     assert verdict.advice == (() if outcome == "passed" else ADVICE)
 
 
 def test_what_is_kept_is_not_complained_about() -> None:
-    verdict = conclude(
+    verdict = judge_claims(
         [floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)],
         margin=1.1,
         hopeless=10,
@@ -84,7 +84,7 @@ def test_what_is_kept_is_not_complained_about() -> None:
 
 
 def test_a_reason_of_the_check_replaces_too_close() -> None:
-    verdict = conclude(
+    verdict = judge_claims(
         [floor(980, low=950, high=1010)],
         margin=1.1,
         hopeless=10,

@@ -47,7 +47,7 @@ def destination(text: str, folder: Path) -> Path:
     return path
 
 
-def read(path: Path, most: int = _MOST_BYTES) -> bytes:
+def read_bytes(path: Path, most: int = _MOST_BYTES) -> bytes:
     """What is in a regular file of up to ``most`` bytes; a pipe or a device makes nobody wait. Raises OSError."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with os.fdopen(os.open(path, flags), "rb") as file:

@@ -52,7 +52,7 @@ def parse_stat(text: str) -> ProcessInfo | None:
     return ProcessInfo(int(pid), int(fields[19]), int(fields[1]), name, fields[0])
 
 
-def read(pid: int) -> ProcessInfo | None:
+def read_process(pid: int) -> ProcessInfo | None:
     """The process of that pid now; None once it is gone."""
     if sys.platform != "linux":
         return _read_elsewhere(pid)
@@ -74,7 +74,7 @@ def resident_bytes(pid: int) -> int | None:
 
 def is_alive(kin: ProcessInfo) -> bool:
     """Whether this very process still runs, and not another one with its pid."""
-    now = read(kin.pid)
+    now = read_process(kin.pid)
     return now is not None and now.started == kin.started and now.runs
 
 
@@ -84,7 +84,7 @@ def descendants(root: int | None = None) -> tuple[ProcessInfo, ...]:
     found: list[ProcessInfo] = []
     waiting = _children(root)
     while waiting:
-        kin = read(waiting.pop())
+        kin = read_process(waiting.pop())
         if kin is not None:
             found.append(kin)
             waiting += _children(kin.pid)
@@ -148,7 +148,7 @@ class Roster:
     @property
     def alive(self) -> tuple[ProcessInfo, ...]:
         """Those that still run, as they are now: workers name themselves only once they have begun."""
-        now = ((kin, read(kin.pid)) for kin in self.seen)
+        now = ((kin, read_process(kin.pid)) for kin in self.seen)
         return tuple(new for old, new in now if new is not None and new.started == old.started and new.runs)
 
 
@@ -184,7 +184,7 @@ def _noting(start: Callable[[BaseProcess], None]) -> Callable[[BaseProcess], Non
         start(process)
         if process.pid is not None and _kept:
             # A child of a fork server may have ended and been reaped by now.
-            kin = read(process.pid) or ProcessInfo(process.pid, 0, os.getpid(), "", "X")
+            kin = read_process(process.pid) or ProcessInfo(process.pid, 0, os.getpid(), "", "X")
             for roster in _kept:
                 roster.seen.append(kin)
 

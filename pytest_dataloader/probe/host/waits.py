@@ -241,9 +241,9 @@ def for_end(pids: Iterable[int], seconds: float) -> None:
         time.sleep(0.001)
 
 
-def descendants(pid: int) -> list[int]:
+def descendant_pids(pid: int) -> list[int]:
     """All processes below a process."""
     found = []
     for child in _children(pid):
-        found += [child, *descendants(child)]
+        found += [child, *descendant_pids(child)]
     return found

@@ -25,7 +25,7 @@ class SourceLines(NamedTuple):
     last: int = sys.maxsize
 
 
-def place_of(code: types.CodeType) -> SourceLines:
+def lines_of(code: types.CodeType) -> SourceLines:
     last = max((line for *_, line in code.co_lines() if line), default=sys.maxsize)
     return SourceLines(code.co_filename, code.co_firstlineno, last)
 

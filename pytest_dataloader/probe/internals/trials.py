@@ -24,7 +24,7 @@ _BATCHES, _WORKERS = 6, 2
 
 
 @functools.cache
-def failure(part: Part) -> str:
+def trial_failure(part: Part) -> str:
     """What a trial of a module of this room saw go wrong, once a process; empty where it is as it should be."""
     trial = _TRIALS[part]
     with Child.fork(lambda child: child.tell(trial().encode())) as child:
@@ -63,7 +63,7 @@ def _try_iterator() -> str:
         torch_private.turn(iterator)[0],
         torch_private.receive_outstanding(iterator, _SECONDS / 4),
     ]
-    torch_private.shut_down(iterator, kill=True)
+    torch_private.shut_down_workers(iterator, kill=True)
     for worker in workers:
         worker.join(_SECONDS / 4)
     ended = [worker.exitcode is not None for worker in workers]

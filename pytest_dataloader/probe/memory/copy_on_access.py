@@ -14,7 +14,7 @@ from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
 from pytest_dataloader.probe.memory import holders, pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.objects import Walk, pages_of, roots_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, pages_of, walk, worker_roots
 
 if TYPE_CHECKING:
     from array import array
@@ -125,7 +125,7 @@ def wilson_low(hits: int, count: int, z: float = 3.0) -> float:
     return max(0.0, (centre - spread) / (1 + z * z / count))
 
 
-def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> CopiedShare:
+def copied_share(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> CopiedShare:
     """What of an exposure's sample is un-shared: the most certain of the positions read, those scaled, the rest."""
     strata: dict[str, list[int]] = {"read": [], "scaled": [], "rest": []}
     for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
@@ -163,7 +163,7 @@ def _share(pages: Sequence[int], reader: Pages, control: Pages) -> CopiedShare:
     return CopiedShare(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
 
 
-def compare(
+def compare_with_control(
     loader: Any,
     *,
     sources: Sources,
@@ -177,12 +177,12 @@ def compare(
     """
     started = time.monotonic()
     plan = plan_reading(loader)
-    seen = walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
+    seen = walk(worker_roots(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
     found = DirectTest(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
     if seen.refused:
         found.partly += (f"{seen.refused} objects of the dataset raised when looked into",)
-    why = pagemap.why_not(sources.pages) if sources.pages is not None else "pagemap is withheld"
+    why = pagemap.why_no_pagemap(sources.pages) if sources.pages is not None else "pagemap is withheld"
     found.withheld += (why,) if why else ()
     found.pages = not why
     # Whatever looks at an object comes before the first fork: a look is a write, and would give the control a page of
@@ -205,7 +205,7 @@ class _Watch:
         self.pages = sources.pages if found.pages else None
         self.control = control
         self.rollup = sources.rollup
-        if self.rollup is not None and (why := smaps.why_not(control.pid, self.rollup)):
+        if self.rollup is not None and (why := smaps.why_no_smaps(control.pid, self.rollup)):
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
@@ -312,7 +312,7 @@ class _Watch:
         mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
         for slot in slots:
             found.shares[id(slot)] = (
-                share_written(slot, found, mine, idle) if slot.content else share_of(slot, found.ranks, mine, idle)
+                share_written(slot, found, mine, idle) if slot.content else copied_share(slot, found.ranks, mine, idle)
             )
         samples = sum(found.windows[name].samples for name in (sample_reader.FIRST, sample_reader.SECOND))
         for path, pages in self.large.items():

@@ -9,7 +9,7 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import start_method_of
-from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare
+from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare_with_control
 from pytest_dataloader.probe.memory.growth import (
     MATTERS,
     UNATTRIBUTED,
@@ -74,17 +74,17 @@ def epoch_of(loader: Any, universe: int, shuffled: bool) -> EpochShape:
     )
 
 
-def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
+def diagnose_memory(loader: Any, *, sources: Sources) -> Diagnosis:
     """Run the direct test on a loader, and conclude."""
-    found = compare(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
+    found = compare_with_control(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
     kept = kept_bytes_per_batch(loader)
-    return conclude(
+    return classify_growth(
         found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),
         kept=kept or 0.0,
     )  # fmt: skip
 
 
-def conclude(found: DirectTest, epoch: EpochShape, *, start_method: str, kept: float) -> Diagnosis:
+def classify_growth(found: DirectTest, epoch: EpochShape, *, start_method: str, kept: float) -> Diagnosis:
     """Put the figures of a direct test into a diagnosis; pure."""
     attributes, source, unclear = _judged(found, epoch)
     heap = accumulation_of(found)

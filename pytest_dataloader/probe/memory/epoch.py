@@ -125,7 +125,7 @@ def watch(loader: Any, *, seconds: float, rollup: smaps.RollupReader | None) -> 
         if not workers:
             return Watched(partly=("no worker could be watched: this loader makes none of torch's iterators",))
         pids = {PARENT: os.getpid()} | {number: int(worker.pid or 0) for number, worker in enumerate(workers)}
-        why = "smaps_rollup is withheld" if rollup is None else smaps.why_not(pids[0], rollup)
+        why = "smaps_rollup is withheld" if rollup is None else smaps.why_no_smaps(pids[0], rollup)
         if rollup is None or why:
             return Watched(partly=(f"no worker could be watched: {why}",))
         return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader))

@@ -151,7 +151,7 @@ class LeftoverWatch:
     def _grace(self, left: Leftovers) -> float:
         """How long to wait for a change: not at all for memory that this process itself holds."""
         if left.names:
-            held = {segment.inode for segment in segments.held(mapped=True)}
+            held = {segment.inode for segment in segments.open_segments(mapped=True)}
             if any(segment.inode not in held for segment in left.names):
                 return _GRACE_SECONDS
         pending = left.workers or any(not descriptors.is_segment(target) for _, target in left.targets)

@@ -43,7 +43,7 @@ class Payload:
 UNKNOWN = Payload(0, 0, 0)
 
 
-def weigh(thing: Any) -> Payload:
+def weigh_batch(thing: Any) -> Payload:
     """Weigh a batch, or whatever else is pickled for another process.
 
     Tensors that share a storage travel once, empty ones not at all; numpy arrays and strings go through a pipe.
@@ -54,7 +54,7 @@ def weigh(thing: Any) -> Payload:
     return Payload(len(scale.storages), sum(scale.storages.values()))
 
 
-def first_batches(loader: Any) -> Payload:
+def weigh_first_batches(loader: Any) -> Payload:
     """Have a forked child make the first batches as worker 0 would; none of them, and why, where it cannot."""
     if not hasattr(os, "fork"):
         return replace(UNKNOWN, error="this system cannot fork")
@@ -97,7 +97,7 @@ class _Scales:
         if self._ended or self._error or torch_worker_loop.is_next_epoch(message[0]):
             return
         try:
-            seen = weigh(data)
+            seen = weigh_batch(data)
         except Exception as error:
             self._error = f"{type(error).__name__}: {error}"
             return

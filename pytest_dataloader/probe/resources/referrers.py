@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY
-from pytest_dataloader.probe.internals.source_places import SourceLines, additions, place_of, places_of
+from pytest_dataloader.probe.internals.source_places import SourceLines, additions, lines_of, places_of
 from pytest_dataloader.probe.loader.referents import attribute_names, is_foreign
 
 if TYPE_CHECKING:
@@ -208,13 +208,13 @@ def _name(kept: _Kept, roots: Mapping[int, _Name], frames: Iterable[types.FrameT
             number, _, rest = path.removeprefix(".closure[").partition("]")
             variable = code.co_freevars[int(number)]
             path = f".closure[{variable!r}]{rest}"
-        return _Name(f"{thing.__qualname__}{path}", variable, (place_of(code),))
+        return _Name(f"{thing.__qualname__}{path}", variable, (lines_of(code),))
     for frame in frames:
         code = frame.f_code
         for name, value in frame.f_locals.items() if code.co_name != "<module>" else ():
             if value is thing:
                 variable = variable if path.startswith(".") else name
-                return _Name(f"{name}{path} in {code.co_qualname}", variable, (place_of(code),))
+                return _Name(f"{name}{path} in {code.co_qualname}", variable, (lines_of(code),))
     return None
 
 

@@ -42,7 +42,7 @@ TELLING_ROUNDS = 2
 """Growth takes two looks."""
 _PATIENT = 3
 _MOST_STRETCHED = 8.0
-QUICK_SECONDS = 3.0
+TEST_SECONDS = 3.0
 """Rounds of a loader of two forked workers take 0.1 s each; those that are begun after this are left out."""
 SHORT_EPOCHS = "short epochs"
 """What ``fds`` hands to ``shm`` in a quick run: what the loader asks for, and what was seen."""
@@ -99,7 +99,7 @@ class _Run:
         self.registry = registry
         self.seconds = seconds * _busyness()
         self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
-        self.seen = Usage(before=descriptors.count() or 0)
+        self.seen = Usage(before=descriptors.count_descriptors() or 0)
         self.handed_over: set[str] = set()
         self.at_first = segments.named(None, registry.names)
         self.replay: Replay | None = None
@@ -234,8 +234,8 @@ class _Run:
         now = time.monotonic()
         if self.reading_seconds > _SHARE_FOR_READING * (now - self.began):
             return
-        self.seen.peak_main = max(self.seen.peak_main, descriptors.count() or 0)
-        counts = (descriptors.count(worker.pid) or 0 for worker in borrowed.workers)
+        self.seen.peak_main = max(self.seen.peak_main, descriptors.count_descriptors() or 0)
+        counts = (descriptors.count_descriptors(worker.pid) or 0 for worker in borrowed.workers)
         self.seen.peak_worker = max(self.seen.peak_worker, *counts, 0)
         self.reading_seconds += time.monotonic() - now
 
@@ -249,9 +249,9 @@ class _Run:
             time.sleep(_SETTLE_SECONDS)
         self.reading_seconds = 0.0
         self._count(borrowed)
-        held = segments.held()
+        held = segments.open_segments()
         for worker in borrowed.workers:
-            held |= segments.held(worker.pid)
+            held |= segments.open_segments(worker.pid)
         ours = {segment for segment in held | self._ours_now() if segment not in self.at_first}
         self.seen.peak_segments = max(self.seen.peak_segments, len({segment.inode for segment in ours}))
         self.seen.peak_bytes = max(self.seen.peak_bytes, segments.total_bytes(ours))

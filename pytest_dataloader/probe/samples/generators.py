@@ -47,13 +47,13 @@ class GeneratorState(NamedTuple):
     unused: bool = False
 
 
-def find(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def find_generators(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Generators by name: the global ones, then those kept anywhere under the roots or by the code behind them.
 
     One that several names lead to has the shortest.
     """
     found = dict(_global_generators())
-    for path, thing in reachable(roots, found.values()):
+    for path, thing in reachable_objects(roots, found.values()):
         if is_generator(thing):
             found.setdefault(path, thing)
     return found
@@ -61,10 +61,10 @@ def find(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def open_files(roots: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
     """Paths of open files and archives, whose position or state forked workers share."""
-    return tuple(path for path, thing in reachable(roots) if _is_open_file(thing))
+    return tuple(path for path, thing in reachable_objects(roots) if _is_open_file(thing))
 
 
-def reachable(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = ()) -> Iterator[tuple[str, Any]]:
+def reachable_objects(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = ()) -> Iterator[tuple[str, Any]]:
     """Objects under the roots and in the modules of the code behind them, nearest first; not those already known."""
     seen = {id(each) for each in known}
     queue: deque[tuple[str, Any, int]] = deque((name, thing, 0) for name, thing in roots)

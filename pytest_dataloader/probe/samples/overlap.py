@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dataloader.probe.samples.share import thinned
+from pytest_dataloader.probe.samples.share import thin_by_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
         slack = each if complete and len({count.total() for count in counts}) == 1 else 0
     padding = repeated if repeated <= slack else 0
     everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
-    expected = len(thinned(range(first.size), one_in)) if everybody else 0
+    expected = len(thin_by_checksum(range(first.size), one_in)) if everybody else 0
     lost = max(0, expected - len(union)) * one_in if everybody else 0
     dropped = lost if drops and lost <= slack else 0
     return Overlap(
@@ -132,7 +132,7 @@ def _told(shares: Sequence[RankShare], by: By) -> tuple[list[Sequence[object]], 
     indexed = by == "indices"
     one_in = max(share.one_in[0 if indexed else 1] for share in shares)
     items = [share.indices if indexed else tuple(itertools.chain.from_iterable(share.contents)) for share in shares]
-    return [thinned(each, one_in) for each in items], one_in
+    return [thin_by_checksum(each, one_in) for each in items], one_in
 
 
 def _alike(shares: Sequence[RankShare], told: Sequence[Sequence[object]], by: By) -> bool:

@@ -15,7 +15,7 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.loader.settings import make_shallow
 from pytest_dataloader.probe.loader.state_restoration import random_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
-from pytest_dataloader.probe.samples.generators import find
+from pytest_dataloader.probe.samples.generators import find_generators
 from pytest_dataloader.probe.samples.journal import Journal, JournalEntry, plain_index
 from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
 
@@ -257,7 +257,7 @@ def traced(
 @contextlib.contextmanager
 def _generators_kept(roots: tuple[tuple[str, Any], ...]) -> Iterator[None]:
     """Put every generator back that tracing displaces in this process, module-level ones too."""
-    restorers = [random_state(each) for each in find(roots).values()] if roots else []
+    restorers = [random_state(each) for each in find_generators(roots).values()] if roots else []
     try:
         yield
     finally:

@@ -75,7 +75,9 @@ class LoaderFacts:
         return self.batch_size * max(1, self.workers)
 
 
-def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1) -> LoaderFacts:
+def loader_facts(
+    loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1
+) -> LoaderFacts:
     """What is known of a loader, beside what its sampler gave."""
     return LoaderFacts(
         dataset=type(loader.dataset).__name__,

@@ -65,7 +65,7 @@ class RankShare:
         return cls(**{**fields, **lists, "contents": tuple(map(tuple, fields["contents"]))})
 
 
-def share_of(loader: Any, *, seconds: float) -> RankShare:
+def rank_share(loader: Any, *, seconds: float) -> RankShare:
     """Trace two epochs of a copy of a rank's loader, each cut off after ``seconds``, and its sampler's whole epoch.
 
     The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
@@ -86,10 +86,10 @@ def share_of(loader: Any, *, seconds: float) -> RankShare:
     return RankShare(
         size=0 if iterable else length_of(loader.dataset),
         iterable=iterable,
-        indices=() if iterable else thinned(given, one_in[0]),
+        indices=() if iterable else thin_by_checksum(given, one_in[0]),
         all_given=all_given,
         batches=None if iterable else _length(torch_private.index_sampler(loader)),
-        contents=tuple(thinned(of_worker, one_in[1]) for of_worker in made[0]),
+        contents=tuple(thin_by_checksum(of_worker, one_in[1]) for of_worker in made[0]),
         all_read=not run.epochs[0].cut,
         one_in=one_in,
         marks=() if iterable else _marks(loader),
@@ -111,7 +111,7 @@ def thinning(many: int) -> int:
     return one_in
 
 
-def thinned(items: Sequence[Any], one_in: int) -> tuple[Any, ...]:
+def thin_by_checksum(items: Sequence[Any], one_in: int) -> tuple[Any, ...]:
     """The items that every rank would tell, in order."""
     return tuple(item for item in items if one_in == 1 or zlib.crc32(str(item).encode()) % one_in == 0)
 

@@ -138,7 +138,7 @@ class Tracer:
         return self._standings()
 
     def _walk(self) -> None:
-        self._found = generators.find(self.roots) if self.roots else {}
+        self._found = generators.find_generators(self.roots) if self.roots else {}
 
     def _standings(self) -> dict[str, generators.GeneratorState]:
         return {name: generators.standing(each) for name, each in self._found.items()}

@@ -16,7 +16,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.stream import drawn
-from pytest_dataloader.probe.memory.smaps import read_rollup, why_not
+from pytest_dataloader.probe.memory.smaps import read_rollup, why_no_smaps
 from pytest_dataloader.probe.resources.block import watched_block
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.sequence import OrderFault
@@ -87,7 +87,9 @@ def contents(stream: Stream, seconds: float) -> Contents:
     )
 
 
-def held(stream: Stream, kind: ResourceKind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
+def measure_held(
+    stream: Stream, kind: ResourceKind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]
+) -> Held:
     """Run a warm-up epoch, then short ones, and look at what they leave open: more and more of it is a leak.
 
     What is on its way in a pipeline stays open where an epoch is left early, and is no more after four epochs.
@@ -128,7 +130,7 @@ class _Drawing:
             self.begun += 1
             for batch in source.epoch(self._seconds, _SHORT_EPOCH):
                 self.batches += 1
-                self.peak = max(self.peak, descriptors.count() or 0)
+                self.peak = max(self.peak, descriptors.count_descriptors() or 0)
                 self.peak_bytes = max(self.peak_bytes, _shared_bytes())
                 del batch
             source.close()
@@ -136,7 +138,7 @@ class _Drawing:
 
 def growth(stream: Stream, seconds: float) -> Growth:
     """Pull batches for about ``seconds`` and look at private memory, a few times and as far apart."""
-    if reason := why_not(os.getpid()):
+    if reason := why_no_smaps(os.getpid()):
         raise NotMeasured(reason)
     looks: list[tuple[int, int]] = []
     batches = between = size = epochs = 0
@@ -193,7 +195,7 @@ def _bytes_of(batch: Any) -> int:
 
 
 def _shared_bytes() -> int:
-    return segments.total_bytes(segments.held(mapped=True) | segments.named({os.getpid()}))
+    return segments.total_bytes(segments.open_segments(mapped=True) | segments.named({os.getpid()}))
 
 
 def _give_back_freed() -> None:

@@ -23,7 +23,7 @@ from pytest_dataloader.probe.timing.stage_costs import (
 )
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES, straggler
-from pytest_dataloader.probe.timing.windows import half_width, join, quietness, rate
+from pytest_dataloader.probe.timing.windows import half_width, join, measured_rate, quietness_of_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def aggregate(
         measured_seconds=join(meter.windows).wall_ns / 1e9,
         hung_seconds=hung_seconds,
         at_work=at_work,
-        quietness=quietness(
+        quietness=quietness_of_windows(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),
     )
@@ -116,7 +116,7 @@ def _complete(
         helpful_workers=0
         if factor >= STRAGGLES
         else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
-        samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
+        samples_per_second=measured_rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
         sampler_waiting_ms_per_sample=cost.sampler_waiting * ms,
         handover_ms_per_sample=cost.handover * ms,
@@ -134,7 +134,7 @@ def _complete(
         batches_per_epoch=per_epoch,
         simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
-    return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))
+    return dataclasses.replace(complete, why=bottleneck.describe_bottleneck(complete, allowed.slowest))
 
 
 def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:

@@ -32,7 +32,7 @@ _WHAT = {
 }
 
 
-def sentence(seen: Stages, part: str) -> str:
+def describe_bottleneck(seen: Stages, part: str) -> str:
     """Which stage sets the pace, what of the time that passes it takes, and why; ``part`` is what it belongs to."""
     stage = seen.bottleneck
     if not stage:
@@ -107,7 +107,7 @@ def cost_more(seen: Stages) -> bool:
     ) and alone * COSTLY_WORKERS_RATIO < handed_over
 
 
-def rates(seen: Stages) -> tuple[str, str]:
+def describe_rates(seen: Stages) -> tuple[str, str]:
     """Samples per second without workers, and with them at most."""
     return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
 
@@ -116,7 +116,7 @@ def closer(seen: Stages) -> str:
     """What single samples, and a run without workers, add to the sentence."""
     found = ""
     if cost_more(seen):
-        alone, now = rates(seen)
+        alone, now = describe_rates(seen)
         found += (
             f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
         )

@@ -28,8 +28,8 @@ from pytest_dataloader.probe.internals.envelopes import (
 )
 from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
-from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices, length_of
+from pytest_dataloader.probe.loader.counting import count_samples
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, leading_indices, length_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
@@ -96,7 +96,7 @@ def journal_of(loader: Any) -> StampLog:
     """An empty journal for a loader's batches, which knows how many samples an index of it asks for, and which."""
     return StampLog(
         functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
-        name=functools.partial(first_indices, most=NAMED_SAMPLES),
+        name=functools.partial(leading_indices, most=NAMED_SAMPLES),
     )
 
 
@@ -310,7 +310,7 @@ class InstrumentedLoader(Borrowed):
     def _learn_size(self, batch: Any) -> int:
         """How many samples are in a batch, by the rules of ``samples``, the mean of the timed batches."""
         if torch_private.reads_by_iteration(self.loader) or not self.journal.sized[1]:
-            self._sized[0] += count(batch, self.batch_size)
+            self._sized[0] += count_samples(batch, self.batch_size)
             self._sized[1] += 1
         samples, batches = self._sized if self._sized[1] else self.journal.sized
         self._size = samples / batches

@@ -30,7 +30,7 @@ class NeighbourWatch:
             spent.consumer_delay_ns - self._spent.consumer_delay_ns,
             spent.worker_delay_ns - self._spent.worker_delay_ns,
         ]
-        return quietness(
+        return quietness_between(
             self._machine,
             machine,
             wall_ns=spent.wall_ns - self._spent.wall_ns,
@@ -40,7 +40,7 @@ class NeighbourWatch:
         )
 
 
-def quietness(
+def quietness_between(
     before: Machine,
     after: Machine,
     *,

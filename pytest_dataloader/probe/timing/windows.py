@@ -160,7 +160,7 @@ def _without(window: Window, lost_ns: float, *, cpus: float) -> float:
     return min(float(window.wall_ns), max(window.wall_ns - lost_ns, needed))
 
 
-def quietness(
+def quietness_of_windows(
     windows: Sequence[Window], speeds: Sequence[int], *, workers: int, cpus: float, delays_known: bool
 ) -> Quietness:
     """How quiet the machine was over the windows; ``speeds`` are the times of the calibration kernel."""
@@ -188,12 +188,12 @@ class Spread:
     best: float
 
 
-def rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float]:
+def window_rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float]:
     """Samples per second of each window, without the neighbours."""
     return [window.samples / service_ns(window, workers=workers, cpus=cpus) * 1e9 for window in windows]
 
 
-def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
+def measured_rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
     """Samples per second, without the neighbours.
 
     The interval holds the spread between the windows, or where the machine was busy what others can have cost at most
@@ -201,7 +201,7 @@ def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quiet
     """
     if not windows:
         return Spread(0.0, 0.0, 0.0, 0.0)
-    each = rates(windows, workers=workers, cpus=cpus)
+    each = window_rates(windows, workers=workers, cpus=cpus)
     whole = join(windows)
     service = least = service_ns(whole, workers=workers, cpus=cpus)
     if machine.disturbances:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_dataloader.probe.loader.settings import Settings, settings_of
-from pytest_dataloader.probe.tuning.prediction import Profile, period, rate
+from pytest_dataloader.probe.tuning.prediction import Profile, period, predicted_rate
 from pytest_dataloader.probe.tuning.trial import Alone, Trial, rate_of
 
 WORTHWHILE_GAIN = 0.05
@@ -46,7 +46,7 @@ class Estimates:
     def predicted(self, settings: Settings) -> float:
         """Samples per second, by the profile and by how far it was off for the nearest number of workers measured."""
         assert self.profile is not None
-        return rate(self.profile, settings) * self._correction(settings)
+        return predicted_rate(self.profile, settings) * self._correction(settings)
 
     def _correction(self, settings: Settings) -> float:
         assert self.profile is not None
@@ -55,7 +55,7 @@ class Estimates:
         plain = [known for known in self.trials if known.num_workers and known.in_order == settings.in_order]
         plain = plain or [known for known in self.trials if known.num_workers]
         near = min(plain, key=lambda known: abs(math.log(known.num_workers / settings.num_workers)))
-        return rate_of(self.trials[near], self.profile) / rate(self.profile, near)
+        return rate_of(self.trials[near], self.profile) / predicted_rate(self.profile, near)
 
     def rate(self, settings: Settings) -> float:
         """Samples per second: as measured, else as predicted."""

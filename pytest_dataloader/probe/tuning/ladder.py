@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
 from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN
-from pytest_dataloader.probe.tuning.prediction import batched, rate
+from pytest_dataloader.probe.tuning.prediction import batched, predicted_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def _rows(search: Search, alone: Alone) -> Iterator[LadderRow]:
         yield LadderRow(change, search.rate(settings), source, now=settings == now)
     if search.unbatched is None and _could_batch(search, alone):
         better = batched(search.profile)
-        most = rate(better, chosen) * search.rate(chosen) / rate(search.profile, chosen)
+        most = predicted_rate(better, chosen) * search.rate(chosen) / predicted_rate(search.profile, chosen)
         yield LadderRow("+ __getitems__ in the dataset", most, "at most")
     if now.num_workers and now not in shown and search.is_measured(now):
         yield LadderRow(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)

@@ -19,7 +19,7 @@ from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.batches import size_bytes
-from pytest_dataloader.probe.tuning.prediction import Profile, rate
+from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
@@ -317,4 +317,4 @@ def rate_of(trial: Trial, profile: Profile, settings: Settings | None = None) ->
     """
     if not trial.steady:
         return trial.samples_per_second
-    return rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)
+    return predicted_rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)

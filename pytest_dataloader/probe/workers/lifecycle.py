@@ -296,7 +296,7 @@ class _Observation:
 
     def _remember_children(self) -> None:
         for pid in self.pids:
-            self.children.update(waits.descendants(pid))
+            self.children.update(waits.descendant_pids(pid))
 
     def _end(self, borrowed: Borrowed) -> None:
         """End the workers as a user's loop would, and see who does not go."""
@@ -306,7 +306,7 @@ class _Observation:
         asked = time.monotonic()
         with self.watchdog.waiting():
             if borrowed.iterator is not None:
-                torch_private.shut_down(borrowed.iterator)
+                torch_private.shut_down_workers(borrowed.iterator)
         if self.lives.epochs and (self.lives.epochs[-1].end_seconds is None or self.loader.persistent_workers):
             self.lives.epochs[-1] = dataclasses.replace(self.lives.epochs[-1], end_seconds=time.monotonic() - asked)
         self.watchdog.stop()
@@ -344,7 +344,7 @@ class _Observation:
 
     def _kill(self, borrowed: Borrowed | None) -> None:
         self.watchdog.stop()
-        children = [pid for worker in self.pids for pid in waits.descendants(worker)]
+        children = [pid for worker in self.pids for pid in waits.descendant_pids(worker)]
         if borrowed is not None:
             borrowed.close(kill=True)
         for pid in children:

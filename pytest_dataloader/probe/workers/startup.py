@@ -86,7 +86,7 @@ def unpicklable(method: str, culprit: Culprit) -> WorkerStart:
     )
 
 
-def obstacle(loader: Any, found: WorkerFault, method: str) -> Obstacle:
+def start_obstacle(loader: Any, found: WorkerFault, method: str) -> Obstacle:
     """What keeps a worker from starting by a method that imports everything anew; nothing for other faults."""
     if found.phase != "starting" or method == "fork":
         return Obstacle()
@@ -132,7 +132,7 @@ def _try(loader: Any, method: str) -> WorkerStart:
     seen = observe_lifecycle(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
     found = seen.fault
     first = seen.epochs[0].first_batch_seconds if seen.epochs else None
-    met = obstacle(loader, found, method)
+    met = start_obstacle(loader, found, method)
     return WorkerStart(
         method=method,
         fault=found.kind,

@@ -77,7 +77,7 @@ class Finding:
     stack: tuple[str, ...] = ()
 
 
-def conclude(silence: Silence, longest: float | None) -> tuple[Literal["hang", "unclear"], str] | None:
+def judge_silence(silence: Silence, longest: float | None) -> tuple[Literal["hang", "unclear"], str] | None:
     """Whether a silence will never end, or has lasted too long to tell; None while waiting makes sense.
 
     ``longest`` is the longest wait for a batch so far, None before the first batch.
@@ -217,7 +217,7 @@ class Watchdog:
             asleep_seconds=seen.asleep_seconds if long_asleep else None,
             on_disk=seen.state == "D",
         )
-        found = conclude(silence, self.longest)
+        found = judge_silence(silence, self.longest)
         if found is None:
             return None
         return Finding(found[0], suspect, found[1], silence.seconds, self._stack(suspect, pid))

@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.baseline import compare, judge, measure
+from pytest_dataloader.checks.baseline import compare_with_baseline, judge, measure
 from pytest_dataloader.probe.host.calibration import KERNELS
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
@@ -29,7 +29,7 @@ def seen(
 ) -> Baseline:
     quietness = fields.pop("quietness", QUIET)
     cost = Cost(cpu, 0.0, {"compute": compute, "copy": copy}, units=100, measured_seconds=5.0, quietness=quietness)
-    return compare(Baseline(cost, PLACE, known, **fields))
+    return compare_with_baseline(Baseline(cost, PLACE, known, **fields))
 
 
 @pytest.mark.parametrize(

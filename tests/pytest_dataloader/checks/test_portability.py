@@ -15,7 +15,7 @@ from pytest_dataloader.checks import Setting, read_limits
 from pytest_dataloader.checks.portability import judge, measure
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.workers.evidence import Portability
-from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh
+from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh_luggage
 from pytest_dataloader.probe.workers.startup import WorkerStart
 
 if TYPE_CHECKING:
@@ -160,12 +160,14 @@ def test_what_does_not_pickle_is_named_by_its_path(
         culprit = find_culprit(made)
         assert culprit is not None
         assert (culprit.path, culprit.what) == (path, what)
-        assert weigh(made) is None
+        assert weigh_luggage(made) is None
 
 
 def test_what_pickles_is_weighed_and_nobody_is_named() -> None:
     shared = torch.zeros(1000)
-    luggage = weigh(DataLoader(Selective(handle=threading.Lock(), words=[str(n) for n in range(1000)], table=shared)))
+    luggage = weigh_luggage(
+        DataLoader(Selective(handle=threading.Lock(), words=[str(n) for n in range(1000)], table=shared))
+    )
     assert luggage is not None
     assert luggage.tensor_bytes == 4000
     assert 3000 < luggage.pickled_bytes < 20_000

@@ -257,7 +257,7 @@ def left_by_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A segment that a killed process left behind, whose pid a worker has. No other names: workers of tests that run
     beside this one might have their pids."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        killed = process_tree.read(process.pid)
+        killed = process_tree.read_process(process.pid)
         process.kill()
     assert killed is not None
 
@@ -412,6 +412,6 @@ def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> No
 
 
 def test_where_shared_memory_is_not_shown_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "why_not", lambda: "there is no /dev/shm here")
+    monkeypatch.setattr(segments, "why_no_segments", lambda: "there is no /dev/shm here")
     with pytest.raises(NotMeasured, match="no /dev/shm"):
         measured(load())

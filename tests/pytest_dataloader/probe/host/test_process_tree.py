@@ -94,7 +94,7 @@ def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
 def test_the_pid_of_another_process_is_told_apart(child: BaseProcess) -> None:
     child.start()
     assert child.pid is not None
-    kin = process_tree.read(child.pid)
+    kin = process_tree.read_process(child.pid)
     assert kin is not None
     assert not process_tree.is_alive(
         process_tree.ProcessInfo(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state)

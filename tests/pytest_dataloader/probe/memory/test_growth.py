@@ -10,7 +10,7 @@ import pytest
 from pytest_dataloader.probe.host.allocator import Allocated
 from pytest_dataloader.probe.loader.positions import Plan
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory.copy_on_access import CopiedShare, DirectTest, Scattered, share_of, wilson_low
+from pytest_dataloader.probe.memory.copy_on_access import CopiedShare, DirectTest, Scattered, copied_share, wilson_low
 from pytest_dataloader.probe.memory.exposure import Exposure
 from pytest_dataloader.probe.memory.growth import EpochShape, accumulation_of, epoch_share, finest_path, is_copied
 from pytest_dataloader.probe.memory.objects import Walk
@@ -86,20 +86,20 @@ def test_positions_read_are_judged_apart_from_the_rest() -> None:
     slot = Exposure("dataset.rows[*]", "str", pages=array("Q", range(40)), ranks=array("q", [*range(20), *[-1] * 20]))
     reader = {page: page < 10 for page in range(40)}
     control = dict.fromkeys(range(40), False)
-    share = share_of(slot, 10, reader, control)
+    share = copied_share(slot, 10, reader, control)
     assert (share.reader, share.control, share.count) == (1.0, 0.0, 10)
 
 
 def test_positions_scaled_to_a_longer_container_are_judged_apart() -> None:
     ranks = array("q", [*range(20), *range(SCALED, SCALED + 20)])
     slot = Exposure("dataset.frames[*]", "str", pages=array("Q", range(40)), ranks=ranks)
-    share = share_of(slot, 20, {page: page >= 20 for page in range(40)}, dict.fromkeys(range(40), False))
+    share = copied_share(slot, 20, {page: page >= 20 for page in range(40)}, dict.fromkeys(range(40), False))
     assert (share.reader, share.count) == (1.0, 20)
 
 
 def test_pages_that_are_not_in_memory_are_left_out() -> None:
     slot = Exposure("dataset.rows[*]", "str", pages=array("Q", range(20)), ranks=array("q", range(20)))
-    share = share_of(slot, 20, dict.fromkeys(range(20), None), dict.fromkeys(range(20), False))
+    share = copied_share(slot, 20, dict.fromkeys(range(20), None), dict.fromkeys(range(20), False))
     assert share.count == 0
 
 

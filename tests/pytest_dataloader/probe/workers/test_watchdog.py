@@ -14,7 +14,7 @@ import pytest
 
 from pytest_dataloader.probe.host.waits import Look, Wait
 from pytest_dataloader.probe.workers.status_slots import StatusSlots
-from pytest_dataloader.probe.workers.watchdog import Finding, Silence, Watchdog, conclude, is_underway
+from pytest_dataloader.probe.workers.watchdog import Finding, Silence, Watchdog, is_underway, judge_silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def longer(silence: Silence, seconds: float, **more: float) -> Silence:
     ],
 )
 def test_the_clock_decides_last(silence: Silence, longest: float | None, expected: str | None) -> None:
-    found = conclude(silence, longest)
+    found = judge_silence(silence, longest)
     assert (found[0] if found else None) == expected
 
 
