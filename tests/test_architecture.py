@@ -68,7 +68,7 @@ FLOORS = {
     ),
     "pytest_dataloader": (
         ("errors", "printable", "quantities", "verdict"),
-        ("claim", "limits", "record"),
+        ("limit_tests", "limits", "record"),
         ("probe.host",),
         ("probe.internals",),
         ("probe.loader",),

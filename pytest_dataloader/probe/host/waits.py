@@ -51,7 +51,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProcessActivity:
     """A process and its descendants at a moment: time busy and context switches so far, waits of the process's threads.
 
     Busy is on a CPU, or kept from one by others: a worker that a loaded machine starves is at work.
@@ -85,11 +85,11 @@ class Look:
         return all(wait.kind in ("lock", "service") for wait in self.waits[1:])
 
 
-def look(pid: int, *, without: int | None = None) -> Look:
+def process_activity(pid: int, *, without: int | None = None) -> ProcessActivity:
     """Look at a process and its descendants; threads with the native id ``without`` do not count."""
     state = state_of(pid)
     if state in ("", "Z", "X"):
-        return Look(state, 0, 0, ())
+        return ProcessActivity(state, 0, 0, ())
     busy = switches = 0
     waits = []
     for tid in _tasks(pid):
@@ -98,13 +98,13 @@ def look(pid: int, *, without: int | None = None) -> Look:
             more_busy, more_switches = _spent(pid, tid)
             busy, switches = busy + more_busy, switches + more_switches
     for child in _children(pid):
-        below = look(child)
+        below = process_activity(child)
         busy, switches = busy + below.busy_ns, switches + below.switches
-    return Look(state, busy, switches, tuple(waits))
+    return ProcessActivity(state, busy, switches, tuple(waits))
 
 
 def at_rest(*pids: int, without: int | None = None) -> bool:
-    """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``look``."""
+    """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``process_activity``."""
     return all(state_of(tid) != "R" for pid in pids for tid in _tasks(pid) if tid != without)
 
 

@@ -79,13 +79,13 @@ def _try_stamps() -> str:
         journal.open()
         batches = [batch.tolist() for batch in loader]
         torch_stamps.release(made[0])
-        numbers = [passage.ticket.number for passage in journal.passages]
+        numbers = [stamps.batch_id.number for stamps in journal.batch_stamps]
         if batches != [[number] for number in range(_BATCHES)] or numbers != list(range(_BATCHES)):
             return f"batches {batches} came with the stamps of {numbers}"
-        for passage in journal.passages:
-            stamps = [passage.index[WALL], passage.fetched[WALL], passage.collated[WALL]]
-            if stamps != sorted(stamps) or not stamps[0]:
-                return f"a batch has the stamps {stamps}"
+        for stamps in journal.batch_stamps:
+            moments = [stamps.index[WALL], stamps.fetched[WALL], stamps.collated[WALL]]
+            if moments != sorted(moments) or not moments[0]:
+                return f"a batch has the stamps {moments}"
     return ""
 
 

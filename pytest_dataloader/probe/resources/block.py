@@ -40,8 +40,12 @@ def watched_block(looked_for: ResourceKind, keep: int = KEPT) -> Iterator[Block]
     Workers that run, and the pipes that lead to them, belong to a loader that is still in use.
     """
     block = Block()
-    with process_tree.keep_roster() as roster, keep_segment_registry() as registry, keep_deliveries() as deliveries:
-        watch = LeftoverWatch(roster, registry)
+    with (
+        process_tree.keep_process_registry() as process_registry,
+        keep_segment_registry() as registry,
+        keep_deliveries() as deliveries,
+    ):
+        watch = LeftoverWatch(process_registry, registry)
         before = watch.now()
         yield block
 

@@ -15,7 +15,7 @@ from pytest_dataloader.probe.host.descriptors import TORCH, kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_dataloader.probe.host.process_tree import ProcessInfo, Roster
+    from pytest_dataloader.probe.host.process_tree import ProcessInfo, ProcessRegistry
     from pytest_dataloader.probe.host.segments import Segment
     from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry
 
@@ -69,17 +69,17 @@ class Leftovers:
 
 
 class LeftoverWatch:
-    """Compares moments. ``roster`` and ``registry`` have been kept since before the first of them."""
+    """Compares moments. ``process_registry`` and ``registry`` have been kept since before the first of them."""
 
-    def __init__(self, roster: Roster, registry: SegmentRegistry) -> None:
-        self._roster = roster
+    def __init__(self, process_registry: ProcessRegistry, registry: SegmentRegistry) -> None:
+        self._process_registry = process_registry
         self._registry = registry
 
     def now(self) -> Snapshot:
         """What is there now: 0.3 to 0.5 ms with a hundred descriptors."""
-        workers = {(kin.pid, kin.started) for kin in self._workers()}
+        workers = {(info.pid, info.started) for info in self._workers()}
         names = frozenset(segments.named(None, self._registry.names))
-        return Snapshot(descriptors.links(), names, frozenset(workers), len(self._roster.seen))
+        return Snapshot(descriptors.links(), names, frozenset(workers), len(self._process_registry.seen))
 
     def without_queues(self, left: Leftovers, before: Snapshot) -> Leftovers:
         """Without pipes where there are no more of them than the queues of workers started meanwhile have.
@@ -87,7 +87,7 @@ class LeftoverWatch:
         Those of an iterator that is gone stay open until the collector comes by, and to call it costs 0.2 to 1 s.
         """
         pipes = {number for number, target in left.targets if kind(target) == "pipe"}
-        if len(pipes) > _RESULT_PIPES + _WORKER_PIPES * (len(self._roster.seen) - before.started):
+        if len(pipes) > _RESULT_PIPES + _WORKER_PIPES * (len(self._process_registry.seen) - before.started):
             return left
         return Leftovers(left.workers, left.names, tuple(each for each in left.targets if each[0] not in pipes))
 
@@ -123,9 +123,9 @@ class LeftoverWatch:
         targets = descriptors.links()
         fresh = {number: target for number, target in targets.items() if before.targets.get(number) != target}
         alive = process_tree.descendants() if fresh else ()
-        led = descriptors.shared_with(fresh, [descriptors.links(kin.pid).values() for kin in alive]) if alive else ()
-        workers = [kin for kin in self._workers() if (kin.pid, kin.started) not in before.workers]
-        running = {kin.pid for kin in self._roster.alive}
+        led = descriptors.shared_with(fresh, [descriptors.links(info.pid).values() for info in alive]) if alive else ()
+        workers = [info for info in self._workers() if (info.pid, info.started) not in before.workers]
+        running = {info.pid for info in self._process_registry.alive}
         inodes = {segment.inode for segment in before.names}
         names = [
             segment
@@ -141,12 +141,14 @@ class LeftoverWatch:
 
     def _workers(self) -> list[ProcessInfo]:
         found = {
-            kin.pid: kin for kin in (*self._roster.alive, *process_tree.descendants()) if kin.is_worker and kin.runs
+            info.pid: info
+            for info in (*self._process_registry.alive, *process_tree.descendants())
+            if info.is_worker and info.runs
         }
         return list(found.values())
 
     def _names(self) -> set[Segment]:
-        return segments.named({os.getpid(), *self._roster.pids}, self._registry.names)
+        return segments.named({os.getpid(), *self._process_registry.pids}, self._registry.names)
 
     def _grace(self, left: Leftovers) -> float:
         """How long to wait for a change: not at all for memory that this process itself holds."""

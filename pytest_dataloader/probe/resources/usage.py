@@ -32,7 +32,7 @@ from pytest_dataloader.probe.resources.shortage import what_ran_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.host.process_tree import Roster
+    from pytest_dataloader.probe.host.process_tree import ProcessRegistry
     from pytest_dataloader.probe.host.segments import Segment
 
 ROUNDS = (1, 2, 3, 1)
@@ -71,31 +71,39 @@ def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) 
         seen = child_process.ask(lambda: _in_child(loader, seconds), seconds + _TIMEOUT_SECONDS)
         if isinstance(seen, Usage):
             return seen
-    with keep_roster_and_creations() as (roster, registry):
-        return _Run(loader, roster, registry, seconds, leave_early=leave_early).run()
+    with keep_registries() as (process_registry, registry):
+        return _Run(loader, process_registry, registry, seconds, leave_early=leave_early).run()
 
 
 def _in_child(loader: Any, seconds: float) -> Usage:
     import torch
 
     torch.set_num_threads(1)  # the threads of the parent were not forked
-    with keep_roster_and_creations() as (roster, registry):
-        return _Run(loader, roster, registry, seconds, leave_early=False).run()  # no worker makes batches ahead
+    with keep_registries() as (process_registry, registry):
+        return _Run(
+            loader, process_registry, registry, seconds, leave_early=False
+        ).run()  # no worker makes batches ahead
 
 
 @contextlib.contextmanager
-def keep_roster_and_creations() -> Iterator[tuple[Roster, SegmentRegistry]]:
-    with process_tree.keep_roster() as roster, keep_segment_registry() as registry:
-        yield roster, registry
+def keep_registries() -> Iterator[tuple[ProcessRegistry, SegmentRegistry]]:
+    with process_tree.keep_process_registry() as process_registry, keep_segment_registry() as registry:
+        yield process_registry, registry
 
 
 class _Run:
     def __init__(
-        self, loader: Any, roster: Roster, registry: SegmentRegistry, seconds: float, *, leave_early: bool
+        self,
+        loader: Any,
+        process_registry: ProcessRegistry,
+        registry: SegmentRegistry,
+        seconds: float,
+        *,
+        leave_early: bool,
     ) -> None:
         self.loader = loader
         self.leave_early = leave_early
-        self.roster = roster
+        self.process_registry = process_registry
         self.registry = registry
         self.seconds = seconds * _busyness()
         self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
@@ -315,7 +323,7 @@ class _Run:
 
     def _ours_now(self) -> set[Segment]:
         """Segments with a name in /dev/shm that this process or one that it started has made and not handed over."""
-        found = segments.named({os.getpid(), *self.roster.pids}, self.registry.names)
+        found = segments.named({os.getpid(), *self.process_registry.pids}, self.registry.names)
         # Where batches name segments, those of batches that were made and never received cannot be told from a leak.
         handed = self.registry.names if self.handed_over else self.handed_over
         return {segment for segment in found if segment.name not in handed}

@@ -130,7 +130,7 @@ def is_generator(thing: Any) -> bool:
     )
 
 
-def standing(generator: Any) -> GeneratorState:
+def generator_state(generator: Any) -> GeneratorState:
     """Where a generator stands; drawing from it is the only thing that would move it."""
     import torch
 
@@ -197,4 +197,4 @@ def idiom_stream(worker: int) -> str:
     """
     import numpy as np
 
-    return standing(np.random.RandomState(2**31 + worker)).stream
+    return generator_state(np.random.RandomState(2**31 + worker)).stream

@@ -113,7 +113,7 @@ class Journal:
                 entries.append(
                     JournalEntry(
                         kind, epoch, worker, number, tuple(indices), tuple(digests),
-                        _standings(before), _standings(after),
+                        _generator_states(before), _generator_states(after),
                     )
                 )  # fmt: skip
         return entries
@@ -124,7 +124,7 @@ class Journal:
         self._file, self._owner = -1, 0
 
 
-def _standings(read: dict[str, list[Any]]) -> dict[str, GeneratorState]:
+def _generator_states(read: dict[str, list[Any]]) -> dict[str, GeneratorState]:
     return {name: GeneratorState(*fields) for name, fields in read.items()}
 
 

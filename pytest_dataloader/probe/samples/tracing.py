@@ -79,7 +79,7 @@ class Tracer:
         if number >= self.displaced_from.get(kind, number + 1):
             for name, generator in self._found.items():
                 generators.displace(generator, f"{name} {kind} {self._epoch} {self.worker} {number}")
-        before = self._standings()
+        before = self._generator_states()
         try:
             made = function(*given)
         except StopIteration:
@@ -135,13 +135,13 @@ class Tracer:
 
     def _look(self) -> dict[str, generators.GeneratorState]:
         self._walk()
-        return self._standings()
+        return self._generator_states()
 
     def _walk(self) -> None:
         self._found = generators.find_generators(self.roots) if self.roots else {}
 
-    def _standings(self) -> dict[str, generators.GeneratorState]:
-        return {name: generators.standing(each) for name, each in self._found.items()}
+    def _generator_states(self) -> dict[str, generators.GeneratorState]:
+        return {name: generators.generator_state(each) for name, each in self._found.items()}
 
     def _count(self, kind: EntryKind) -> int:
         epoch = self.journal.epoch

@@ -166,7 +166,7 @@ def growth(stream: Stream, seconds: float) -> Growth:
 
 def processes(stream: Stream, seconds: float) -> Processes:
     """Run two epochs, each for up to ``seconds``, and see which processes come with them and stay."""
-    before = {kin.pid for kin in process_tree.descendants()}
+    before = {info.pid for info in process_tree.descendants()}
     seen: set[int] = set()
     batches, first, whole = 0, 0.0, True
     with drawn(stream) as source:
@@ -175,7 +175,7 @@ def processes(stream: Stream, seconds: float) -> Processes:
             for _batch in source.epoch(seconds):
                 first = first or time.monotonic() - begun
                 batches += 1
-                seen |= {kin.pid for kin in process_tree.descendants()} - before
+                seen |= {info.pid for info in process_tree.descendants()} - before
             whole = whole and source.ended
         source.close()
         deadline = time.monotonic() + _GRACE_SECONDS
@@ -208,11 +208,11 @@ def _give_back_freed() -> None:
 def _private_bytes() -> tuple[int, int]:
     """Of this process, and of its children together."""
     children = 0
-    for kin in process_tree.descendants():
+    for info in process_tree.descendants():
         with contextlib.suppress(OSError):  # it has just ended
-            children += read_rollup(kin.pid).private_bytes
+            children += read_rollup(info.pid).private_bytes
     return read_rollup(os.getpid()).private_bytes, children
 
 
 def _running(pids: set[int]) -> tuple[str, ...]:
-    return tuple(kin.name for kin in process_tree.descendants() if kin.pid in pids and kin.runs)
+    return tuple(info.name for info in process_tree.descendants() if info.pid in pids and info.runs)

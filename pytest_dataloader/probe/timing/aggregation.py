@@ -28,7 +28,7 @@ from pytest_dataloader.probe.timing.windows import half_width, join, measured_ra
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dataloader.probe.internals.envelopes import Passage
+    from pytest_dataloader.probe.internals.envelopes import BatchStamps
     from pytest_dataloader.probe.timing.instrumented_run import EpochStart, InstrumentedLoader
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
@@ -46,7 +46,7 @@ def aggregate(
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
     seen = RunRecord(
-        passages=tuple(instrumented.journal.passages),
+        batch_stamps=tuple(instrumented.journal.batch_stamps),
         handouts=tuple(instrumented.handouts),
         starts=tuple(instrumented.starts),
         ending_ns=dict(instrumented.ending_ns),
@@ -61,7 +61,7 @@ def aggregate(
         tensors_per_batch=instrumented.tensors,
         tensor_bytes_per_batch=instrumented.tensor_bytes,
         batches=meter.batches,
-        stamped_batches=len(seen.passages),
+        stamped_batches=len(seen.batch_stamps),
         epochs=meter.epochs,
         workers=meter.workers,
         cpus=cpus_allowed(),
@@ -74,7 +74,7 @@ def aggregate(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),
     )
-    if not seen.passages or not per_batch:
+    if not seen.batch_stamps or not per_batch:
         return found
     return _complete(found, seen, instrumented, meter, tolerated)
 
@@ -89,7 +89,7 @@ def _complete(
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
     per_epoch = instrumented.batches_per_epoch
     begin_ns = startup_ns / per_epoch if per_epoch else 0.0
-    held_up = [one for one in seen.passages if factor < STRAGGLES or one.worker == slowest]
+    held_up = [one for one in seen.batch_stamps if factor < STRAGGLES or one.worker == slowest]
     held_up_by = costs(seen, held_up)
     windows = join(meter.windows)
     allowed = pace(
@@ -146,7 +146,7 @@ def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:
 def _per_worker(seen: RunRecord, per_batch: float) -> tuple[WorkerStages, ...]:
     found = []
     for worker in range(seen.workers):
-        own = [one for one in seen.passages if one.worker == worker]
+        own = [one for one in seen.batch_stamps if one.worker == worker]
         if not own:
             continue
         cost = costs(seen, own)
@@ -165,11 +165,11 @@ def _per_worker(seen: RunRecord, per_batch: float) -> tuple[WorkerStages, ...]:
     return tuple(found)
 
 
-def _worker_starts(seen: RunRecord, own: Sequence[Passage]) -> list[float]:
+def _worker_starts(seen: RunRecord, own: Sequence[BatchStamps]) -> list[float]:
     """From asking for each epoch that started its workers to the first index in this one."""
     found: list[float] = []
     for start in seen.starts:
-        first = min((one for one in own if one.ticket.epoch == start.epoch), key=lambda one: one.made, default=None)
+        first = min((one for one in own if one.batch_id.epoch == start.epoch), key=lambda one: one.made, default=None)
         if start.fresh and first is not None and first.made == 0:
             found.append(max(0, first.index[WALL] - start.asked_ns - first.index[DELAY]))
     return found
@@ -177,14 +177,14 @@ def _worker_starts(seen: RunRecord, own: Sequence[Passage]) -> list[float]:
 
 def _straggler(seen: RunRecord, *, in_order: bool) -> tuple[int, float]:
     """The slowest worker, and how many times as long as the others' a batch of it takes; 1 where none waits for it."""
-    took = {worker: _work([one for one in seen.passages if one.worker == worker]) for worker in range(seen.workers)}
+    took = {worker: _work([one for one in seen.batch_stamps if one.worker == worker]) for worker in range(seen.workers)}
     slowest, factor = straggler(took)
     return slowest, factor if in_order else 1.0
 
 
-def _work(passages: Sequence[Passage]) -> list[float]:
+def _work(batch_stamps: Sequence[BatchStamps]) -> list[float]:
     """What the workers spent on each batch, warm-up left out."""
-    spent = (between(one.index, one.collated) for one in warm(passages))
+    spent = (between(one.index, one.collated) for one in warm(batch_stamps))
     return [max(cpu, wall - delay) for wall, cpu, _, delay in spent]
 
 
@@ -209,7 +209,9 @@ def _startup(seen: RunRecord, cost: Costs, *, persistent: bool) -> tuple[float, 
 
 def _delay(seen: RunRecord, start: EpochStart) -> int:
     """How long the main process, and the worker of the first batch since it was started, had waited for a CPU."""
-    first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
+    first = (
+        one.index[DELAY] for one in seen.batch_stamps if one.batch_id.epoch == start.epoch and one.batch_id.number == 0
+    )
     return start.delay_ns + (next(first, 0) if start.fresh and seen.workers else 0)
 
 
@@ -224,7 +226,7 @@ def _waiting(seen: RunRecord, step_ns: float) -> tuple[float, float]:
     """
     if not seen.workers or not seen.handouts:
         return 0.0, 0.0
-    own = blocked([between(one.unpacking, one.unpacked) for one in seen.passages if one.in_main_thread])
+    own = blocked([between(one.unpacking, one.unpacked) for one in seen.batch_stamps if one.in_main_thread])
     waits = [max(0.0, look.blocked_ns - own) for look in seen.handouts]
     spent = sum(look.got[WALL] - look.asked[WALL] + step_ns for look in seen.handouts)
     behind = sum(wait for wait, look in zip(waits, seen.handouts, strict=True) if look.held)
@@ -236,8 +238,8 @@ def _queue_wait(seen: RunRecord) -> float:
     got = {(look.epoch, look.number): look.got[WALL] for look in seen.handouts if look.number >= 0}
     waits = [
         max(0, got[place] - one.packed[WALL] - (one.unpacked[WALL] - one.unpacking[WALL]))
-        for one in warm(seen.passages)
-        if (place := (one.ticket.epoch, one.ticket.number)) in got
+        for one in warm(seen.batch_stamps)
+        if (place := (one.batch_id.epoch, one.batch_id.number)) in got
     ]
     return statistics.fmean(waits) if waits else 0.0
 

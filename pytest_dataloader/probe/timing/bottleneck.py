@@ -112,7 +112,7 @@ def describe_rates(seen: Stages) -> tuple[str, str]:
     return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
 
 
-def closer(seen: Stages) -> str:
+def describe_follow_up(seen: Stages) -> str:
     """What single samples, and a run without workers, add to the sentence."""
     found = ""
     if cost_more(seen):

@@ -22,9 +22,9 @@ from pytest_dataloader.probe.internals.envelopes import (
     Moment,
     StampLog,
     between,
-    ending,
-    glancing,
-    starting,
+    stamp_after,
+    stamp_before,
+    stamp_cheap,
 )
 from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
@@ -188,7 +188,7 @@ class InstrumentedLoader(Borrowed):
         self._due.clear()
         self._arm(True)
         self.journal.open()
-        self._asked = starting()
+        self._asked = stamp_before()
         super().begin_epoch()
 
     def pull(self, most: int) -> tuple[int, int]:
@@ -239,9 +239,9 @@ class InstrumentedLoader(Borrowed):
         return got, samples
 
     def _pull_run(self, run: int) -> tuple[int, int]:
-        asked = starting() if self.step_ns else glancing()
+        asked = stamp_before() if self.step_ns else stamp_cheap()
         got = self._take(run)
-        spent = between(asked, ending() if self.step_ns else glancing())
+        spent = between(asked, stamp_after() if self.step_ns else stamp_cheap())
         samples = round(got * self._size)
         if got < run:
             self._at += got
@@ -256,9 +256,9 @@ class InstrumentedLoader(Borrowed):
         if stamping and self._at:
             self._arm(True)
         number, early, _ = torch_private.turn(self._iterator) if self._made else (-1, False, 0)
-        asked = starting()
+        asked = stamp_before()
         taken = self._take_one()
-        now = ending()
+        now = stamp_after()
         got = len(taken)
         if stamping:
             self._arm(False)
@@ -288,7 +288,7 @@ class InstrumentedLoader(Borrowed):
         if stamping:
             self._stamp_at = self._at - 1 + self._draw.randint(1, 2 * self.stride - 1)
         if self._traced and self.sparse_from is None:
-            self.memory.look(now[WALL], self.workers)
+            self.memory.read(now[WALL], self.workers)
         return got, samples
 
     def _take_one(self) -> list[Any]:
@@ -371,7 +371,7 @@ class InstrumentedLoader(Borrowed):
         """
         arrived = len(self.journal.arrived)
         for at in range(self._worked, arrived):
-            one = self.journal.passage(at)
+            one = self.journal.stamps(at)
             wall, _, _, delay = between(one.index, one.collated)
             self._working_ns += max(0, wall - delay)
         self._worked = arrived

@@ -84,7 +84,7 @@ class RateMeter:
         if self._open and not self.windows:
             self._close_window()
 
-    def look_again(self, seconds: float, enough: Enough) -> None:
+    def measure_again(self, seconds: float, enough: Enough) -> None:
         """Rest for ``seconds``, then measure some more: neighbours come and go."""
         self.came("looking again in a while", min(1.0, self.spent))
         self.sleep(seconds)

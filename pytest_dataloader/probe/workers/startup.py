@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.workers.handover import given_up_with_its_process
+from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.probe.workers.pickling import PARTS, Culprit, find_culprit, find_generator
 
@@ -111,7 +111,7 @@ def _last_words(loader: Any) -> str:
     with tempfile.TemporaryFile() as said:
         try:
             os.dup2(said.fileno(), 2)
-            with given_up_with_its_process():
+            with drain_pipe_of_dead_child():
                 process.start()
             process.join(_IMPORT_SECONDS)
         finally:

@@ -104,7 +104,7 @@ class Watchdog:
     """Watches the workers of ``iterator``; ``waiting()`` surrounds each wait of this process for them."""
 
     slots: status_slots.StatusSlots
-    look: Callable[..., waits.Look] = waits.look
+    observe: Callable[..., waits.ProcessActivity] = waits.process_activity
     clock: Callable[[], float] = time.monotonic
     iterator: Any = None
     delivered: int = 0
@@ -197,8 +197,8 @@ class Watchdog:
             return None
         suspect, pid = self._suspect(pids)
         here = threading.get_native_id() if pid == os.getpid() else None
-        looks = {number: self.look(each) for number, each in pids.items()}
-        seen = looks[suspect] if suspect in looks else self.look(pid, without=here)
+        looks = {number: self.observe(each) for number, each in pids.items()}
+        seen = looks[suspect] if suspect in looks else self.observe(pid, without=here)
         busy = sum(each.busy_ns for each in looks.values()) or seen.busy_ns
         switches = sum(each.switches for each in looks.values()) or seen.switches
         signs = (self.delivered, *self._positions(), *(self.slots.state(number) for number in pids))

@@ -261,13 +261,13 @@ def left_by_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         process.kill()
     assert killed is not None
 
-    def with_that_pid() -> process_tree.Roster:
-        roster = roster_of_now()
-        roster.seen.append(killed)
-        return roster
+    def with_that_pid() -> process_tree.ProcessRegistry:
+        process_registry = registry_of_now()
+        process_registry.seen.append(killed)
+        return process_registry
 
-    roster_of_now = process_tree.Roster
-    monkeypatch.setattr(process_tree, "Roster", with_that_pid)
+    registry_of_now = process_tree.ProcessRegistry
+    monkeypatch.setattr(process_tree, "ProcessRegistry", with_that_pid)
     path = Path(f"/dev/shm/torch_{killed.pid}_1_1")
     path.write_bytes(b"x")
     yield

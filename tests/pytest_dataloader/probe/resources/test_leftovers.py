@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.probe.host.process_tree import WORKER, ProcessInfo, Roster
+from pytest_dataloader.probe.host.process_tree import WORKER, ProcessInfo, ProcessRegistry
 from pytest_dataloader.probe.host.segments import Segment
 from pytest_dataloader.probe.resources import leftovers
 from pytest_dataloader.probe.resources.leftovers import Leftovers, LeftoverWatch, Snapshot, is_of_libraries
@@ -47,7 +47,7 @@ def test_anything_at_all_is_something() -> None:
 @pytest.fixture
 def watch() -> LeftoverWatch:
     registry: Any = type("NoRegistry", (), {"names": ()})()
-    return LeftoverWatch(Roster(), registry)
+    return LeftoverWatch(ProcessRegistry(), registry)
 
 
 WAITED_FOR = {
@@ -101,7 +101,7 @@ def test_pipes_of_the_queues_of_workers_are_not_left_behind(
     watch: LeftoverWatch, pipes: int, workers: int, left: int
 ) -> None:
     before = Snapshot({}, frozenset(), frozenset(), started=0)
-    watch._roster.seen.extend([RUNNING] * workers)
+    watch._process_registry.seen.extend([RUNNING] * workers)
     found = Leftovers((RUNNING,), (NAMED,), (FILE, *((20 + number, PIPE[1]) for number in range(pipes))))
     kept = watch.without_queues(found, before)
     assert (kept.workers, kept.names, kept.targets[0]) == (found.workers, found.names, FILE)

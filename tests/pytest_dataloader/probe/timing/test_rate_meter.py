@@ -244,7 +244,7 @@ def test_a_second_look_sees_a_machine_that_got_faster(workers: int) -> None:
     seen.run(lambda _: False)
     before = len(seen.windows)
     began = paper.now
-    seen.look_again(3.0, lambda _: False)
+    seen.measure_again(3.0, lambda _: False)
     assert measured_rate(seen.windows[:before], workers=workers, cpus=64).mean == pytest.approx(200, rel=0.01)
     assert measured_rate(seen.windows[before:], workers=workers, cpus=64).mean == pytest.approx(400, rel=0.01)
     assert paper.now - began == pytest.approx((3.0 + 0.25 * seen.seconds) * 1000 * MS, rel=0.15)
