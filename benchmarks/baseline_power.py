@@ -56,8 +56,10 @@ def cost_in_fresh_process(seconds: float) -> Run:
 
 def hold(now: Cost, before: Cost, tolerance: float) -> tuple[str, float, float]:
     """The verdict over a cost, its ratio and the least of its ratios, with another one as its baseline."""
-    known = baselines.Entry(baselines.here(), 0, before.cpu_ms_per_sample, before.wait_ms_per_sample, before.kernel_ms)
-    seen = baseline.compare(baseline.Baseline(now, known=known))
+    known = baselines.BaselineEntry(
+        baselines.here(), 0, before.cpu_ms_per_sample, before.wait_ms_per_sample, before.kernel_ms
+    )
+    seen = baseline.compare_with_baseline(baseline.Baseline(now, known=known))
     return baseline.judge(seen, tolerance=tolerance).outcome, seen.ratio, seen.ratio_low
 
 

@@ -118,7 +118,7 @@ def show(case: Case, columns: int) -> None:
     done = Runner(Setting(seconds=1.0, bench=True)).run(subject, check, limits)
     record = subject.record(check, limits, done.evidence, done.verdict)
     print(f"\n# {name}")
-    for line in terminal.lines([record], 0, columns):
+    for line in terminal.report_lines([record], 0, columns):
         print("".join(text for text, _ in line).rstrip())
     sys.stdout.flush()
 

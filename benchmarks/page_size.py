@@ -122,7 +122,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = given.keep or Path(folder) / "page.html"
         began = time.monotonic()
-        document.write(path, content, document.now())
+        document.write_page(path, content, document.now())
         made = time.monotonic() - began
         size = path.stat().st_size / 1e6
         print(

@@ -60,7 +60,7 @@ def surroundings(pair: Pair) -> Iterator[None]:
     if pair.by_file:
         torch.multiprocessing.set_sharing_strategy("file_system")
     if pair.room:
-        resource.setrlimit(resource.RLIMIT_NOFILE, ((descriptors.count() or 0) + pair.room, limits[1]))
+        resource.setrlimit(resource.RLIMIT_NOFILE, ((descriptors.count_descriptors() or 0) + pair.room, limits[1]))
     try:
         yield
     finally:

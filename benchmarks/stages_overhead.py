@@ -91,7 +91,7 @@ def never_asked(loader: DataLoader[Any], batches: Any = None) -> Iterator[Arm]:
         lambda count: deque(itertools.islice(batches, count), maxlen=0),
         lambda: torch_private.worker_processes(batches),
     )
-    torch_private.shut_down(batches)
+    torch_private.shut_down_workers(batches)
 
 
 @contextlib.contextmanager

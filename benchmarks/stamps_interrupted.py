@@ -3,7 +3,8 @@
     python benchmarks/stamps_interrupted.py [--seconds 60] [--busy 6]
 
 Beside busy loops, sleeps of 2 ms are measured as wall time less the thread's run-queue delay: once by clocks that are
-read one after the other, once by ``envelopes.starting`` and ``ending``, which read again where that took too long.
+read one after the other, once by ``envelopes.stamp_before`` and ``stamp_after``, which read again where that took too
+long.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def ended_once() -> Moment:
 
 WAYS: dict[str, tuple[Callable[[], Moment], Callable[[], Moment]]] = {
     "read once": (started_once, ended_once),
-    "read again": (envelopes.starting, envelopes.ending),
+    "read again": (envelopes.stamp_before, envelopes.stamp_after),
 }
 
 

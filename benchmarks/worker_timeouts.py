@@ -70,7 +70,7 @@ def watch_workers(kind: str) -> str:
         nonlocal looks, longest
         while not done.wait(PERIOD):
             for pid in pids:
-                runs[pid] = runs[pid] + 1 if waits.look(pid).deadlocked else 0
+                runs[pid] = runs[pid] + 1 if waits.process_activity(pid).deadlocked else 0
                 looks, longest = looks + 1, max(longest, runs[pid])
 
     thread = threading.Thread(target=look)
@@ -87,9 +87,9 @@ def watch_waiting(kind: str) -> str:
     code = f"import time, threading\n{WAITING[kind]}"
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         time.sleep(1)
-        before, begun = waits.look(process.pid), time.monotonic()
+        before, begun = waits.process_activity(process.pid), time.monotonic()
         time.sleep(SECONDS)
-        after, seconds = waits.look(process.pid), time.monotonic() - begun
+        after, seconds = waits.process_activity(process.pid), time.monotonic() - begun
         process.kill()
     busy, switches = (after.busy_ns - before.busy_ns) * 1e-9, after.switches - before.switches
     return f"{kind:14} busy {busy / seconds:.4f}, switches {switches / seconds:.1f}"

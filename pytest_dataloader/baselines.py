@@ -14,34 +14,34 @@ from pytest_dataloader.errors import BadBaseline
 from pytest_dataloader.locking import alone_in
 from pytest_dataloader.printable import shown
 from pytest_dataloader.probe.host import disk
-from pytest_dataloader.probe.timing.evidence import Entry, Place
+from pytest_dataloader.probe.timing.evidence import BaselineEntry, Platform
 from pytest_dataloader.report import json as written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-SCHEMA = 1
+_SCHEMA = 1
 
 as_json = functools.partial(shown, write=json.dumps)
 
 
-Entries = dict[str, list[Entry]]
+Entries = dict[str, list[BaselineEntry]]
 """By the loader's id."""
 
 
-def here() -> Place:
+def here() -> Platform:
     """This process's place; a CPU that does not tell its model goes by its architecture."""
     known = environment()
     minor = ".".join(platform.python_version_tuple()[:2])
     cpu = str(known["cpu_model"] or f"unnamed {known['machine']}")
-    return Place(cpu, f"{known['implementation']} {minor}", str(known["torch"] or "none"))
+    return Platform(cpu, f"{known['implementation']} {minor}", str(known["torch"] or "none"))
 
 
-def read(path: Path) -> Entries:
+def read_baselines(path: Path) -> Entries:
     """Read a file of baselines; none where there is no file. Raises BadBaseline that names file and place."""
     try:
-        content = json.loads(disk.read(path).decode())
+        content = json.loads(disk.read_bytes(path).decode())
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -49,9 +49,9 @@ def read(path: Path) -> Entries:
     except (ValueError, RecursionError) as error:
         raise BadBaseline(f"{path} is no JSON: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("loaders"), dict):
-        raise BadBaseline(f'{path} is no file of baselines: expected {{"schema": {SCHEMA}, "loaders": {{...}}}}')
-    if content.get("schema") != SCHEMA:
-        raise BadBaseline(f"{path}: schema {shown(content.get('schema'))} is not {SCHEMA}; another version wrote it")
+        raise BadBaseline(f'{path} is no file of baselines: expected {{"schema": {_SCHEMA}, "loaders": {{...}}}}')
+    if content.get("schema") != _SCHEMA:
+        raise BadBaseline(f"{path}: schema {shown(content.get('schema'))} is not {_SCHEMA}; another version wrote it")
     return {
         name: [
             _entry(value, f"{path}: loaders[{as_json(name)}][{at}]")
@@ -61,7 +61,7 @@ def read(path: Path) -> Entries:
     }
 
 
-def find(entries: Entries, loader: str, place: Place) -> tuple[Entry | None, str]:
+def find_baseline(entries: Entries, loader: str, place: Platform) -> tuple[BaselineEntry | None, str]:
     """The entry of a loader at a place, or None and the reason in words."""
     known = entries.get(loader, ())
     for entry in known:
@@ -73,15 +73,15 @@ def find(entries: Entries, loader: str, place: Place) -> tuple[Entry | None, str
     return None, f"the baseline is of another place ({others}; here it is {place.sentence})"
 
 
-def entry_of(evidence: Mapping[str, Any]) -> Entry:
+def entry_of(evidence: Mapping[str, Any]) -> BaselineEntry:
     """The entry that the evidence of a baseline check makes."""
-    cost, place = evidence["cost"], Place(**evidence["place"])
-    return Entry(
+    cost, place = evidence["cost"], Platform(**evidence["place"])
+    return BaselineEntry(
         place, evidence["num_workers"], cost["cpu_ms_per_sample"], cost["wait_ms_per_sample"], cost["kernel_ms"]
     )
 
 
-def update(path: Path, fresh: Mapping[str, Entry]) -> None:
+def update(path: Path, fresh: Mapping[str, BaselineEntry]) -> None:
     """Put entries into the file, in place of those of the same loader and place; all others stay.
 
     In one step, and one process at a time. Raises BadBaseline for a file that is broken, which stays as it is;
@@ -89,11 +89,11 @@ def update(path: Path, fresh: Mapping[str, Entry]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with alone_in(path.parent):
-        entries = read(path)
+        entries = read_baselines(path)
         for loader, entry in fresh.items():
             others = [kept for kept in entries.get(loader, ()) if kept.place != entry.place]
             entries[loader] = [*others, entry]
-        written.write(path, _document(entries))
+        written.write_json(path, _document(entries))
 
 
 def _document(entries: Entries) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _document(entries: Entries) -> dict[str, Any]:
             }
             for entry in ordered
         ]
-    return {"schema": SCHEMA, "loaders": loaders}
+    return {"schema": _SCHEMA, "loaders": loaders}
 
 
 def _rounded(value: float) -> float:
@@ -125,7 +125,7 @@ def _list(path: Path, name: str, values: object) -> Sequence[object]:
     return values
 
 
-def _entry(value: object, where: str) -> Entry:
+def _entry(value: object, where: str) -> BaselineEntry:
     if not isinstance(value, dict):
         raise BadBaseline(f"{where}: expected a table, got {as_json(value)}")
     texts = {key: value.get(key) for key in ("cpu_model", "python", "torch")}
@@ -138,8 +138,8 @@ def _entry(value: object, where: str) -> Entry:
     workers = value.get("num_workers")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
         raise BadBaseline(f"{where}.num_workers: expected a whole number, got {as_json(workers)}")
-    return Entry(
-        place=Place(**{key: str(text) for key, text in texts.items()}),
+    return BaselineEntry(
+        place=Platform(**{key: str(text) for key, text in texts.items()}),
         num_workers=workers,
         cpu_ms_per_sample=_cost(value, "cpu_ms_per_sample", where),
         wait_ms_per_sample=_cost(value, "wait_ms_per_sample", where, least=0.0),

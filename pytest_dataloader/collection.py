@@ -66,7 +66,7 @@ class AdHocTargets(pytest.Collector):
         config = self.config
         known = config.stash[DECLARED]
         taken = [] if known.file is None else [target.name for target in targets.read_file(known.file, known.file.name)]
-        roots = targets.roots_of(config.invocation_params.dir, config.rootpath)
+        roots = targets.import_roots(config.invocation_params.dir, config.rootpath)
         for given in config.stash[BENCH].options.targets:
             parts = [chosen[1:] for chosen in known.chosen if chosen[0] == given.name]
             if parts or not known.chosen:
@@ -183,7 +183,7 @@ class CheckItem(pytest.Item):
             pytest.skip(
                 f"the loader of {node.target.name} was not built: see the error of {node.name}::{node.failed_by}"
             )
-        interruption.forget()
+        interruption.forget_signals()
         node.take_seeds()
         fault = node.build()
         node.failed_by = None if fault is None else self.name
@@ -217,15 +217,15 @@ def prepare(config: pytest.Config) -> None:
     config.stash[DECLARED] = Declared(targets.find_file(config.invocation_params.dir, config.rootpath))
 
 
-def listing(config: pytest.Config, options: Options) -> list[str]:
+def list_all_targets(config: pytest.Config, options: Options) -> list[str]:
     """The declared targets and the ad hoc ones in lines of text: what a run would measure, and nothing is imported."""
     file = targets.find_file(config.invocation_params.dir, config.rootpath)
     declared = [] if file is None else targets.read_file(file, file.name)
-    roots = targets.roots_of(config.invocation_params.dir, config.rootpath)
+    roots = targets.import_roots(config.invocation_params.dir, config.rootpath)
     ad_hoc = [targets.ad_hoc(given, [target.name for target in declared], roots) for given in options.targets]
     none = f"no loaders are declared: no pyproject.toml with [{targets.TABLE}.targets] up to {config.rootpath}"
     misnamed = "" if file is not None else targets.misnamed_table(config.rootpath / "pyproject.toml")
-    told = list(targets.listing([*declared, *ad_hoc], options.checks)) or [none]
+    told = list(targets.list_targets([*declared, *ad_hoc], options.checks)) or [none]
     return [*told, misnamed] if misnamed else told
 
 

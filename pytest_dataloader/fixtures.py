@@ -48,7 +48,7 @@ class _FixtureCheck:
         from pytest_dataloader.errors import DataLoaderCheckError
         from pytest_dataloader.probe.host import interruption
 
-        interruption.forget()
+        interruption.forget_signals()
         found = tuple(map(loaders.measurable, given))
         foreign = [loader for loader, seen in zip(given, found, strict=True) if seen is None]
         if foreign:
@@ -56,7 +56,7 @@ class _FixtureCheck:
         else:
             try:
                 read = checks.read_limits(check, limits)
-                subject = replace(outcome.subject_of(self._item, found[0], check), build=build)
+                subject = replace(outcome.subject_in_test(self._item, found[0], check), build=build)
                 return outcome.examine(self._item, subject, check, read, *found[1:])
             except DataLoaderCheckError as error:
                 misuse = str(error)

@@ -231,7 +231,7 @@ def explain(error: BaseException) -> str:
     return "\n".join([*_told(error), *"".join(traceback.StackSummary.from_list(theirs).format()).rstrip().splitlines()])
 
 
-def place_of(error: BaseException) -> str:
+def place_of_error(error: BaseException) -> str:
     """The innermost place of an exception outside this package and torch, ``data.py:31``; empty where there is none."""
     return next((f"{frame.filename}:{frame.lineno}" for frame in reversed(_their_frames(error))), "")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SECONDS, QUICK_SECONDS = 5.0, 0.5
+DEFAULT_SECONDS, QUICK_SECONDS = 5.0, 0.5
 """Measuring budget of one check; with --dataloader-quick, all checks of a loader take less than ten seconds."""
 
 # Every run of pytest in the environment loads this module, bench.py, fixtures.py and plugin.py. They import little, and
@@ -366,7 +366,7 @@ def asks_for_list(config: pytest.Config) -> bool:
     return bool(_read_one(config, next(option for option in OPTIONS if option.name == "list")))
 
 
-def read(config: pytest.Config) -> Options:
+def read_options(config: pytest.Config) -> Options:
     """Read the options of a run: command line, then ini file, then default.
 
     Raises pytest.UsageError that names the option, or the ini key and its file.
@@ -388,7 +388,7 @@ def read(config: pytest.Config) -> Options:
     return Options(
         bench=values["bench"],
         targets=values["target"],
-        seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else SECONDS),
+        seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else DEFAULT_SECONDS),
         json=values["json"],
         html=values["html"],
         trace=values["trace"],

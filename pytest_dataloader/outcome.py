@@ -64,7 +64,7 @@ class _Seen:
 _SEEN = pytest.StashKey[_Seen]()
 
 
-def subject_of(item: pytest.Item, loader: Any, check: str) -> Subject:
+def subject_in_test(item: pytest.Item, loader: Any, check: str) -> Subject:
     """A loader that a test measures by a fixture. The test's n-th loader is called ``nodeid#n``."""
     nodeid = plain_nodeid(item)
     number = item.stash.setdefault(_SEEN, _Seen()).number(loader, check)
@@ -101,7 +101,7 @@ def _hold_to_baseline(item: pytest.Item, subject: Subject) -> Verdict | None:
     from pytest_dataloader import baselines
 
     place = baselines.here()
-    entry, incomparable = baselines.find(bench.baselines, subject.id, place)
+    entry, incomparable = baselines.find_baseline(bench.baselines, subject.id, place)
     recorded = bench.options.update_baseline
     given = {"place": place, "known": entry, "incomparable": incomparable, "recorded": recorded}
     limits = {"tolerance": bench.options.tolerance}
@@ -162,7 +162,7 @@ def note(
     return Verdict(seen.verdict, seen.reason, seen.advice, seen.vacuous)
 
 
-def forget(item: pytest.Item) -> None:
+def forget_outcome(item: pytest.Item) -> None:
     """Drop what an earlier run of the same item left: plugins that repeat failed tests run an item several times."""
     item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PROPERTY)]
     item.stash.setdefault(UNMEASURED, []).clear()

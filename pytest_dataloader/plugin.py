@@ -42,12 +42,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return None
     from pytest_dataloader import collection
 
-    print("\n".join(collection.listing(config, options.read(config))))
+    print("\n".join(collection.list_all_targets(config, options.read_options(config))))
     return 0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[BENCH] = bench = Bench(options.read(config))
+    config.stash[BENCH] = bench = Bench(options.read_options(config))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Reports(config, bench), "dataloader_reports")
     watched = options.read_watch(config)
@@ -74,7 +74,7 @@ def _read_baselines(bench: Bench) -> None:
     from pytest_dataloader.errors import BadBaseline
 
     try:
-        bench.baselines = baselines.read(bench.options.baseline)
+        bench.baselines = baselines.read_baselines(bench.options.baseline)
     except BadBaseline as error:
         raise pytest.UsageError(printable(f"--dataloader-baseline: {error}")) from None
 
@@ -197,7 +197,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.user_properties:  # only of an item that runs again
         from pytest_dataloader import outcome
 
-        outcome.forget(item)
+        outcome.forget_outcome(item)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -324,7 +324,7 @@ class Reports:
             if path is not None:
                 from pytest_dataloader.report import writers
 
-                wrong = writers.write(form, path, self._records())
+                wrong = writers.write_report(form, path, self._records())
                 if wrong:
                     self._unwritten.append(f"--dataloader-{form}: {wrong}")
                 else:
@@ -348,7 +348,7 @@ class Reports:
         from pytest_dataloader.report import github, markdown
 
         if not github.is_summary(path, os.environ):
-            wrong = github.try_summary(os.environ, lambda room: markdown.document(records, environment(), room))
+            wrong = github.try_summary(os.environ, lambda room: markdown.report_document(records, environment(), room))
             self._warnings += filter(None, [wrong])
 
     def _write_baselines(self) -> None:
@@ -381,7 +381,7 @@ class Reports:
             width = self._config.get_terminal_writer().fullwidth if asked else None
             # Not sys.stdout, which may be what pytest captures into.
             ink = bars.ink_for(getattr(sys.__stdout__, "encoding", None))
-            for line in terminal.lines(records, verbosity, width, ink):
+            for line in terminal.report_lines(records, verbosity, width, ink):
                 for text, markup in line:
                     terminalreporter.write(printable(text), **markup)
                 terminalreporter.write("\n")
@@ -411,7 +411,7 @@ class Reports:
             for record in records:
                 is_limit = file.name == "pyproject.toml" and record.missed
                 at = targets.line_of_limit(file, line, record.missed) if is_limit else line
-                found.append((record, github.place_of(file, at + 1, os.environ)))
+                found.append((record, github.location_of(file, at + 1, os.environ)))
         yield from github.commands(found, strict=self._bench.options.strict)
 
     @property

@@ -43,12 +43,12 @@ def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
     return contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
 
-def text(what: str, share: float, room: int) -> str:
+def progress_text(what: str, share: float, room: int) -> str:
     """A progress text that fits into ``room`` columns; empty where that is too little to say anything.
 
-    >>> text("train throughput: warm-up", 0.4, 60)
+    >>> progress_text("train throughput: warm-up", 0.4, 60)
     'train throughput: warm-up 40 %'
-    >>> text("train throughput: warm-up", 0.4, 20)
+    >>> progress_text("train throughput: warm-up", 0.4, 20)
     '...put: warm-up 40 %'
     """
     full = f"{what} {min(max(share, 0.0), 1.0):.0%}".replace("%", " %")
@@ -73,7 +73,7 @@ class ProgressLine:
             now = self._clock()
             if now >= self._next:
                 self._next = now + PERIOD_SECONDS
-                self._write(text(printable(f"{label}: {what}"), share, self._room()))
+                self._write(progress_text(printable(f"{label}: {what}"), share, self._room()))
 
         return progress
 
@@ -111,7 +111,7 @@ class StandaloneLine:
         now = self._clock()
         if self.watched and now >= self._next:
             self._next = now + PERIOD_SECONDS
-            self._write(text(what, share, shutil.get_terminal_size().columns - 1))
+            self._write(progress_text(what, share, shutil.get_terminal_size().columns - 1))
 
     def clear(self) -> None:
         """Leave an empty line."""

@@ -15,7 +15,7 @@ from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.loader import reachability
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.leftovers import Leftovers, Snapshot, Watch
+from pytest_dataloader.probe.resources.leftovers import Leftovers, LeftoverWatch, Snapshot
 from pytest_dataloader.probe.resources.referrers import kept_storages, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
 
     from pytest_dataloader.probe.host.process_tree import ProcessInfo
-    from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.resources.leftovers import ResourceKind
 
 
 @dataclass(slots=True)
@@ -37,18 +37,18 @@ class _Owner:
     after: Snapshot
 
 
-class _Pedigree:
+class _LoaderOwnership:
     """Which loaders were made by the test that runs, and which iterator was made from which loader."""
 
     def __init__(self) -> None:
-        self.young: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.new_loaders: weakref.WeakSet[Any] = weakref.WeakSet()
         self.loader_of: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.in_fixture = 0
         self._ends: list[Callable[[], None]] = []
 
     def begin(self) -> None:
         """A test begins: what exists is older than it."""
-        self.young = weakref.WeakSet()
+        self.new_loaders = weakref.WeakSet()
         if not self._ends and "torch.utils.data" in sys.modules:
             from pytest_dataloader.probe.internals import torch_private
             from pytest_dataloader.probe.loader import construction
@@ -64,7 +64,7 @@ class _Pedigree:
 
     def _loader(self, loader: Any) -> None:
         if not self.in_fixture:
-            self.young.add(loader)
+            self.new_loaders.add(loader)
 
     def _iterator(self, iterator: Any, loader: Any) -> None:
         self.loader_of[iterator] = weakref.ref(loader)
@@ -73,7 +73,7 @@ class _Pedigree:
         """Whether a loader that was there before the test keeps the iterator, as persistent workers are kept."""
         known = self.loader_of.get(iterator)
         loader = known() if known is not None else None
-        if loader is None or loader in self.young:
+        if loader is None or loader in self.new_loaders:
             return known is None  # made before this was watched
         return any(value is iterator for value in vars(loader).values())
 
@@ -81,13 +81,14 @@ class _Pedigree:
 class SuiteWatch:
     """Compares what is there before a test's setup and after its teardown, and fails the test that leaves something."""
 
-    def __init__(self, kinds: Collection[Kind]) -> None:
+    def __init__(self, kinds: Collection[ResourceKind]) -> None:
         self._kinds = kinds
         self._stack = contextlib.ExitStack()
-        self._watch = Watch(
-            self._stack.enter_context(process_tree.keep_roster()), self._stack.enter_context(keep_segment_registry())
+        self._watch = LeftoverWatch(
+            self._stack.enter_context(process_tree.keep_process_registry()),
+            self._stack.enter_context(keep_segment_registry()),
         )
-        self._pedigree = _Pedigree()
+        self._ownership = _LoaderOwnership()
         self._owners: dict[Any, _Owner] = {}
         self._ended: list[_Owner] = []
         self._before: Snapshot | None = None
@@ -96,7 +97,7 @@ class SuiteWatch:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        self._pedigree.begin()
+        self._ownership.begin()
         self._before, self._failed = self._watch.now(), False
         return (yield)
 
@@ -105,11 +106,11 @@ class SuiteWatch:
         if fixturedef.scope == "function":
             return (yield)
         before = self._watch.now()
-        self._pedigree.in_fixture += 1
+        self._ownership.in_fixture += 1
         try:
             value = yield
         finally:
-            self._pedigree.in_fixture -= 1
+            self._ownership.in_fixture -= 1
         self._owners[fixturedef] = _Owner(fixturedef.argname, fixturedef.scope, value, before, self._watch.now())
         return value
 
@@ -140,7 +141,7 @@ class SuiteWatch:
         return result
 
     def pytest_unconfigure(self) -> None:
-        self._pedigree.end()
+        self._ownership.end()
         self._stack.close()
 
     def _of_test(self, before: Snapshot, ended: list[_Owner], arguments: dict[str, Any]) -> str:
@@ -157,7 +158,7 @@ class SuiteWatch:
             left = self._watch.without_queues(Leftovers(left.workers, left.names, targets), before)
             if not left:
                 return left
-            workers = tuple(kin for kin in left.workers if not self._is_excused(kin, excused))
+            workers = tuple(info for info in left.workers if not self._is_excused(info, excused))
             return Leftovers(workers, left.names, left.targets)
 
         left = self._watch.left_since(before, worth, arguments.clear)
@@ -165,19 +166,19 @@ class SuiteWatch:
             left = Leftovers(left.workers, left.names, tuple(each for each in left.targets if each not in left.batches))
         return self._told("left behind", left)
 
-    def _is_excused(self, kin: ProcessInfo, known: dict[int, bool]) -> bool:
+    def _is_excused(self, info: ProcessInfo, known: dict[int, bool]) -> bool:
         """Whether a worker belongs to a loader that is older than the test, or that a fixture keeps."""
-        if kin.pid not in known:
+        if info.pid not in known:
             from pytest_dataloader.probe.internals import torch_private
 
-            known[kin.pid] = False
+            known[info.pid] = False
             for iterator in torch_private.live_iterators():
-                if kin.pid in {worker.pid for worker in torch_private.worker_processes(iterator)}:
+                if info.pid in {worker.pid for worker in torch_private.worker_processes(iterator)}:
                     values = [owner.value for owner in self._owners.values()]
-                    known[kin.pid] = self._pedigree.is_kept_by_an_older_loader(iterator) or bool(
+                    known[info.pid] = self._ownership.is_kept_by_an_older_loader(iterator) or bool(
                         reachability.reached(values, [iterator])
                     )
-        return known[kin.pid]
+        return known[info.pid]
 
     def _storages_of_fixtures(self) -> int:
         """Tensors of batches that fixtures which outlive the test keep."""
@@ -195,7 +196,7 @@ class SuiteWatch:
                 if owner.after.targets.get(number) == target and not leftovers.is_of_libraries(target, self._prefixes)
             )
             names = tuple(segment for segment in left.names if segment in owner.after.names)
-            workers = tuple(kin for kin in left.workers if (kin.pid, kin.started) in owner.after.workers)
+            workers = tuple(info for info in left.workers if (info.pid, info.started) in owner.after.workers)
             return Leftovers(workers, names, targets)
 
         left = self._watch.left_since(owner.before, worth, arguments.clear)
@@ -223,8 +224,8 @@ def _without_setup(left: Leftovers, owners: list[_Owner]) -> Leftovers:
     ]
     names = [s for s in left.names if not any(s in owner.after.names - owner.before.names for owner in owners)]
     workers = [
-        kin
-        for kin in left.workers
-        if not any((kin.pid, kin.started) in owner.after.workers - owner.before.workers for owner in owners)
+        info
+        for info in left.workers
+        if not any((info.pid, info.started) in owner.after.workers - owner.before.workers for owner in owners)
     ]
     return Leftovers(tuple(workers), tuple(names), tuple(targets))

@@ -56,7 +56,7 @@ class Target:
         return {name: told[name] for name in checks.limits_of(check) if name in told}
 
 
-def listing(declared: Iterable[Target], chosen: Sequence[str] = checks.NAMES) -> Iterator[str]:
+def list_targets(declared: Iterable[Target], chosen: Sequence[str] = checks.NAMES) -> Iterator[str]:
     """Targets in lines of text: the loader, each limit with the checks that hold it, and the checks without one."""
     for number, target in enumerate(declared):
         yield from [""] if number else []
@@ -99,7 +99,7 @@ def _tool(content: bytes) -> Any:
 def misnamed_table(file: Path) -> str:
     """What to say of a table that is called as our package is imported; empty where the file has none."""
     try:
-        tool = _tool(disk.read(file))
+        tool = _tool(disk.read_bytes(file))
     except (ValueError, RecursionError, disk.TooLargeError, OSError):
         return ""
     name = TABLE.rpartition(".")[2].replace("-", "_")
@@ -109,7 +109,7 @@ def misnamed_table(file: Path) -> str:
 def _has_table(file: Path) -> bool:
     """Whether a file declares targets; True for one that mentions us and cannot be read, so that the run says so."""
     try:
-        content = disk.read(file)
+        content = disk.read_bytes(file)
         if b"pytest-dataloader" not in content:
             return False
         tool = _tool(content)
@@ -120,7 +120,7 @@ def _has_table(file: Path) -> bool:
         return False
 
 
-def roots_of(*folders: Path) -> tuple[Path, ...]:
+def import_roots(*folders: Path) -> tuple[Path, ...]:
     """Where the modules of a project lie: each folder and its ``src``."""
     found = [root for folder in folders for root in (folder, folder / "src") if root.is_dir()]
     return tuple(dict.fromkeys(found))
@@ -129,7 +129,7 @@ def roots_of(*folders: Path) -> tuple[Path, ...]:
 def read_file(file: Path, shown_as: str) -> list[Target]:
     """Read the targets of a pyproject.toml, ``shown_as`` in messages. Never raises: faults are in the targets."""
     try:
-        content = disk.read(file)
+        content = disk.read_bytes(file)
         text, tool = content.decode().replace("\r\n", "\n"), _tool(content)
     except (OSError, ValueError, RecursionError) as error:
         return [_broken("pyproject", f"{shown_as}: {getattr(error, 'strerror', None) or error}")]
@@ -144,7 +144,7 @@ def read_file(file: Path, shown_as: str) -> list[Target]:
     targets = table.get("targets", {})
     if not isinstance(targets, dict):
         return [*broken, _broken("targets", f"{shown_as}: [{TABLE}] targets = {_toml(targets)}: expected tables")]
-    roots = roots_of(file.parent)
+    roots = import_roots(file.parent)
     declared = [
         _declared(name, value, f"{shown_as}: [{TABLE}.targets.{name}]", roots) for name, value in targets.items()
     ]
@@ -248,7 +248,7 @@ def _broken(name: str, fault: str) -> Target:
 def line_of_limit(file: Path, declared_at: int, limits: Iterable[str]) -> int:
     """The line, from 0, of the first of some limits in a target that is declared at a line; that line where none is."""
     try:
-        lines = disk.read(file).decode().splitlines()
+        lines = disk.read_bytes(file).decode().splitlines()
     except (OSError, ValueError):
         return declared_at
     body = range(declared_at + 1, len(lines))

@@ -68,7 +68,7 @@ FLOORS = {
     ),
     "pytest_dataloader": (
         ("errors", "printable", "quantities", "verdict"),
-        ("claim", "limits", "record"),
+        ("limit_tests", "limits", "record"),
         ("probe.host",),
         ("probe.internals",),
         ("probe.loader",),
@@ -106,6 +106,20 @@ SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base", 
 INTERNALS = "pytest_dataloader.probe.internals"
 TOUCHES_TORCH = {f"{INTERNALS}.torch_{name}" for name in ("private", "pretence", "stamps", "worker_loop")}
 KNOWS_TORCH = {*TOUCHES_TORCH, f"{INTERNALS}.requirements"}
+
+# Names that stand for one thing in every module that has them, which is asked for it by that name.
+PROTOCOLS = {
+    "measure": "checks: dispatched by ``checks.measure``",
+    "judge": "checks: dispatched by ``checks.judge``",
+    "applies": "checks: dispatched by ``checks.applies``",
+    "contradiction": "checks: dispatched by ``checks.contradiction``",
+    "merge_ranks": "checks: dispatched by ``checks.merge_ranks``",
+    "why_not": "checks: called by ``watch`` of their fixtures",
+    "NEEDS_BENCH": "checks: read by the runner",
+    "advice": "advice: what a check tells its user to change",
+    "main": "subcommands of ``python -m pytest_dataloader``",
+    "NAME": "subcommands: the words that call one",
+}
 
 FUNCTION_LINES, FOLDER_MODULES = 60, 22
 
@@ -271,6 +285,30 @@ def test_only_the_command_and_the_plugin_speak_to_the_user() -> None:
 def test_modules_say_what_they_are() -> None:
     assert not [module for module in MODULES if SAYS_NOTHING & set(module.split("."))]
     assert not [module for module, tree in trees().items() if not ast.get_docstring(tree)]
+
+
+def public_names(tree: ast.Module) -> Iterator[str]:
+    """The names of functions, classes and constants that a module defines for others."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+        else:
+            continue
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def test_a_public_name_of_the_plugin_stands_for_one_thing() -> None:
+    homes: dict[str, set[str]] = collections.defaultdict(set)
+    for module in MODULES:
+        if reaches(module, "pytest_dataloader"):
+            for name in public_names(trees()[module]):
+                homes[name].add(module)
+    found = {name: sorted(modules) for name, modules in homes.items() if len(modules) > 1}
+    assert not {name: modules for name, modules in found.items() if name not in PROTOCOLS}
+    assert not PROTOCOLS.keys() - found.keys()
 
 
 def test_functions_are_short() -> None:

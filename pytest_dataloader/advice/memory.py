@@ -21,7 +21,7 @@ SOURCES = {
 }
 
 
-def sentence(seen: Memory) -> str:
+def describe_memory(seen: Memory) -> str:
     """What was seen, how sure that is, and what of it was seen only in part."""
     if seen.batches_watched and (seen.reading_error or not seen.samples_read or seen.source == "none"):
         text = _watched(seen)
@@ -38,7 +38,7 @@ def sentence(seen: Memory) -> str:
 
 def screen(seen: Memory, allowed: str = "") -> str:
     """The sentence with what was allowed; below it what proves it, and a line for each attribute and worker watched."""
-    lines = [sentence(seen) + allowed, *_proof(seen)]
+    lines = [describe_memory(seen) + allowed, *_proof(seen)]
     for line in seen.attributes[:8]:
         share = f"{percent(line.share_unshared)} un-shared" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
@@ -11,17 +12,17 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.evidence import Order
 
 
-def faults(evidence: Order) -> str:
+def describe_order_faults(evidence: Order) -> str:
     """Each fault with its source."""
     told = "; ".join(f"{fault.source}: {fault.detail}" for fault in evidence.faults)
-    return f"{told}{_part(evidence)}"
+    return f"{told}{coverage(evidence.partly)}"
 
 
-def passed(evidence: Order) -> str:
+def describe_order(evidence: Order) -> str:
     """What was seen of an order without faults."""
     samples = counted(evidence.samples[0], "sample")
     if evidence.iterable and evidence.partly:
-        return f"{samples} of a stream: no two workers begin alike{_part(evidence)}"
+        return f"{samples} of a stream: no two workers begin alike{coverage(evidence.partly)}"
     if evidence.unseen_batches:
         least = counted(evidence.unseen_batches, "batch")
         told = (
@@ -39,11 +40,7 @@ def passed(evidence: Order) -> str:
     told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
     if evidence.compared:
         told += f"; one process reads the same {evidence.compared:,}"
-    return told + _part(evidence)
-
-
-def _part(evidence: Order) -> str:
-    return "".join(f"; {each}" for each in evidence.partly)
+    return told + coverage(evidence.partly)
 
 
 def advice(evidence: Order) -> tuple[Advice, ...]:

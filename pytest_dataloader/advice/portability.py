@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_dataloader.probe.workers.evidence import Portability
-    from pytest_dataloader.probe.workers.startup import Start
+    from pytest_dataloader.probe.workers.startup import WorkerStart
 
 
-def failure(start: Start) -> str:
+def start_failure(start: WorkerStart) -> str:
     """Why no batch came by a method."""
     head = f"no batch under {start.method}"
     if start.attribute and start.what == "a torch.Generator":
@@ -32,7 +32,7 @@ def failure(start: Start) -> str:
     return f"{head}: {start.error}{_phase(start)}"
 
 
-def _phase(start: Start) -> str:
+def _phase(start: WorkerStart) -> str:
     if start.phase == "starting":
         return " while starting"
     return f" while reading sample {start.sample!r}" if start.sample is not None else ""
@@ -51,12 +51,12 @@ def luggage(evidence: Portability) -> str:
     return "" if evidence.pickled_bytes is None else f"; {size(evidence.pickled_bytes)} pickled for each worker"
 
 
-def advice(evidence: Portability, failed: Sequence[Start]) -> tuple[Advice, ...]:
+def advice(evidence: Portability, failed: Sequence[WorkerStart]) -> tuple[Advice, ...]:
     """What to change where a method failed."""
     return tuple(_advice(evidence, failed))
 
 
-def _advice(evidence: Portability, failed: Sequence[Start]) -> Iterator[Advice]:
+def _advice(evidence: Portability, failed: Sequence[WorkerStart]) -> Iterator[Advice]:
     if evidence.attribute:
         yield Advice("DL306", f"make {evidence.attribute} something that pickles: a function or class of a module, or "
                               "what is opened or made in the worker; forkserver is the default on Linux from Python "

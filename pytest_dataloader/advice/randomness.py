@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
@@ -11,17 +12,17 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.evidence import Randomness
 
 
-def faults(evidence: Randomness) -> str:
+def describe_draw_faults(evidence: Randomness) -> str:
     """Each generator that gives the same numbers twice, and to whom."""
     return "; ".join(f"{fault.source} {_SAYS[fault.kind].format(' and '.join(fault.shared_by))}"
                      f"{f' ({fault.detail})' if fault.detail else ''}" for fault in evidence.faults)  # fmt: skip
 
 
-def passed(evidence: Randomness) -> str:
+def describe_draws(evidence: Randomness) -> str:
     """What was seen of draws that all differ."""
     seen = f"{counted(evidence.samples_read, 'sample')} in {counted(evidence.epochs, 'epoch')}"
     where = f"of {counted(evidence.workers, 'worker')}" if evidence.workers else "without workers"
-    part = "".join(f"; {each}" for each in evidence.partly)
+    part = coverage(evidence.partly)
     if evidence.drawn:
         differing = [name for name in evidence.drawn if name not in evidence.alike]
         told = [f"{' and '.join(differing)}: all draws differ"] if differing else []

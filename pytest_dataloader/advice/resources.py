@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import segments
 from pytest_dataloader.probe.host.descriptors import SEGMENT, TORCH, kind
-from pytest_dataloader.probe.resources.leaks import NAMES
+from pytest_dataloader.probe.resources.leaks import NAMED_SEGMENT
 from pytest_dataloader.probe.resources.usage import TELLING_ROUNDS
 from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Advice, Outcome, Verdict
@@ -28,14 +28,18 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     if any(leak.per == "epoch that is left early" for leak in leaks):
         yield Advice("", "end what takes batches ahead when its loop ends early: a generator's finally, or close()")
         return
-    torch = [leak for leak in leaks if leak.sort == TORCH or (leak.sort == NAMES and leak.example.startswith("torch_"))]
+    torch = [
+        leak
+        for leak in leaks
+        if leak.sort == TORCH or (leak.sort == NAMED_SEGMENT and leak.example.startswith("torch_"))
+    ]
     if any(leak.where != "a worker" for leak in torch):
         yield Advice("DL305", "keep a copy (.clone()) or numbers (.tolist()) of a batch that outlives its step")
     if any(leak.where == "a worker" for leak in torch):
         yield Advice("", "keep no tensor that share_memory_() has moved for each sample")
-    if any(leak.sort in (SEGMENT, NAMES) and leak not in torch for leak in leaks):
+    if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
-    if any(leak.sort not in (TORCH, SEGMENT, NAMES) for leak in leaks):
+    if any(leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT) for leak in leaks):
         yield Advice("", "close what is opened for each sample, or open it once in each worker and keep it")
 
 

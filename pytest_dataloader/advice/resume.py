@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
@@ -26,7 +27,7 @@ def wrong(evidence: Resume) -> str:
     if more:
         told += f"; wrong at {len(found)} of {counted(len(evidence.stops), 'stop')} in all"
     others = [f"  {stop.place}: {_told(stop)}" for stop in more]
-    return "\n".join([f"{told}{part(evidence)}", *others])
+    return "\n".join([f"{told}{coverage(evidence.partly)}", *others])
 
 
 def exact(evidence: Resume) -> str:
@@ -37,11 +38,6 @@ def exact(evidence: Resume) -> str:
     if (cost := evidence.overhead) is not None:
         told += f"; a snapshot every {cost.every_n_steps} steps costs {100 * max(0.0, cost.share):.0f} % of CPU time"
     return told
-
-
-def part(evidence: Resume) -> str:
-    """What was seen in part only."""
-    return "".join(f"; {each}" for each in evidence.partly)
 
 
 def _told(stop: Resumption) -> str:

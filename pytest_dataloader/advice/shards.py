@@ -83,11 +83,6 @@ def healthy_job(seen: Overlap) -> str:
     return told + (f"; rank {seen.silent[0]} could not tell what it reads" if seen.silent else "")
 
 
-def part(evidence: Shards) -> str:
-    """What was seen in part only."""
-    return "".join(f"; {each}" for each in evidence.partly)
-
-
 def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
     """What was seen of simulated ranks whose shares show no fault."""
     told = f"{', '.join(str(each.world_size) for each in seen)} ranks: disjoint and complete"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN = 2
 
 
-def left_behind(evidence: Shm) -> str:
+def describe_segments_left(evidence: Shm) -> str:
     """What is left of shared memory, in words."""
     parts = [f"shared memory stays open: {'; '.join(map(str, evidence.leaks))}"] if evidence.leaks else []
     if evidence.kept_by:

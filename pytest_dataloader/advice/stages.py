@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MOST, cost_more, rates
+from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE, cost_more, describe_rates
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
@@ -62,9 +62,9 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield from _more_workers(seen)
     if stage == "read":
         yield Advice("", "read a batch at once: give the dataset __getitems__, which gets the indices of a whole batch")
-    if stage == "collate" and seen.collate_waiting_ms_per_sample < MOST * seen.ms_per_sample["collate"]:
+    if stage == "collate" and seen.collate_waiting_ms_per_sample < MAIN_SHARE * seen.ms_per_sample["collate"]:
         yield Advice("", "move conversions from the collate function into the dataset; stack arrays of one shape")
-    if stage == "receive" and seen.sampler_ms_per_sample >= MOST * seen.ms_per_sample["receive"]:
+    if stage == "receive" and seen.sampler_ms_per_sample >= MAIN_SHARE * seen.ms_per_sample["receive"]:
         yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
     elif stage in ("send", "receive"):
         yield from _handing_over(seen)
@@ -77,7 +77,7 @@ def _more_workers(seen: Stages) -> Iterator[Advice]:
     """Waiting needs no CPU, and goes on beside any number of workers; computing needs a CPU each."""
     more = seen.helpful_workers
     waiting = f"{percent(seen.waiting_share_of_worker)} of a worker's time is waiting, which needs no CPU"
-    if more and seen.waiting_share_of_worker >= MOST:
+    if more and seen.waiting_share_of_worker >= MAIN_SHARE:
         yield Advice("", f"raise num_workers, also above the number of CPUs: {waiting}; {_up_to(seen)}")
     elif more:
         yield Advice("", f"raise num_workers: {seen.cpus:g} CPUs are allowed; {_up_to(seen)}")
@@ -102,7 +102,7 @@ def _handing_over(seen: Stages) -> Iterator[Advice]:
 
 
 def _without_workers(seen: Stages) -> str:
-    alone, now = rates(seen)
+    alone, now = describe_rates(seen)
     better = ["larger"] if seen.tensor_bytes_per_batch < _LARGE_BYTES else []
     better += ["of fewer tensors"] if seen.tensors_per_batch > 1 else []
     needed = f". Where workers are needed, make their batches {' and '.join(better)}" if better else ""

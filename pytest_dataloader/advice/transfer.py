@@ -11,7 +11,7 @@ from pytest_dataloader.verdict import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dataloader.probe.device.evidence import Copies, DeviceUse, Gain, Share, Synchronisations, Transfer
+    from pytest_dataloader.probe.device.evidence import Copies, DeviceUse, Gain, StepShare, Synchronisations, Transfer
 
 _SHOWN = 3
 _READ_OF_A_NUMBER = "aten::_local_scalar_dense"
@@ -68,7 +68,7 @@ def parts(use: DeviceUse) -> str:
     )
 
 
-def of_a_step(share: Share) -> str:
+def of_a_step(share: StepShare) -> str:
     """A part of the steps with its interval."""
     return f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MOST
-from pytest_dataloader.probe.tuning.estimates import WORTH
+from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE
+from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.verdict import Advice
 
@@ -24,7 +24,7 @@ def recommendation(seen: Tuning, step_ms: float | None) -> str:
         rate = f"{rate}, too few for steps of {figure(step_ms)} ms"
     if keeps:
         return f"keep {seen.now}: nothing is clearly faster than its {rate}"
-    if seen.gain < 1 + WORTH:
+    if seen.gain < 1 + WORTHWHILE_GAIN:
         return f"DataLoader(..., {seen.recommendation}): {rate}, as many as {seen.now} gives"
     return f"DataLoader(..., {seen.recommendation}): {rate}, {seen.gain:.1f} times {seen.now}"
 
@@ -32,7 +32,7 @@ def recommendation(seen: Tuning, step_ms: float | None) -> str:
 def advice(seen: Tuning) -> tuple[Advice, ...]:
     """What else to know before taking them over."""
     found = []
-    if seen.settings is not None and seen.settings.num_workers and seen.gain >= 1 + WORTH:
+    if seen.settings is not None and seen.settings.num_workers and seen.gain >= 1 + WORTHWHILE_GAIN:
         if seen.now == "num_workers=0":
             found.append(Advice("DL207", "without workers, every batch is made while the training step waits"))
         if seen.settings.persistent_workers and "persistent" not in seen.now:
@@ -41,7 +41,7 @@ def advice(seen: Tuning) -> tuple[Advice, ...]:
     if any(row.source == "at most" for row in seen.rows) and not seen.keeps_up_with_ms:
         waits = f"a sample waits for {percent(seen.waiting_share)} of its time"
         found.append(Advice("", f"{waits}: a dataset with __getitems__(indices) can wait once for a whole batch"))
-    if seen.sampler_share >= MOST:
+    if seen.sampler_share >= MAIN_SHARE:
         draws = f"drawing its index takes {percent(seen.sampler_share)} of a sample's time"
         found.append(Advice("", f"{draws}, in the main process whatever the workers: make the sampler cheaper"))
     if seen.disturbances:

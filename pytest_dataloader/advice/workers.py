@@ -35,7 +35,7 @@ _OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close wha
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
 
-def sentence(seen: Workers) -> str:
+def describe_worker_fault(seen: Workers) -> str:
     """The fault in a line; the stack, innermost frame last, in lines of its own."""
     at = _where(seen)
     comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
@@ -108,13 +108,13 @@ def _inherited(seen: Workers, handle: InheritedHandle) -> str:
     return f"{who} from {what}, which was opened before the fork: {why}"
 
 
-def left_behind(seen: Workers) -> str:
+def describe_processes_left(seen: Workers) -> str:
     """Who did not go."""
     zombies = [f"worker process {pid} ended and was not waited for (a zombie)" for pid in seen.zombies]
     return "; ".join([*(f"{each} did not end by itself" for each in seen.lingering), *zombies])
 
 
-def passed(seen: Workers) -> str:
+def describe_workers(seen: Workers) -> str:
     """What was seen of healthy workers."""
     delivered = _extent(seen)
     if seen.seconds_to_first_batch is not None:

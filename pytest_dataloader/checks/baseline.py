@@ -16,7 +16,7 @@ from pytest_dataloader.verdict import Advice, Verdict
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
-    from pytest_dataloader.probe.timing.evidence import Entry, Place
+    from pytest_dataloader.probe.timing.evidence import BaselineEntry, Platform
 
 NEEDS_BENCH = True
 
@@ -33,8 +33,8 @@ def measure(
     loader: Any,
     *,
     setting: Setting,
-    place: Place | None = None,
-    known: Entry | None = None,
+    place: Platform | None = None,
+    known: BaselineEntry | None = None,
     incomparable: str = "",
     recorded: bool = False,
 ) -> Baseline:
@@ -46,10 +46,10 @@ def measure(
         except EmptyEpoch:
             return Baseline(Cost(), place, num_workers=workers, empty=True)
     seen = Baseline(cost, place, known, incomparable, workers, recorded and cost.units >= LEAST_UNITS)
-    return compare(seen)
+    return compare_with_baseline(seen)
 
 
-def compare(seen: Baseline) -> Baseline:
+def compare_with_baseline(seen: Baseline) -> Baseline:
     """The evidence with its ratios, where there is something to compare with; pure."""
     if seen.known is None or not seen.cost.units:
         return seen
@@ -57,7 +57,7 @@ def compare(seen: Baseline) -> Baseline:
     return dataclasses.replace(seen, ratio=statistics.median(ratios), ratio_low=ratios[0], ratio_high=ratios[-1])
 
 
-def _ratios(cost: Cost, known: Entry) -> list[float]:
+def _ratios(cost: Cost, known: BaselineEntry) -> list[float]:
     """What a sample would cost by each kernel, over what it did, where the CPU is as fast and the waits are as long.
 
     Waits are of the disk and the network: they are no more comparable between machines than CPUs of two models, so they

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEEDS_BENCH = True
 
-TOLERANCE = 0.15
+_TOLERANCE = 0.15
 _LOOK_NS = 250_000_000
 """Between two looks at whether the answer is certain."""
 _TIMEOUT_SECONDS = 6.0
@@ -32,7 +32,7 @@ def measure(loader: Any, reference: Any, *, setting: Setting, tolerance: float |
 
     Raises BadTarget for what is no loader, NotMeasured for one to be used once.
     """
-    allowed = 1 + (TOLERANCE if tolerance is None else tolerance)
+    allowed = 1 + (_TOLERANCE if tolerance is None else tolerance)
     with borrow(loader, in_process=True) as ours, borrow(reference, in_process=True) as theirs:
         turns = Turns(Turn(ours), Turn(theirs))
         try:
@@ -75,7 +75,7 @@ def _comparison(seen: list[Pair], seconds: float) -> Comparison:
 
 def judge(evidence: Comparison, *, tolerance: Share | None = None) -> Verdict:
     """Failed only where the loader is certainly slower than the reference by more than ``tolerance``."""
-    share = TOLERANCE if tolerance is None else tolerance
+    share = _TOLERANCE if tolerance is None else tolerance
     if evidence.empty:
         return Verdict("not_measured", "one of the two loaders gave no batch: its epoch is empty", vacuous=True)
     if evidence.pairs < pairs.LEAST_PAIRS:

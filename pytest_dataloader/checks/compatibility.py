@@ -32,7 +32,7 @@ RESTS_ON: dict[str, tuple[Part, ...]] = {
 """The modules with private names that each check imports, by whatever way."""
 
 
-def obstacle(check: str) -> str:
+def incompatibility(check: str) -> str:
     """Why a check cannot be relied on here; empty where it can.
 
     Every private name that it rests on is looked up. A torch that no release of ours was tried with is tried out too:
@@ -46,8 +46,8 @@ def obstacle(check: str) -> str:
             return _reason(f"{found[0]}{more}")
     if requirements.was_tried(requirements.torch_version()):
         return ""
-    failures = [trials.failure(part) for part in RESTS_ON[check]]
-    failures += [self_test.failure()] if check == "memory" else []
+    failures = [trials.trial_failure(part) for part in RESTS_ON[check]]
+    failures += [self_test.self_test_failure()] if check == "memory" else []
     return next((_reason(failure) for failure in failures if failure), "")
 
 

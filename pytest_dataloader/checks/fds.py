@@ -13,7 +13,7 @@ from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Fds
 from pytest_dataloader.probe.resources.observations import Usage, most_by_round
 from pytest_dataloader.probe.resources.open_files import keepers
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, SHORT_EPOCHS, run_short_epochs
+from pytest_dataloader.probe.resources.usage import SHORT_EPOCHS, TEST_SECONDS, run_short_epochs
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _DESCRIPTORS = ("Too many open files", "ancdata")
 
 def why_not() -> str:
     """Why nothing can be seen on this system; empty where it can."""
-    return descriptors.why_not()
+    return descriptors.why_no_descriptors()
 
 
 def measure(loader: Any, *, setting: Setting) -> Fds:
@@ -44,7 +44,7 @@ def measure(loader: Any, *, setting: Setting) -> Fds:
     seen = Usage(before=asked.shape.before)
     if not asked.shortage_of_descriptors:
         setting.progress("counting descriptors through short epochs", 0.3)
-        seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
+        seconds = setting.seconds if setting.bench else min(TEST_SECONDS, setting.seconds)
         both = setting.quick and not asked.shortage_of_memory
         seen = run_short_epochs(loader, seconds=seconds, leave_early=both)
         if both:
@@ -66,7 +66,6 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Fds:
         predicted_main_peak=asked.need.main,
         predicted_worker_peak=asked.need.worker,
         storages_per_batch=shape.storages,
-        batches_ahead=shape.workers * shape.prefetch_factor,
         handed_to_worker=asked.handed,
         open_after_epochs=most_by_round(seen.main),
         open_in_workers_after_epochs=most_by_round(seen.workers),

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host.capacity import available_bytes
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.probe.memory.copy_on_access import Sources
-from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose
+from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose_memory
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
 from pytest_dataloader.probe.memory.evidence import Memory
 from pytest_dataloader.probe.memory.filling import filled_at
@@ -40,7 +40,7 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
     """
     started, sources = time.monotonic(), sources or Sources()
     setting.progress("reading samples beside an idle worker", 0.1)
-    found = diagnose(loader, sources=sources)
+    found = diagnose_memory(loader, sources=sources)
     if found.reader_failure:
         raise NothingSeen(f"{found.reader_failure}: what workers copy could not be seen")
     if found.nothing_to_read:
@@ -110,7 +110,7 @@ def judge(
     small_cache = evidence.kinds == ("cache",) and evidence.growth_bytes_per_worker < MATTERS
     if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
         return Verdict("failed", sentences.screen(evidence), advice)
-    seen = sentences.sentence(evidence)
+    seen = sentences.describe_memory(evidence)
     readable = evidence.samples_read > 0 and not evidence.reading_error
     if evidence.reading_error and not evidence.batches_watched and limited:
         return Verdict("failed", sentences.screen(evidence), advice)

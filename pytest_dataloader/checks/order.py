@@ -12,20 +12,20 @@ from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Order
-from pytest_dataloader.probe.samples.provenance import Epoch, traced
+from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
     UNSURE,
+    LoaderFacts,
     OrderFault,
-    Subject,
     by_worker,
     dropped_of_stream,
     flat,
     indexed_faults,
     is_whole,
     iterable_faults,
+    loader_facts,
     passes_in,
-    subject_of,
 )
 from pytest_dataloader.verdict import Verdict
 
@@ -69,7 +69,7 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
         compares = loader.num_workers and singly
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
-    about = subject_of(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
+    about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
     if not (first.batches or faults):
         raise EmptyEpoch
@@ -77,8 +77,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
 
 
 def _evidence(
-    loader: Any, about: Subject, epochs: tuple[Epoch, ...], alone: Reference | None, faults: tuple[OrderFault, ...],
-    seconds: float,
+    loader: Any, about: LoaderFacts, epochs: tuple[TracedEpoch, ...], alone: Reference | None,
+    faults: tuple[OrderFault, ...], seconds: float,
 ) -> Order:  # fmt: skip
     iterable = torch_private.reads_by_iteration(loader)
     whole, read = is_whole(epochs[0]), _samples_in(epochs[0], about)
@@ -115,7 +115,7 @@ def _evidence(
     )
 
 
-def _samples_in(epoch: Epoch, about: Subject) -> int:
+def _samples_in(epoch: TracedEpoch, about: LoaderFacts) -> int:
     """Samples that were made for an epoch; workers of a kept iterator make those of the next one meanwhile."""
     return len(flat(epoch.given.indices)) if about.keeps_iterator else sum(len(each.digests) for each in epoch.samples)
 
@@ -125,7 +125,7 @@ def judge(evidence: Order) -> Verdict:
     if evidence.faults:
         sure = any(fault.kind not in UNSURE for fault in evidence.faults)
         outcome: Outcome = "failed" if sure else "inconclusive"
-        return Verdict(outcome, sentences.faults(evidence), sentences.advice(evidence))
+        return Verdict(outcome, sentences.describe_order_faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
         return Verdict("not_measured", "no sample came: the loader reads no dataset of its own", vacuous=True)
-    return Verdict("passed", sentences.passed(evidence))
+    return Verdict("passed", sentences.describe_order(evidence))

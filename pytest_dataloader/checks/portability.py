@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.advice import portability as sentences
 from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Portability
-from pytest_dataloader.probe.workers.pickling import find_culprit, weigh
+from pytest_dataloader.probe.workers.pickling import find_culprit, weigh_luggage
 from pytest_dataloader.probe.workers.startup import try_methods, unpicklable
 from pytest_dataloader.verdict import Verdict
 
@@ -33,7 +33,7 @@ def measure(loader: Any, *, setting: Setting, start_methods: StartMethods | None
     workers = worker_processes_of(loader)
     tried = methods if start_methods or not setting.quick else (start_method_of(loader),)
     starts = try_methods(loader, tried) if workers or start_methods else ()
-    culprit, luggage = None if starts and tried == methods else find_culprit(loader), weigh(loader)
+    culprit, luggage = None if starts and tried == methods else find_culprit(loader), weigh_luggage(loader)
     others = tuple(method for method in methods if starts and method not in tried)
     if culprit is not None:
         starts += tuple(unpicklable(method, culprit) for method in others if method != "fork")
@@ -58,7 +58,7 @@ def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -
     failed = [start for start in wanted if start.available and start.fault != "none"]
     certain = [start for start in failed if start.certain]
     if failed:
-        reason = "; ".join(filter(None, [*map(sentences.failure, failed), sentences.working(evidence)]))
+        reason = "; ".join(filter(None, [*map(sentences.start_failure, failed), sentences.working(evidence)]))
         return Verdict("failed" if certain else "inconclusive", reason, sentences.advice(evidence, failed))
     if any(start.empty for start in wanted):
         return Verdict("not_measured", "workers start, and there is no batch to give: the epoch is empty", vacuous=True)

@@ -13,7 +13,7 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
 from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of
-from pytest_dataloader.probe.samples.draws import Draws, Fault, same_on_ranks
+from pytest_dataloader.probe.samples.draws import DrawFault, Draws, same_on_ranks
 from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
@@ -92,7 +92,7 @@ def merge_ranks(evidence: Randomness, told: Mapping[int, str], world_size: int) 
     return replace(evidence, faults=evidence.faults + more, ranks=world_size)
 
 
-def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[Fault, ...]]:
+def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[DrawFault, ...]]:
     """How many ranks were compared, and whether what makes their loaders seeds their workers alike."""
     if setting.ranks > 1 or setting.build is None or rank_arguments(setting.build, 0, 1) is None:
         return 1, ()
@@ -100,15 +100,15 @@ def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[Fault, ...]]:
     alike = seeds[0] is not None and seeds[0] == seeds[1]
     name = getattr(setting.build, "__qualname__", type(setting.build).__name__)
     detail = "the seed of the workers does not depend on the rank"
-    return 2, (Fault("same_seed_on_ranks", name, ("ranks",), detail),) if alike else ()
+    return 2, (DrawFault("same_seed_on_ranks", name, ("ranks",), detail),) if alike else ()
 
 
 def judge(evidence: Randomness) -> Verdict:
     """Fail for every pair of places that draw the same numbers; a dataset that draws none passes."""
     if any(fault.kind != "same_content" for fault in evidence.faults):
-        return Verdict("failed", sentences.faults(evidence), sentences.advice(evidence))
+        return Verdict("failed", sentences.describe_draw_faults(evidence), sentences.advice(evidence))
     if evidence.faults:
-        return Verdict("inconclusive", sentences.faults(evidence), sentences.advice(evidence)[:1])
+        return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
         return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
-    return Verdict("passed", sentences.passed(evidence))
+    return Verdict("passed", sentences.describe_draws(evidence))

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import resume as sentences
+from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued
@@ -77,7 +78,6 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     return Resume(
         stops=tuple(found),
         batches=sum(map(len, run.epochs)),
-        compared_parts=len(parts),
         overhead=overhead,
         workers=loader.num_workers,
         persistent_workers=bool(loader.persistent_workers),
@@ -89,10 +89,10 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
 def judge(evidence: Resume, *, max_snapshot_overhead: Share | None = None) -> Verdict:
     """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed."""
     if not evidence.stops:
-        return Verdict("not_measured", f"no stop was resumed{sentences.part(evidence)}", vacuous=True)
+        return Verdict("not_measured", f"no stop was resumed{coverage(evidence.partly)}", vacuous=True)
     if any(stop.outcome != "exact" for stop in evidence.stops):
         return Verdict("failed", sentences.wrong(evidence), (sentences.KEEP_STATE,))
-    part, told, cost = sentences.part(evidence), sentences.exact(evidence), evidence.overhead
+    part, told, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
     if max_snapshot_overhead is None:
         return Verdict("passed", told + part)
     if cost is None:

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import shards as sentences
+from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Shards
 from pytest_dataloader.probe.samples.overlap import overlap
 from pytest_dataloader.probe.samples.partition import World, partition
-from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, Simulation, simulate
-from pytest_dataloader.probe.samples.share import Share, share_of
+from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, Simulation, simulate_ranks
+from pytest_dataloader.probe.samples.share import RankShare, rank_share
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _MOST_OF = 0.5
 def applies(loader: Any, build: Any) -> bool:
     """Whether anything shards the loader by rank; True where only measuring can tell."""
     try:
-        simulate(loader, build, insist=False)
+        simulate_ranks(loader, build, insist=False)
     except NothingSeen:
         return True
     except NotMeasured:
@@ -56,7 +57,7 @@ def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> 
     """
     if setting.ranks == 1:
         return _simulated(loader, setting, world_size)
-    setting.tell(share_of(loader, seconds=max(_SHARE_SECONDS, setting.seconds / 3)).encode())
+    setting.tell(rank_share(loader, seconds=max(_SHARE_SECONDS, setting.seconds / 3)).encode())
     try:
         return _simulated(loader, setting, world_size)
     except NotMeasured as error:
@@ -66,13 +67,13 @@ def measure(loader: Any, *, setting: Setting, world_size: int | None = None) -> 
 
 def merge_ranks(evidence: Shards, told: Mapping[int, str], world_size: int) -> Shards:
     """The evidence with what the ranks of a job really have in common."""
-    shares = {rank: Share.decode(text) for rank, text in told.items()}
+    shares = {rank: RankShare.decode(text) for rank, text in told.items()}
     return replace(evidence, real=overlap(shares, world_size))
 
 
 def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     started = time.monotonic()
-    found = simulate(loader, setting.build, insist=world_size is not None)
+    found = simulate_ranks(loader, setting.build, insist=world_size is not None)
     budget = setting.budget(_SECONDS)
     whole = _alone(found)
     iterable = torch_private.reads_by_iteration(loader)
@@ -176,7 +177,7 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     A size that nobody asked for and at which the loader raises, as with more ranks than archives, is told and no doubt
     of the others: it would be loud, and how many sizes are reached depends on the machine's speed.
     """
-    part = sentences.part(evidence)
+    part = coverage(evidence.partly)
     worlds = [world for world in evidence.worlds if not world.error]
     proven = world_size is None and any(world.world_size > 1 for world in worlds)
     for world in worlds if proven else evidence.worlds:

@@ -13,7 +13,7 @@ from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.demand import Demand, demand_of
 from pytest_dataloader.probe.resources.evidence import Shm
 from pytest_dataloader.probe.resources.observations import Usage
-from pytest_dataloader.probe.resources.usage import QUICK_SECONDS, SHORT_EPOCHS, run_short_epochs
+from pytest_dataloader.probe.resources.usage import SHORT_EPOCHS, TEST_SECONDS, run_short_epochs
 from pytest_dataloader.quantities import counted, size
 from pytest_dataloader.verdict import Verdict
 
@@ -26,7 +26,7 @@ NEEDS_BENCH = False
 
 def why_not() -> str:
     """Why nothing can be seen on this system; empty where it can."""
-    return segments.why_not()
+    return segments.why_no_segments()
 
 
 def measure(loader: Any, *, setting: Setting) -> Shm:
@@ -41,7 +41,7 @@ def measure(loader: Any, *, setting: Setting) -> Shm:
     seen = Usage()
     if not (asked.shortage_of_memory or asked.shortage_of_descriptors):
         setting.progress("looking at shared memory through short epochs", 0.3)
-        seconds = setting.seconds if setting.bench else min(QUICK_SECONDS, setting.seconds)
+        seconds = setting.seconds if setting.bench else min(TEST_SECONDS, setting.seconds)
         seen = run_short_epochs(loader, seconds=seconds, leave_early=True)
     return _evidence(loader, asked, seen)
 
@@ -100,7 +100,7 @@ def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
         return Verdict("failed", f"/dev/shm ran out ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
-        return Verdict("failed", f"{sentences.left_behind(evidence)}; {peak}", advice)
+        return Verdict("failed", f"{sentences.describe_segments_left(evidence)}; {peak}", advice)
     if max_shm is not None and most > max_shm:
         return Verdict("inconclusive" if unseen else "failed", f"{peak}; allowed: {size(max_shm)}", advice)
     told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import stages as sentences
 from pytest_dataloader.advice.hang import hung
-from pytest_dataloader.claim import Claim, conclude, missed_even
+from pytest_dataloader.limit_tests import LimitTest, judge_limit_tests, missed_by_factor
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.aggregation import aggregate
-from pytest_dataloader.probe.timing.closer_look import look_closer, suspects
+from pytest_dataloader.probe.timing.follow_up import follow_up, suspects
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 NEEDS_BENCH = True
 
-_CLOSER = 0.2
+_FOLLOW_UP_SHARE = 0.2
 """Share of the budget that goes into single samples, and as much into a run without workers where these cost much."""
 
 
@@ -67,7 +67,7 @@ def measure(
     if seen.hung_seconds or not seen.bottleneck:
         return seen
     setting.progress("reading single samples", 1.0)
-    return look_closer(loader, seen, doubtful, seconds=min(1.0, _CLOSER * setting.seconds))
+    return follow_up(loader, seen, doubtful, seconds=min(1.0, _FOLLOW_UP_SHARE * setting.seconds))
 
 
 def _run(
@@ -104,29 +104,31 @@ def _run(
 
 def _clear(seen: Stages, spent: float, limits: dict[str, Any]) -> bool:
     """Whether measuring longer would change nothing."""
-    claims = _claims(seen, limits["max_stall"])
-    kept = len(claims) > 0 and all(claim.certain for claim in claims)
+    tests = _limit_tests(seen, limits["max_stall"])
+    kept = len(tests) > 0 and all(test.certain for test in tests)
     windows = seen.simulated.windows if seen.simulated is not None else 0
     return (kept and windows >= CLEAR_WINDOWS) or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
 
 
 def _fails_narrowly(seen: Stages, limits: dict[str, Any]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
-    claims = _claims(seen, limits["max_stall"])
+    tests = _limit_tests(seen, limits["max_stall"])
     return (
-        bool(claims) and not missed_even(claims, hopeless(seen.quietness)) and judge(seen, **limits).outcome == "failed"
+        bool(tests)
+        and not missed_by_factor(tests, hopeless(seen.quietness))
+        and judge(seen, **limits).outcome == "failed"
     )
 
 
-def _claims(seen: Stages, max_stall: float | None) -> list[Claim]:
-    """The limit as a claim on the time from batch to batch: it is what neighbours stretch, and by what factor."""
+def _limit_tests(seen: Stages, max_stall: float | None) -> list[LimitTest]:
+    """The limit as a test of the time from batch to batch: it is what neighbours stretch, and by what factor."""
     if max_stall is None or seen.simulated is None:
         return []
     stall = seen.simulated
     low, high = (stall.period_ms(share) for share in stall.interval)
     allowed, best = stall.period_ms(max_stall), stall.period_ms(stall.best)
     words = f"{sentences.waiting(stall)}, at most {percent(max_stall)} allowed; {sentences.keeping_up(stall)}"
-    return [Claim("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
+    return [LimitTest("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
 
 
 def judge(
@@ -149,15 +151,15 @@ def judge(
             vacuous=True,
         )
     advice = sentences.advice(evidence)
-    claims = _claims(evidence, max_stall)
-    if not claims:
+    tests = _limit_tests(evidence, max_stall)
+    if not tests:
         stall = evidence.simulated
         waits = ""
         if (step_ms is not None or step is not None) and stall is not None:
             waits = f"; {sentences.waiting(stall)}; {sentences.keeping_up(stall)}"
         return Verdict("passed", f"{evidence.why}{waits}", advice)
-    verdict = conclude(
-        claims,
+    verdict = judge_limit_tests(
+        tests,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=hopeless(evidence.quietness),
         disturbances=evidence.quietness.disturbances,

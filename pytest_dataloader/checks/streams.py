@@ -67,7 +67,7 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
         case "fds" | "shm":
             if reason := (descriptors if check == "fds" else segments).why_not():
                 raise NotMeasured(reason)
-            return measures.held(stream, "fds" if check == "fds" else "shm", seconds, _left)
+            return measures.measure_held(stream, "fds" if check == "fds" else "shm", seconds, _left)
         case "memory" if not limits:
             return measures.growth(stream, setting.seconds)
         case "memory":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import throughput as sentences
 from pytest_dataloader.advice.hang import hung
-from pytest_dataloader.claim import Claim, conclude, missed_even
+from pytest_dataloader.limit_tests import LimitTest, judge_limit_tests, missed_by_factor
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sequential import (
@@ -96,38 +96,40 @@ def measure_drawn(
 
 def _fails_narrowly(seen: Throughput, limits: Mapping[str, float | None]) -> bool:
     """Whether it fails, but by no more than what neighbours can do."""
-    lost = missed_even(_claims(seen, *limits.values()), hopeless(seen.quietness))
+    lost = missed_by_factor(_limit_tests(seen, *limits.values()), hopeless(seen.quietness))
     return judge(seen, **limits).outcome == "failed" and seen.batches > 0 and not lost
 
 
 def _clear(seen: Throughput, spent: float, limits: Mapping[str, float | None]) -> bool:
     """Whether measuring longer would change nothing."""
-    claims = _claims(seen, *limits.values())
-    if not claims:
+    tests = _limit_tests(seen, *limits.values())
+    if not tests:
         precise = seen.interval[0] > (1 - _PRECISE) * seen.samples_per_second
         return seen.workers == 0 and seen.windows >= _PRECISE_WINDOWS and precise
-    kept = seen.windows >= CLEAR_WINDOWS and all(claim.certain for claim in claims)
+    kept = seen.windows >= CLEAR_WINDOWS and all(test.certain for test in tests)
     return kept or (spent >= FAIL_SHARE and judge(seen, **limits).outcome == "failed")
 
 
-def _claims(seen: Throughput, samples: float | None, batches: float | None, cpu_ms: float | None) -> list[Claim]:
+def _limit_tests(
+    seen: Throughput, samples: float | None, batches: float | None, cpu_ms: float | None
+) -> list[LimitTest]:
     """What was seen, held against the limits that were set."""
     of_batches = seen.batches_per_second / seen.samples_per_second if seen.samples_per_second else 0.0
     # Where whole epochs were measured, no loader is faster than what it gave once its first batch was there.
     warm = 1.0 if seen.steady or not seen.workers else 1 / max(1e-9, 1 - seen.starting_share)
-    claims = []
+    tests = []
     for unit, allowed, scale in (("samples/s", samples, 1.0), ("batches/s", batches, of_batches)):
         if allowed is not None:
             low, high, best = (scale * each for each in (*seen.interval, seen.best_samples_per_second))
             rate = scale * seen.samples_per_second
-            claim = Claim(unit, allowed, rate, low, high * warm, best * warm)
+            test = LimitTest(unit, allowed, rate, low, high * warm, best * warm)
             # What others can have cost is in the upper end alone, and ``hopeless`` weighs it: here the spread counts.
             spread = min(high, rate**2 / low) if low else high
-            claims.append(replace(claim, high=spread * warm, words=claim.sentence))
+            tests.append(replace(test, high=spread * warm, words=test.sentence))
     if cpu_ms is not None:
         cost = (seen.cpu_ms_per_sample, *seen.cpu_ms_interval, seen.best_cpu_ms_per_sample)
-        claims.append(Claim("ms of CPU per sample", cpu_ms, *cost, floor=False))
-    return claims
+        tests.append(LimitTest("ms of CPU per sample", cpu_ms, *cost, floor=False))
+    return tests
 
 
 def judge(
@@ -139,19 +141,19 @@ def judge(
     step_ms: Milliseconds | None = None,
 ) -> Verdict:
     """Hold the figures to their limits: one-sided, and never failed on a machine that was busy."""
-    claims = _claims(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
+    tests = _limit_tests(evidence, min_samples_per_second, min_batches_per_second, max_cpu_ms_per_sample)
     if evidence.hung_seconds:
         return hung(evidence.batches, evidence.hung_seconds, at_work=evidence.at_work)
     if not evidence.batches:
         reason = "the loader gave no batch: its epoch is empty"
-        return Verdict("failed", reason) if claims else Verdict("not_measured", reason, vacuous=True)
-    if not claims and not evidence.measured_seconds:
+        return Verdict("failed", reason) if tests else Verdict("not_measured", reason, vacuous=True)
+    if not tests and not evidence.measured_seconds:
         return Verdict("inconclusive", "the time was up before the loader was warm: it takes more seconds")
-    if not claims and not evidence.samples_per_second:
+    if not tests and not evidence.samples_per_second:
         why = evidence.quietness.sentence or "they came before"
         spent = f"{figure(evidence.measured_seconds)} s of measuring"
         return Verdict("inconclusive", f"no batch was made in {spent} ({why})")
-    if not claims:
+    if not tests:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
@@ -161,8 +163,8 @@ def judge(
             why = busy or "too few batches came"
             return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
         return Verdict("passed", f"{reason}{waits}; {busy}" if busy else f"{reason}{waits}")
-    return conclude(
-        claims,
+    return judge_limit_tests(
+        tests,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,
         hopeless=hopeless(evidence.quietness),
         disturbances=evidence.quietness.disturbances,

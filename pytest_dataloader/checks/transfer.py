@@ -10,7 +10,7 @@ from pytest_dataloader.probe.device.accelerator import accelerator
 from pytest_dataloader.probe.device.evidence import Transfer
 from pytest_dataloader.probe.device.remedies import gains, way_of
 from pytest_dataloader.probe.device.training_loop import TrainingLoop, stand_in
-from pytest_dataloader.probe.timing.neighbours import Watch
+from pytest_dataloader.probe.timing.neighbours import NeighbourWatch
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.probe.tuning.trial import borrow_with
 from pytest_dataloader.quantities import figure, percent
@@ -58,7 +58,7 @@ def measure(
     with borrow_with(loader, now.settings, pin_memory=now.pinned) as borrowed:
         loop = TrainingLoop(borrowed, kind, taken, now.copying)
         loop.warm_up()
-        watch = Watch(borrowed)
+        watch = NeighbourWatch(borrowed)
         use = loop.record(_RECORDED * setting.seconds)
         quietness = watch.quietness()
     setting.progress("trying what could shorten a step", 0.5)
@@ -82,7 +82,7 @@ def judge(
     use = evidence.use
     if max_input_wait is not None and not use.loader_calls:
         return Verdict("not_measured", f"the trace holds no call of a DataLoader by the loop; {sentences.parts(use)}")
-    claims = [
+    shares = [
         (share, allowed, words)
         for share, allowed, words in (
             (use.idle, max_gpu_idle, "the device idles"),
@@ -92,21 +92,21 @@ def judge(
     ]
     advice = sentences.advice(evidence)
     told = f"{sentences.summary(use)}; a step takes {figure(use.ms_per_step)} ms"
-    if not claims:
+    if not shares:
         return Verdict("passed", told, advice)
-    standings = [_standing(share, allowed) for share, allowed, _ in claims]
-    held = "; ".join(_claim(*claim) for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
+    outcomes = [_outcome(share, allowed) for share, allowed, _ in shares]
+    held = "; ".join(_sentence(*each) for each, outcome in zip(shares, outcomes, strict=True) if outcome != "kept")
     if not held:
-        return Verdict("passed", "; ".join([*(_claim(*claim) for claim in claims), told]), advice)
+        return Verdict("passed", "; ".join([*(_sentence(*each) for each in shares), told]), advice)
     if evidence.quietness.disturbances:
         return Verdict("inconclusive", f"{held}; {evidence.quietness.sentence}; {told}", advice)
-    return Verdict("failed" if "missed" in standings else "inconclusive", f"{held}; {told}", advice)
+    return Verdict("failed" if "missed" in outcomes else "inconclusive", f"{held}; {told}", advice)
 
 
-def _standing(share: of_device.Share, allowed: float) -> str:
+def _outcome(share: of_device.StepShare, allowed: float) -> str:
     """Kept by what was seen; missed where the whole interval is above."""
     return "kept" if share.value <= allowed else "missed" if share.low > allowed else "close"
 
 
-def _claim(share: of_device.Share, allowed: float, words: str) -> str:
+def _sentence(share: of_device.StepShare, allowed: float, words: str) -> str:
     return f"{words} {sentences.of_a_step(share)}, at most {percent(allowed)} allowed"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.advice import tune as sentences
 from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hindrance
-from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
+from pytest_dataloader.probe.tuning.evidence import Tuning, tuning_of
 from pytest_dataloader.probe.tuning.pinning import compare_pinning
 from pytest_dataloader.probe.tuning.search import Search
 from pytest_dataloader.probe.workers import fault
@@ -30,7 +30,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
     """
     search = Search(loader, seconds=setting.seconds, told=setting.progress)
     search.step_seconds = None if step_ms is None else step_ms / 1e3
-    search.known = lambda: setting.known(tuning(search))
+    search.known = lambda: setting.known(tuning_of(search))
     try:
         search.run()
     except EmptyEpoch:
@@ -40,7 +40,7 @@ def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> T
 
 def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
     """The tuning, and what other batch sizes give; one that the loader cannot have takes nothing from the tuning."""
-    found = tuning(search)
+    found = tuning_of(search)
     best = found.settings
     if best is None or search.alone is None:
         return found

@@ -14,8 +14,8 @@ from pytest_dataloader.probe.loader.settings import start_method_of, worker_proc
 from pytest_dataloader.probe.workers.evidence import Workers
 from pytest_dataloader.probe.workers.inherited_handles import inherited_handles
 from pytest_dataloader.probe.workers.lifecycle import Lifecycle, observe_lifecycle
-from pytest_dataloader.probe.workers.pickling import handover_cpu_seconds, weigh
-from pytest_dataloader.probe.workers.startup import obstacle
+from pytest_dataloader.probe.workers.pickling import handover_cpu_seconds, weigh_luggage
+from pytest_dataloader.probe.workers.startup import start_obstacle
 from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Verdict
 
@@ -41,7 +41,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
     found = seen.fault
     shares = method == "fork" and worker_processes_of(loader) and found.kind in ("none", "exception")
     inherited = inherited_handles(loader) if shares else ()
-    handed = weigh(loader) if method != "fork" and worker_processes_of(loader) else None
+    handed = weigh_luggage(loader) if method != "fork" and worker_processes_of(loader) else None
     return Workers(
         fault=found.kind,
         worker=found.worker,
@@ -85,7 +85,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
 def _why(loader: Any, seen: Lifecycle, method: str) -> str:
     """Why a loader gives nothing, or nothing more, or a worker does not start."""
     if seen.fault.kind != "none":
-        return obstacle(loader, seen.fault, method).sentence
+        return start_obstacle(loader, seen.fault, method).sentence
     if not any(each.batches for each in seen.epochs):
         return why_empty(loader)
     return "" if all(each.batches for each in seen.epochs) else f"{type(giver(loader)).__name__} is used up by it"
@@ -95,7 +95,9 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     """Fail for any fault, an empty epoch, a file that workers share, a worker that does not go, a slow start."""
     advice = sentences.advice(evidence)
     if evidence.fault != "none":
-        return Verdict("failed" if evidence.certain else "inconclusive", sentences.sentence(evidence), advice)
+        return Verdict(
+            "failed" if evidence.certain else "inconclusive", sentences.describe_worker_fault(evidence), advice
+        )
     if evidence.empty:
         return Verdict("failed", sentences.empty(evidence), advice)
     if evidence.used_up:
@@ -103,10 +105,10 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     if evidence.inherited:
         return Verdict("failed", sentences.inherited(evidence), advice)
     if evidence.zombies or evidence.lingering:
-        return Verdict("failed", sentences.left_behind(evidence), advice)
+        return Verdict("failed", sentences.describe_processes_left(evidence), advice)
     took = evidence.seconds_to_first_batch
     if max_startup_seconds is None or took is None or took <= max_startup_seconds:
-        return Verdict("passed", sentences.passed(evidence))
+        return Verdict("passed", sentences.describe_workers(evidence))
     seen = f"the first batch took {figure(took)} s, at most {max_startup_seconds:g} s allowed"
     own = took - evidence.start_delay_seconds
     if own <= max_startup_seconds:

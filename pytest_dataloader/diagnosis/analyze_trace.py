@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     _show(records, uses)
     asked: dict[writers.Format, Path | None] = {"json": given.json, "html": given.html}
     for form, path in asked.items():
-        if path is not None and (wrong := writers.write(form, path, records)):
+        if path is not None and (wrong := writers.write_report(form, path, records)):
             print(printable(f"{parser.prog}: --{form}: {wrong}"), file=sys.stderr)
             return _NOT_READ
     missed = any(each.verdict == "failed" for each in records)
@@ -126,7 +126,7 @@ def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
     colours = watched and not os.environ.get("NO_COLOR")
     for each, use in zip(records, uses.values(), strict=True):
-        for line in terminal.lines([each], 0, width, bars.ink_for(sys.stdout.encoding)):
+        for line in terminal.report_lines([each], 0, width, bars.ink_for(sys.stdout.encoding)):
             print(encodable(painted(line, colours=colours), sys.stdout.encoding))
         for text in sentences.details(use):
             print(encodable(printable(f"            {text}"), sys.stdout.encoding))

@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _diagnose(given: argparse.Namespace, prog: str) -> int:
     asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
-    roots = targets.roots_of(Path.cwd())
+    roots = targets.import_roots(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
     build: Any = None
     stopped: KeyboardInterrupt | None = None
@@ -99,7 +99,7 @@ def _diagnose(given: argparse.Namespace, prog: str) -> int:
         _tell_github(report, given, build)
     if stopped is None:
         return shown or _status(report, strict=given.strict)
-    place = loaders.place_of(stopped)
+    place = loaders.place_of_error(stopped)
     print(printable(f"{prog}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
     return _NOT_RUN
 
@@ -202,7 +202,7 @@ def _show(report: Report, given: argparse.Namespace) -> int:
         "markdown": given.markdown,
     }
     for form, path in asked.items():
-        if path is not None and (wrong := writers.write(form, path, report.records)):
+        if path is not None and (wrong := writers.write_report(form, path, report.records)):
             print(printable(f"--{form}: {wrong}"), file=sys.stderr)
             status = _NOT_RUN
     return status
@@ -216,20 +216,22 @@ def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
             print(encodable(command, sys.stdout.encoding))
     measured = any(record.verdict != "not_measured" for record in report.records)
     if measured and not github.is_summary(given.markdown, os.environ):
-        wrong = github.try_summary(os.environ, lambda room: markdown.document(report.records, environment(), room))
+        wrong = github.try_summary(
+            os.environ, lambda room: markdown.report_document(report.records, environment(), room)
+        )
         if wrong:
             print(printable(wrong), file=sys.stderr)
 
 
-def _place_of(build: Any) -> github.Place:
+def _place_of(build: Any) -> github.AnnotationLocation:
     """Where a function is written; nowhere for what has no code of its own."""
     try:
         code = inspect.unwrap(build).__code__
     except Exception:  # whatever a callable of the user's makes of being asked
-        return github.Place()
+        return github.AnnotationLocation()
     if not isinstance(code, CodeType):
-        return github.Place()
-    return github.place_of(Path(code.co_filename), code.co_firstlineno, os.environ)
+        return github.AnnotationLocation()
+    return github.location_of(Path(code.co_filename), code.co_firstlineno, os.environ)
 
 
 def _status(report: Report, *, strict: bool) -> int:

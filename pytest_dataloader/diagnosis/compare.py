@@ -33,17 +33,17 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         old, new = (_read(path) for path in (given.old, given.new))
-        found = comparison.compare(old, new, (str(given.old), str(given.new)))
+        found = comparison.compare_runs(old, new, (str(given.old), str(given.new)))
     except BadReport as error:
         print(printable(f"{parser.prog}: {error}").replace("\n", "\\n"), file=sys.stderr)
         return _NOT_COMPARED
     if given.markdown == _STANDARD_OUTPUT:
-        _say(comparison.document(found))
+        _say(comparison.comparison_document(found))
     else:
         _show(found)
     if isinstance(given.markdown, Path):
         try:
-            github.write(given.markdown, os.environ, lambda room: comparison.document(found, room))
+            github.write_markdown(given.markdown, os.environ, lambda room: comparison.comparison_document(found, room))
         except OSError as error:
             print(
                 printable(f"{parser.prog}: cannot write {given.markdown}: {error.strerror or error}"), file=sys.stderr
@@ -82,18 +82,18 @@ def _file(text: str) -> Path | str:
         raise argparse.ArgumentTypeError(printable(str(error))) from None
 
 
-def _read(path: Path) -> comparison.Run:
-    document = documents.read(path, _MOST_BYTES, BadReport)
+def _read(path: Path) -> comparison.ReportedRun:
+    document = documents.read_document(path, _MOST_BYTES, BadReport)
     try:
-        return comparison.read(document)
+        return comparison.read_run(document)
     except BadReport as error:
         raise BadReport(f"{path}: {error}") from None
 
 
-def _show(found: comparison.Comparison) -> None:
+def _show(found: comparison.RunComparison) -> None:
     watched = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    for line in comparison.lines(found, width):
+    for line in comparison.comparison_lines(found, width):
         _say(painted(line, colours=watched and not os.environ.get("NO_COLOR")) + "\n")
 
 

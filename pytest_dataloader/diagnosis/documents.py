@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pytest_dataloader.errors import DataLoaderCheckError
 
 
-def read(path: Path, most_bytes: int, error_of: type[DataLoaderCheckError]) -> Any:
+def read_document(path: Path, most_bytes: int, error_of: type[DataLoaderCheckError]) -> Any:
     """The document in a file of up to ``most_bytes``, also unpacked. Raises ``error_of`` that names the file."""
     try:
-        content = disk.read(path, most_bytes)
+        content = disk.read_bytes(path, most_bytes)
         if content.startswith(b"\x1f\x8b"):
             content = _unpacked(content, most_bytes)
         return json.loads(content)

@@ -28,14 +28,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
-        documents = [read(given.torch), read(given.ours)]
+        documents = [read_trace(given.torch), read_trace(given.ours)]
         merged = merging.merge(*documents)
     except BadTrace as error:
         print(printable(f"{parser.prog}: {error}"), file=sys.stderr)
         return _NOT_MERGED
     path = given.output or _beside(given.ours)
     try:
-        files.write(path, json.dumps(merged, separators=(",", ":")) + "\n")
+        files.write_text(path, json.dumps(merged, separators=(",", ":")) + "\n")
     except OSError as error:
         print(printable(f"{parser.prog}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
         return _NOT_MERGED
@@ -65,9 +65,9 @@ def _beside(path: Path) -> Path:
     return plain.with_suffix(".merged.json")
 
 
-def read(path: Path) -> Any:
+def read_trace(path: Path) -> Any:
     """The trace in a file, compressed or not. Raises BadTrace that names the file."""
-    document = documents.read(path, _MOST_BYTES, BadTrace)
+    document = documents.read_document(path, _MOST_BYTES, BadTrace)
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise BadTrace(f"{path} is no trace: it has no list of traceEvents")
     return document

@@ -16,7 +16,7 @@ from pytest_dataloader import checks, loaders, targets
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
-from pytest_dataloader.options import QUICK_SECONDS, SECONDS
+from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
@@ -58,11 +58,11 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """The report as ``--dataloader-json`` writes it."""
-        return json.document(self.records, environment())
+        return json.evidence_document(self.records, environment())
 
     def lines(self, width: int | None = None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
         """The summary that pytest prints, in pieces of text with their markup."""
-        return terminal.lines(self.records, 0, width, ink)
+        return terminal.report_lines(self.records, 0, width, ink)
 
     def __str__(self) -> str:
         return "\n".join("".join(text for text, _ in line) for line in self.lines(_UNWATCHED_COLUMNS))
@@ -73,7 +73,7 @@ class Report:
         return f"<Report of {next((each.description for each in self.records), 'nothing')}: {told}>"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self.records)
+        return notebook.notebook_table(self.records)
 
 
 def diagnose(
@@ -99,7 +99,7 @@ def diagnose(
     put_back = interruption.raise_on_signals("SIGTERM ended diagnose")
     try:
         report = examine_all(
-            subject_of(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
+            subject_of_loader(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
         )
     except interruption.Terminated:  # once workers are gone, this process ends as it would have without us
         put_back()
@@ -113,11 +113,11 @@ def diagnose(
         for line in report.lines(columns, ink):
             print("".join(text for text, _ in line))
     if trace is not None:
-        timelines.write(Path(trace), timelines.document(timelines.timelines(report.records), environment()))
+        timelines.write_trace(Path(trace), timelines.trace_document(timelines.timelines(report.records), environment()))
     return report
 
 
-def subject_of(loader: Any, name: str = "") -> Subject:
+def subject_of_loader(loader: Any, name: str = "") -> Subject:
     """A loader, or what makes one, as a subject; raises BadTarget for anything else."""
     build, inner = None, loaders.measurable(loader)
     if inner is None:
@@ -156,7 +156,7 @@ def examine_all(
             if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
         )
     setting = checks.Setting(
-        seconds or (QUICK_SECONDS if quick else SECONDS),
+        seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
         quick=quick,
         whole_epoch=whole_epoch,

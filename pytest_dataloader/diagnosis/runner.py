@@ -140,7 +140,7 @@ class Runner:
         if known.breakage and check != checks.BREAKAGE:
             return Examined(Verdict("not_measured", known.breakage))
         try:
-            if unsupported := compatibility.obstacle(check):
+            if unsupported := compatibility.incompatibility(check):
                 return Examined(Verdict("not_measured", unsupported, vacuous=True))
             evidence = self.measure(subject, check, limits, *others)
             verdict = _of_part(subject.loader, check, checks.judge(check, evidence, limits=limits))

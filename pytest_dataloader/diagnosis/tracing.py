@@ -40,7 +40,7 @@ def trace(loader: Any, path: str | os.PathLike[str], *, name: str = "loader") ->
     finally:
         seen = timeline(loop)
         found = [] if seen is None else [(name, figures(seen))]
-        report.write(Path(path), report.document(found, environment()))
+        report.write_trace(Path(path), report.trace_document(found, environment()))
     if seen is None:
         told = "no batch of the loader was seen: the block must hold the start of its workers and its loop"
         warnings.warn(DataLoaderWarning(told), stacklevel=3)

@@ -19,7 +19,7 @@ PASSED = "it had nothing to tell"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankAddress:
     """Where this process stands in its job, as torchrun's environment variables tell."""
 
     rank: int
@@ -31,10 +31,10 @@ class Place:
     """The name of the job and how often it was restarted: no two runs share what they tell."""
 
 
-def place_in(environ: Mapping[str, str]) -> Place | None:
+def place_in(environ: Mapping[str, str]) -> RankAddress | None:
     """The place of this process; None where no launcher with a store of its own started it beside others."""
     try:
-        place = Place(
+        place = RankAddress(
             rank=int(environ["RANK"]),
             world_size=int(environ["WORLD_SIZE"]),
             local_world_size=int(environ.get("LOCAL_WORLD_SIZE", "1")),
@@ -50,7 +50,9 @@ def place_in(environ: Mapping[str, str]) -> Place | None:
 class Job:
     """A place in a job and its store. ``seconds`` is how long the others are waited for."""
 
-    def __init__(self, place: Place, store: Any, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, place: RankAddress, store: Any, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.place = place
         self._store = store
         self._seconds = seconds
@@ -59,7 +61,7 @@ class Job:
         self._lost: dict[int, str] = {}
 
     @classmethod
-    def join(cls, place: Place, seconds: float) -> Job:
+    def join(cls, place: RankAddress, seconds: float) -> Job:
         """Connect to the store of the launcher. Needs no process group, and leaves that of the tests alone."""
         from datetime import timedelta
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.report.line import Line
 
-Kind = Literal["worse", "better", "other", "gone", "new", "same"]
+ChangeKind = Literal["worse", "better", "other", "gone", "new", "same"]
 
 SMALL = 0.1
 """A figure without an interval that moves by less than this share is not told: two runs of a loader differ as much."""
@@ -36,14 +36,14 @@ _MOST_REASON = 300
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _NUMBERS = (3, 4, 5)
 """The columns of figures that hold numbers."""
-_WORDS: Mapping[Kind, str] = {
+_WORDS: Mapping[ChangeKind, str] = {
     "worse": "❌ worse",
     "better": "✅ better",
     "other": "⚠️ other",
     "gone": "gone",
     "new": "new",
 }
-_MARKUP: Mapping[Kind, dict[str, bool]] = {
+_MARKUP: Mapping[ChangeKind, dict[str, bool]] = {
     "worse": MARKUP["failed"],
     "better": MARKUP["passed"],
     "other": MARKUP["not_measured"],
@@ -55,7 +55,7 @@ _Kind = TypeVar("_Kind", dict[str, Any], str)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckResult:
     """What a check said in one of the two runs."""
 
     verdict: Outcome
@@ -69,24 +69,24 @@ Loader = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReportedRun:
     """A document as it was read: every check of every loader, and where it was measured."""
 
     environment: Mapping[str, Any]
-    loaders: Mapping[Loader, Mapping[str, Seen]]
+    loaders: Mapping[Loader, Mapping[str, CheckResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CheckChange:
     """One check of one loader in both runs; None in that which has not seen it."""
 
     loader: str
     check: str
-    old: Seen | None
-    new: Seen | None
+    old: CheckResult | None
+    new: CheckResult | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         match self.old.verdict, self.new.verdict:
@@ -105,10 +105,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChangeRow:
     """One line about what changed."""
 
-    kind: Kind
+    kind: ChangeKind
     loader: str
     checks: str
     verdicts: str
@@ -137,28 +137,28 @@ class Movement:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """What changed from one run to the other; ``still`` figures did not move to speak of."""
 
     names: tuple[str, str]
     elsewhere: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[CheckChange, ...]
     movements: tuple[Movement, ...]
     still: int
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ChangeRow]:
         """What changed, the worst first; checks of a loader that came or went alike are one row, unless they fail."""
-        rows: dict[tuple[str, str, int | None], list[Change]] = {}
+        rows: dict[tuple[str, str, int | None], list[CheckChange]] = {}
         for number, change in enumerate(self.changes):
             alone = change.new is not None and (change.old is not None or change.new.verdict == "failed")
             if change.kind != "same":
                 rows.setdefault((change.loader, change.verdicts, number if alone else None), []).append(change)
         found = [
-            Row(alike[0].kind, loader, ", ".join(each.check for each in alike), verdicts, _why(alike))
+            ChangeRow(alike[0].kind, loader, ", ".join(each.check for each in alike), verdicts, _why(alike))
             for (loader, verdicts, _), alike in rows.items()
         ]
-        return sorted(found, key=lambda row: get_args(Kind).index(row.kind))
+        return sorted(found, key=lambda row: get_args(ChangeKind).index(row.kind))
 
     @property
     def footnote(self) -> str:
@@ -177,7 +177,7 @@ class Comparison:
     def headline(self) -> str:
         counts = Counter(change.kind for change in self.changes)
         words = {"other": "other changes" if counts["other"] > 1 else "other change", "same": "the same"}
-        return ", ".join(f"{counts[kind]:,} {words.get(kind, kind)}" for kind in get_args(Kind) if counts[kind])
+        return ", ".join(f"{counts[kind]:,} {words.get(kind, kind)}" for kind in get_args(ChangeKind) if counts[kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,27 +210,27 @@ _TEXTS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def read(document: object) -> Run:
+def read_run(document: object) -> ReportedRun:
     """Take a document apart, whoever wrote it; raises BadReport that names the place where it is none."""
     if not isinstance(document, dict) or not isinstance(document.get("loaders"), list):
         raise BadReport("it is no report of --dataloader-json: it has no list of loaders")
     if document.get("schema") != SCHEMA:
         raise BadReport(f"schema {shown(document.get('schema'))} is not {SCHEMA}; another version wrote it")
     environment = _typed(document.get("environment"), dict, "environment")
-    loaders: dict[Loader, dict[str, Seen]] = {}
+    loaders: dict[Loader, dict[str, CheckResult]] = {}
     for number, loader in enumerate(document["loaders"]):
         at = f"loaders[{number}]"
         held = _typed(loader, dict, at)
         key = tuple(_typed(held.get(name), str, f"{at}.{name}") for name in ("nodeid", "id"))
         checks = _typed(held.get("checks"), dict, f"{at}.checks")
         loaders[key[0], key[1]] = {name: _seen(each, f"{at}.checks[{shown(name)}]") for name, each in checks.items()}
-    return Run(environment, loaders)
+    return ReportedRun(environment, loaders)
 
 
-def compare(old: Run, new: Run, names: tuple[str, str] = ("before", "now")) -> Comparison:
+def compare_runs(old: ReportedRun, new: ReportedRun, names: tuple[str, str] = ("before", "now")) -> RunComparison:
     """What changed; raises BadReport where the two have no check in common."""
     changes = [
-        Change(name, check, before.get(check), now.get(check))
+        CheckChange(name, check, before.get(check), now.get(check))
         for name, before, now in _pairs(old, new)
         for check in dict.fromkeys([*before, *now])
     ]
@@ -248,10 +248,10 @@ def compare(old: Run, new: Run, names: tuple[str, str] = ("before", "now")) -> C
         for key, word in _ENVIRONMENT.items()
         if old.environment.get(key) != new.environment.get(key)
     )
-    return Comparison(names, elsewhere, tuple(changes), tuple(movements), still)
+    return RunComparison(names, elsewhere, tuple(changes), tuple(movements), still)
 
 
-def lines(found: Comparison, width: int | None = None) -> Iterator[Line]:
+def comparison_lines(found: RunComparison, width: int | None = None) -> Iterator[Line]:
     """The comparison for a terminal, wrapped to ``width`` columns, or not at all."""
     yield [(_clean(f"{found.names[0]} -> {found.names[1]}: "), {}), (found.headline, {"bold": True})]
     if found.elsewhere:
@@ -281,7 +281,7 @@ def lines(found: Comparison, width: int | None = None) -> Iterator[Line]:
         yield [(found.footnote, {})]
 
 
-def document(found: Comparison, most_bytes: int = markdown.MOST_BYTES) -> str:
+def comparison_document(found: RunComparison, most_bytes: int = markdown.MOST_BYTES) -> str:
     """The comparison as Markdown, of no more than ``most_bytes``."""
     page, left_out = markdown.Page(most_bytes), 0
     page.add(f"## DataLoader checks compared: {found.headline}\n\n{' → '.join(map(markdown.cell, found.names))}\n")
@@ -307,7 +307,7 @@ def document(found: Comparison, most_bytes: int = markdown.MOST_BYTES) -> str:
     return page.text
 
 
-def _why(changes: Sequence[Change]) -> str:
+def _why(changes: Sequence[CheckChange]) -> str:
     """Why a check is as it is now, and what else it is held to; nothing of one that is gone, and of several at once."""
     new = changes[0].new
     if len(changes) > 1 or new is None:
@@ -328,7 +328,9 @@ def _limit(value: object) -> str:
     return "none" if value is None else shown(value, str) if number is None else figure(number)
 
 
-def _pairs(old: Run, new: Run) -> Iterator[tuple[str, Mapping[str, Seen], Mapping[str, Seen]]]:
+def _pairs(
+    old: ReportedRun, new: ReportedRun
+) -> Iterator[tuple[str, Mapping[str, CheckResult], Mapping[str, CheckResult]]]:
     """Loaders of both runs, by node id and id; by id alone where one moved and no other is called so."""
     alone = [{each for each in run.loaders if each not in other.loaders} for run, other in ((old, new), (new, old))]
     by_id = [_by_unique_id(keys) for keys in alone]
@@ -345,7 +347,7 @@ def _by_unique_id(keys: set[Loader]) -> dict[str, Loader]:
     return {key[1]: key for key in keys if counts[key[1]] == 1}
 
 
-def _movements(change: Change) -> Iterator[Movement | None]:
+def _movements(change: CheckChange) -> Iterator[Movement | None]:
     """The figures of a check that both runs have; None for each that did not move to speak of."""
     if change.old is None or change.new is None:
         return
@@ -403,7 +405,7 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _seen(value: object, at: str) -> Seen:
+def _seen(value: object, at: str) -> CheckResult:
     held = _typed(value, dict, at)
     told = held.get("verdict")
     verdict = next((outcome for outcome in _OUTCOMES if outcome == told), None)
@@ -411,7 +413,7 @@ def _seen(value: object, at: str) -> Seen:
         raise BadReport(f"{at}.verdict: expected one of {', '.join(_OUTCOMES)}, got {shown(told)}")
     reason = _typed(held.get("reason"), str, f"{at}.reason")
     figures, limits = (_typed(held.get(name), dict, f"{at}.{name}") for name in ("evidence", "limits"))
-    return Seen(verdict, reason, figures, limits)
+    return CheckResult(verdict, reason, figures, limits)
 
 
 def _typed(value: object, kind: type[_Kind], at: str) -> _Kind:

@@ -21,7 +21,7 @@ def append(path: Path, text: str) -> None:
         file.write(separation + text.encode())
 
 
-def write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write text in one step: readers see the old file or the new one, never a part. A name in ``.gz`` is compressed.
 
     A link stays one, and what it leads to is written; folders that are missing are made. Raises OSError, also for what

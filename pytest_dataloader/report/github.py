@@ -24,7 +24,7 @@ _LEAST_ROOM = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnnotationLocation:
     """Where a loader is declared or measured: a file, empty where there is none, and a line, from 1, or 0."""
 
     file: str = ""
@@ -36,17 +36,17 @@ def is_asked(environ: Mapping[str, str]) -> bool:
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def place_of(path: Path, line: int, environ: Mapping[str, str]) -> Place:
+def location_of(path: Path, line: int, environ: Mapping[str, str]) -> AnnotationLocation:
     """A line, from 1, of a file, which is named from the root of the checkout, as GitHub names files."""
     if not path.is_file():
-        return Place()
+        return AnnotationLocation()
     root, file = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd()), Path(os.path.normpath(path))
-    return Place(file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file), line)
+    return AnnotationLocation(file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file), line)
 
 
-def commands(records: Iterable[tuple[Record, Place]], *, strict: bool) -> Iterator[str]:
+def commands(records: Iterable[tuple[Record, AnnotationLocation]], *, strict: bool) -> Iterator[str]:
     """A workflow command for each failure, and for what is inconclusive: no more than are shown, the last counts."""
-    found: dict[str, list[tuple[Record, Place]]] = {"error": [], "warning": []}
+    found: dict[str, list[tuple[Record, AnnotationLocation]]] = {"error": [], "warning": []}
     for record, place in records:
         if record.fails(strict=strict):
             found["error"].append((record, place))
@@ -59,7 +59,7 @@ def commands(records: Iterable[tuple[Record, Place]], *, strict: bool) -> Iterat
         if len(each) > len(shown):
             more, word = len(each) - len(shown), "failed" if level == "error" else "inconclusive"
             told = f"{counted(more, 'more check')} {word}; the log and the summary of the job have them all"
-            yield _command(level, f"{more:,} more {word}", told, Place())
+            yield _command(level, f"{more:,} more {word}", told, AnnotationLocation())
 
 
 def summary_of(environ: Mapping[str, str]) -> Path | None:
@@ -74,12 +74,12 @@ def is_summary(path: Path | None, environ: Mapping[str, str]) -> bool:
     return None not in (path, summary) and os.path.realpath(str(path)) == os.path.realpath(str(summary))
 
 
-def write(path: Path, environ: Mapping[str, str], build: Callable[[int], str]) -> None:
+def write_markdown(path: Path, environ: Mapping[str, str], build: Callable[[int], str]) -> None:
     """Write to a file what ``build`` makes of a number of bytes; to the job's summary it is added. Raises OSError."""
     if is_summary(path, environ):
         append_summary(path, build)
     else:
-        files.write(path, build(markdown.MOST_BYTES))
+        files.write_text(path, build(markdown.MOST_BYTES))
 
 
 def try_summary(environ: Mapping[str, str], build: Callable[[int], str]) -> str:
@@ -112,7 +112,7 @@ def _message(record: Record) -> str:
     return "\n".join([record.reason, *advice])
 
 
-def _command(level: str, title: str, message: str, place: Place) -> str:
+def _command(level: str, title: str, message: str, place: AnnotationLocation) -> str:
     located = {"file": place.file, "line": str(place.line)} if place.file and place.line else {"file": place.file}
     properties = {**{key: value for key, value in located.items() if value}, "title": f"dataloader {title}"}
     told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())

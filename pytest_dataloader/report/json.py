@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def document(records: Iterable[Record], environment: Mapping[str, object]) -> dict[str, Any]:
+def evidence_document(records: Iterable[Record], environment: Mapping[str, object]) -> dict[str, Any]:
     """Gather records by loader; a loader that was checked again by the same check counts with the last verdict."""
     loaders: dict[tuple[str, str], dict[str, Any]] = {}
     for record in records:
@@ -41,11 +41,11 @@ def document(records: Iterable[Record], environment: Mapping[str, object]) -> di
     return {"schema": SCHEMA, "environment": dict(environment), "loaders": list(loaders.values())}
 
 
-def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a document in one step, as ``files.write`` does, and raises OSError as that."""
-    files.write(path, text(content))
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a document in one step, as ``files.write_text`` does, and raises OSError as that."""
+    files.write_text(path, json_text(content))
 
 
-def text(content: Mapping[str, Any]) -> str:
+def json_text(content: Mapping[str, Any]) -> str:
     """A document as it is written."""
     return json.dumps(content, indent=2, allow_nan=False) + "\n"

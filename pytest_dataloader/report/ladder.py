@@ -17,7 +17,7 @@ _PINNING_HEAD = ("pin_memory", "samples/s on the device", "a copy keeps the loop
 _NOTES = {"predicted": "predicted", "at most": "would give at most"}
 
 
-def table(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
+def ladder_lines(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
     """The rows in columns, as many as fit into ``width``; the line of the settings as they are is bold."""
     lines = cells(rows)
     columns = [max(len(line[at]) for line in lines) for at in range(len(_HEAD))]

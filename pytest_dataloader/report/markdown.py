@@ -38,7 +38,7 @@ _OBEYED = re.compile(r"[\\`*~\[\]|]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITIES = {"$": "&#36;", "\n": "<br>", "\t": " "}
 
 
-def document(records: Sequence[Record], environment: Mapping[str, object], most_bytes: int = MOST_BYTES) -> str:
+def report_document(records: Sequence[Record], environment: Mapping[str, object], most_bytes: int = MOST_BYTES) -> str:
     """Failures, then what is inconclusive or was not seen, as one table; the rest by loader, each folded.
 
     Of no more than ``most_bytes``: what does not fit is left out from the end, and a line says how much.

@@ -17,7 +17,7 @@ _DRAWING_COLUMNS = 72
 _CELL = "text-align:left;vertical-align:top"
 
 
-def table(records: Sequence[Record]) -> str:
+def notebook_table(records: Sequence[Record]) -> str:
     """A row for each check: its verdict in colour, its reason, what can be drawn, and what to change."""
     description = next((record.description for record in records if record.description), "")
     rows = "".join(f"<tr>{''.join(_cells(record))}</tr>" for record in records)

@@ -29,7 +29,7 @@ _LEAST_COLUMNS = 30
 """Narrower columns are harder to read than lines that the terminal breaks."""
 
 
-def lines(
+def report_lines(
     records: Iterable[Record], verbosity: int, width: int | None = None, ink: bars.Ink = bars.BLOCKS
 ) -> Iterator[Line]:
     """A block for each loader: its name, then verdict and reason of each check, what can be drawn, then advice.
@@ -120,7 +120,7 @@ def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> I
         case "transfer":
             yield from bars.of_transfer(record.evidence, columns, ink)
         case "tune":
-            yield from ladder.table(record.evidence["rows"], width)
+            yield from ladder.ladder_lines(record.evidence["rows"], width)
             yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)
             yield from ladder.pinning(record.evidence["pinning"], width)
 

@@ -64,7 +64,7 @@ class _Rows:
         self.events.append({"ph": "M", "name": kind, "pid": pid, "tid": thread, "args": arguments})
 
 
-def document(found: Sequence[tuple[str, Mapping[str, Any]]], environment: Mapping[str, object]) -> dict[str, Any]:
+def trace_document(found: Sequence[tuple[str, Mapping[str, Any]]], environment: Mapping[str, object]) -> dict[str, Any]:
     """Timelines, each with a name, as one trace."""
     base = max((each["started_unix_ns"] for _, each in found), default=0) // QUARTER_NS * QUARTER_NS
     rows, events = _Rows(), list[Event]()
@@ -80,9 +80,9 @@ def document(found: Sequence[tuple[str, Mapping[str, Any]]], environment: Mappin
     }
 
 
-def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a document in one step, as ``files.write`` does, and raises OSError as that."""
-    files.write(path, json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n")
+def write_trace(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a document in one step, as ``files.write_text`` does, and raises OSError as that."""
+    files.write_text(path, json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n")
 
 
 def timelines(records: Iterable[Record]) -> list[tuple[str, Mapping[str, Any]]]:

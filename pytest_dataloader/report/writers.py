@@ -18,20 +18,22 @@ Format = Literal["json", "html", "trace", "markdown"]
 """As the options are called that name the files."""
 
 
-def write(form: Format, path: Path, records: Sequence[Record]) -> str:
+def write_report(form: Format, path: Path, records: Sequence[Record]) -> str:
     """Write records to a file; why that failed, or an empty text."""
     try:
         match form:
             case "json":
-                json.write(path, json.document(records, environment()))
+                json.write_json(path, json.evidence_document(records, environment()))
             case "html":
                 from pytest_dataloader.report.page import document
 
-                document.write(path, json.document(records, environment()), document.now())
+                document.write_page(path, json.evidence_document(records, environment()), document.now())
             case "trace":
-                trace.write(path, trace.document(trace.timelines(records), environment()))
+                trace.write_trace(path, trace.trace_document(trace.timelines(records), environment()))
             case _:
-                github.write(path, os.environ, lambda room: markdown.document(records, environment(), room))
+                github.write_markdown(
+                    path, os.environ, lambda room: markdown.report_document(records, environment(), room)
+                )
     except OSError as error:
         return f"cannot write {path}: {error.strerror or error}"
     except ImportError as error:  # jinja2 and plotly are here, and do not work

@@ -64,12 +64,12 @@ def test_private_names_are_as_required(part: requirements.Part) -> None:
 @pytest.mark.parametrize("part", requirements.ROWS)
 @pytest.mark.filterwarnings("ignore")
 def test_private_names_mean_what_they_should(part: requirements.Part) -> None:
-    assert trials.failure(part) == ""
+    assert trials.trial_failure(part) == ""
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_memory_test_is_right_on_a_known_fault_and_its_twin() -> None:
-    assert self_test.failure() == ""
+    assert self_test.self_test_failure() == ""
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

@@ -156,7 +156,7 @@ def test_a_disk_that_takes_no_more_is_said_and_the_last_report_stays(pytester: p
 def test_what_becomes_a_device_while_a_run_lasts_is_not_replaced(tmp_path: Path) -> None:
     path = put(tmp_path / "seen.json", "full")
     with pytest.raises(OSError, match="is a pipe, a socket or a device"):
-        report.write(path, {"schema": 1})
+        report.write_json(path, {"schema": 1})
     assert path.is_symlink()
 
 
@@ -169,7 +169,7 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path: Path) -> 
     link.symlink_to("kept/seen.json")
     dangling.symlink_to("kept/next.json")
     for path in (link, dangling):
-        report.write(path, {"schema": 1})
+        report.write_json(path, {"schema": 1})
         assert path.is_symlink()
         assert json.loads(path.read_text()) == {"schema": 1}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -182,7 +182,7 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_baseline_that_is_no_regular_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
     with pytest.raises(BadBaseline, match=r"cannot be read: (is a |Is a |Too many|No such device)"):
-        baselines.read(put(tmp_path / "base.json", kind))
+        baselines.read_baselines(put(tmp_path / "base.json", kind))
 
 
 ENTRY = '{"schema": 1, "loaders": {"train": [{"cpu_model": "a", "python": "b", "torch": "c", "num_workers": 0, %s}]}}'
@@ -206,7 +206,7 @@ def test_a_baseline_of_any_content_is_one_line(tmp_path: Path, content: str | by
     path = tmp_path / "base.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadBaseline) as caught:
-        baselines.read(path)
+        baselines.read_baselines(path)
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 1000
     assert not OBEYED & set(str(caught.value))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.baselines import find, here, read, update
+from pytest_dataloader.baselines import find_baseline, here, read_baselines, update
 from pytest_dataloader.errors import BadBaseline
-from pytest_dataloader.probe.timing.evidence import Entry, Place
+from pytest_dataloader.probe.timing.evidence import BaselineEntry, Platform
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("cpu")
 
 KERNELS = {"compute": 0.2, "copy": 0.1}
-PLACE = Place("CPU A", "CPython 3.12", "2.9.0")
-ENTRY = Entry(PLACE, 2, 1.5, 0.0, KERNELS)
+PLACE = Platform("CPU A", "CPython 3.12", "2.9.0")
+ENTRY = BaselineEntry(PLACE, 2, 1.5, 0.0, KERNELS)
 
 
-def moved(**changes: str) -> Place:
-    return Place(**{"cpu_model": "CPU A", "python": "CPython 3.12", "torch": "2.9.0", **changes})
+def moved(**changes: str) -> Platform:
+    return Platform(**{"cpu_model": "CPU A", "python": "CPython 3.12", "torch": "2.9.0", **changes})
 
 
 def test_what_is_written_is_read_and_a_missing_file_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "new" / "base.json"
-    assert read(path) == {}
+    assert read_baselines(path) == {}
     update(path, {"train": ENTRY})
-    assert read(path) == {"train": [ENTRY]}
+    assert read_baselines(path) == {"train": [ENTRY]}
     assert [entry.name for entry in path.parent.iterdir()] == ["base.json"]
 
 
 def test_updating_replaces_the_same_loader_and_place_and_keeps_all_else(tmp_path: Path) -> None:
     path = tmp_path / "base.json"
-    elsewhere = Entry(moved(torch="2.10.0"), 2, 1.4, 0.1, KERNELS)
+    elsewhere = BaselineEntry(moved(torch="2.10.0"), 2, 1.4, 0.1, KERNELS)
     update(path, {"train": ENTRY, "val": ENTRY})
     update(path, {"train": elsewhere})
-    dearer = Entry(PLACE, 4, 3.0, 0.0, KERNELS)
+    dearer = BaselineEntry(PLACE, 4, 3.0, 0.0, KERNELS)
     update(path, {"train": dearer})
-    assert read(path) == {"train": [elsewhere, dearer], "val": [ENTRY]}
+    assert read_baselines(path) == {"train": [elsewhere, dearer], "val": [ENTRY]}
     before = path.read_text()
     update(path, {"train": dearer})
     assert path.read_text() == before  # nothing to review where nothing changed
@@ -58,12 +58,12 @@ def test_updating_replaces_the_same_loader_and_place_and_keeps_all_else(tmp_path
         (moved(torch="2.10.0"), "torch 2.10.0"),
     ],
 )
-def test_another_place_is_said_and_not_compared(place: Place, words: str) -> None:
-    entry, reason = find({"train": [ENTRY]}, "train", place)
+def test_another_place_is_said_and_not_compared(place: Platform, words: str) -> None:
+    entry, reason = find_baseline({"train": [ENTRY]}, "train", place)
     assert entry is None
     assert words in reason
-    assert find({"train": [ENTRY]}, "train", PLACE) == (ENTRY, "")
-    assert "holds none of this loader" in find({"train": [ENTRY]}, "val", PLACE)[1]
+    assert find_baseline({"train": [ENTRY]}, "train", PLACE) == (ENTRY, "")
+    assert "holds none of this loader" in find_baseline({"train": [ENTRY]}, "val", PLACE)[1]
 
 
 GOOD = {
@@ -96,7 +96,7 @@ def test_a_broken_file_names_itself_and_stays_as_it_is(tmp_path: Path, content: 
     path = tmp_path / "base.json"
     text = content if isinstance(content, str) else json.dumps({"schema": 1, "loaders": content})
     path.write_text(text)
-    for use in (lambda: read(path), lambda: update(path, {"train": ENTRY})):
+    for use in (lambda: read_baselines(path), lambda: update(path, {"train": ENTRY})):
         with pytest.raises(BadBaseline) as raised:
             use()
         assert str(raised.value).startswith(str(path))
@@ -108,10 +108,11 @@ UPDATE = """
 import sys
 from pathlib import Path
 from pytest_dataloader.baselines import update
-from pytest_dataloader.probe.timing.evidence import Entry
-from pytest_dataloader.probe.timing.evidence import Place
+from pytest_dataloader.probe.timing.evidence import BaselineEntry
+from pytest_dataloader.probe.timing.evidence import Platform
 for number in range(20):
-    update(Path(sys.argv[1]), {f"{sys.argv[2]}{number}": Entry(Place("a", "b", "c"), 0, 1.0, 0.0, {"compute": 1.0})})
+    entry = BaselineEntry(Platform("a", "b", "c"), 0, 1.0, 0.0, {"compute": 1.0})
+    update(Path(sys.argv[1]), {f"{sys.argv[2]}{number}": entry})
 """
 
 
@@ -120,7 +121,7 @@ def test_processes_that_update_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "base.json"
     runs = [subprocess.Popen([sys.executable, "-c", UPDATE, str(path), name]) for name in "abc"]
     assert [run.wait(timeout=60) for run in runs] == [0, 0, 0]
-    assert len(read(path)) == 60
+    assert len(read_baselines(path)) == 60
 
 
 def test_this_place_is_named() -> None:
@@ -146,7 +147,7 @@ def test_a_run_records_and_a_later_one_is_held_to_it(project: Project, mode: tup
     project.path.joinpath("test_it.py").write_text(TEST)
     base = project.path / "base.json"
     project.bench(BASE, LONGER, "--dataloader-update-baseline", *mode).assert_outcomes(passed=3)
-    assert sorted(read(base)) == ["one", "test_it.py::test_it", "two"]
+    assert sorted(read_baselines(base)) == ["one", "test_it.py::test_it", "two"]
     assert project.loaders["one"]["checks"]["baseline"]["reason"].endswith("ms of CPU per sample, recorded")
 
     content = json.loads(base.read_text())

@@ -35,4 +35,4 @@ def test_the_commands_record_and_hold(project: Project) -> None:
 
 def test_the_setting_names_the_file(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("pyproject.toml").write_text(block("toml"))
-    assert options.read(pytester.parseconfigure()).baseline == pytester.path / "baselines.json"
+    assert options.read_options(pytester.parseconfigure()).baseline == pytester.path / "baselines.json"

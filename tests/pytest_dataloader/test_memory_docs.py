@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from pytest_dataloader.probe.memory.growth import Kind
+from pytest_dataloader.probe.memory.growth import GrowthKind
 
 TEXT = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
 
@@ -27,4 +27,4 @@ def test_the_example_runs(pytester: pytest.Pytester) -> None:
 
 
 def test_every_kind_is_explained() -> None:
-    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(get_args(Kind))
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(get_args(GrowthKind))

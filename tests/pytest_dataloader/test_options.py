@@ -21,7 +21,7 @@ NATIVE = pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="native TOML c
 
 
 def read(pytester: pytest.Pytester, *arguments: str) -> options.Options:
-    return options.read(pytester.parseconfigure(*arguments))
+    return options.read_options(pytester.parseconfigure(*arguments))
 
 
 def test_nothing_is_measured_unless_asked_for(pytester: pytest.Pytester) -> None:

@@ -115,5 +115,5 @@ def test_progress_is_for_somebody_who_watches(
     ],
 )
 def test_a_text_fits_into_the_line(what: str, share: float, room: int, expected: str) -> None:
-    assert progress.text(what, share, room) == expected
+    assert progress.progress_text(what, share, room) == expected
     assert len(expected) <= room

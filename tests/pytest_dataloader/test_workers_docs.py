@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from pytest_dataloader.probe.workers import watchdog
-from pytest_dataloader.probe.workers.fault import Kind
+from pytest_dataloader.probe.workers.fault import WorkerFaultKind
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project
@@ -33,7 +33,7 @@ def test_the_example_fails_as_it_says(project: Project) -> None:
 
 
 def test_every_kind_is_explained() -> None:
-    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == {"fault", *get_args(Kind)}
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == {"fault", *get_args(WorkerFaultKind)}
 
 
 def test_the_times_are_those_of_the_watch() -> None:

@@ -42,14 +42,14 @@ OVERLAP = Overlap(
 )  # fmt: skip
 RESUME = Resume(
     stops=(Resumption("after batch 1", "exact"), Resumption("after the last batch", "exact")), batches=24,
-    compared_parts=1, overhead=None, workers=2, persistent_workers=False, partly=(), seconds=1.0,
+    overhead=None, workers=2, persistent_workers=False, partly=(), seconds=1.0,
 )  # fmt: skip
 SHAPE = Shape(before=20, storages=1, batch_bytes=8192, workers=2, prefetch_factor=2)
 FDS = Fds(
     leaks=(), kept_by=(), unclear=(), shortage="", exhausted="", hung=False, unpredicted="", shape=SHAPE,
     batches_in_round=8, batches_in_epoch=200, epochs=4, batches=32, peak=50, limit=1000, leaked=0, before=20,
     main_peak=50, worker_peak=40, predicted_main_peak=60, predicted_worker_peak=45, storages_per_batch=1,
-    batches_ahead=4, handed_to_worker=0,
+    handed_to_worker=0,
 )  # fmt: skip
 SHM = Shm(
     leaks=(), kept_by=(), unclear=(), shortage="", exhausted="", hung=False, unpredicted="", shape=SHAPE,

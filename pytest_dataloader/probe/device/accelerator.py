@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
-Kind = Literal["cuda", "xpu"]
+AcceleratorKind = Literal["cuda", "xpu"]
 _WITHOUT_A_CONTEXT = "PYTORCH_NVML_BASED_CUDA_CHECK"
 
 
-def accelerator() -> Kind | None:
+def accelerator() -> AcceleratorKind | None:
     """What there is, without touching it: a process that has used CUDA cannot fork workers that use it."""
     import torch
 
@@ -27,14 +27,14 @@ def accelerator() -> Kind | None:
     return "xpu" if xpu is not None and xpu.is_available() else None
 
 
-def streams_of(kind: Kind) -> Any:
+def streams_of(kind: AcceleratorKind) -> Any:
     """The module with the streams, events and memory of an accelerator: ``torch.cuda`` or ``torch.xpu``."""
     import torch
 
     return getattr(torch, kind)
 
 
-def activity_of(kind: Kind) -> Any:
+def activity_of(kind: AcceleratorKind) -> Any:
     """What ``torch.profiler`` calls the accelerator's part of a trace."""
     from torch.profiler import ProfilerActivity
 

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.timing.windows import half_width
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dataloader.probe.device.recording import Direction, Source
+    from pytest_dataloader.probe.device.recording import Direction, HostMemory
     from pytest_dataloader.probe.host.interference import Quietness
 
 Bound = Literal["input", "transfer", "host", "device", "unknown"]
@@ -49,7 +49,7 @@ class StepUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class StepShare:
     """A part of all steps together, with its 95 % interval over the steps."""
 
     value: float
@@ -62,7 +62,7 @@ class Copies:
     """Copies of one kind within the steps."""
 
     direction: Direction
-    source: Source
+    source: HostMemory
     count: int
     bytes: int | None
     """None where the trace does not say."""
@@ -120,32 +120,32 @@ class DeviceUse:
         return sum(step.ms for step in self.steps) / max(1, len(self.steps))
 
     @property
-    def compute(self) -> Share:
+    def compute(self) -> StepShare:
         """The device computes."""
         return self._share(lambda step: step.compute_ms)
 
     @property
-    def copying(self) -> Share:
+    def copying(self) -> StepShare:
         """It copies from or to elsewhere, and computes nothing."""
         return self._share(lambda step: step.copy_ms)
 
     @property
-    def idle_waiting(self) -> Share:
+    def idle_waiting(self) -> StepShare:
         """It does nothing, and the host waits for the loader."""
         return self._share(lambda step: step.idle_waiting_ms)
 
     @property
-    def idle_other(self) -> Share:
+    def idle_other(self) -> StepShare:
         """It does nothing, and the host does something else."""
         return self._share(lambda step: step.idle_other_ms)
 
     @property
-    def idle(self) -> Share:
+    def idle(self) -> StepShare:
         """It does nothing."""
         return self._share(lambda step: step.idle_ms)
 
     @property
-    def waited(self) -> Share:
+    def waited(self) -> StepShare:
         """The host waits for the loader."""
         return self._share(lambda step: step.waited_ms)
 
@@ -154,7 +154,7 @@ class DeviceUse:
         """What the loop is held up by: the largest part of its steps that is certainly more than tolerable."""
         if len(self.steps) < _LEAST_STEPS:
             return "unknown"
-        parts: tuple[tuple[Bound, Share, float], ...] = (
+        parts: tuple[tuple[Bound, StepShare, float], ...] = (
             ("input", self.idle_waiting, KEEPS_UP),
             ("transfer", self.copying, KEEPS_UP),
             ("host", self.idle_other, _HOST),
@@ -162,14 +162,14 @@ class DeviceUse:
         found: list[tuple[float, Bound]] = [(share.low, name) for name, share, most in parts if share.low > most]
         return max(found)[1] if found else "device"
 
-    def _share(self, part: Callable[[StepUse], float]) -> Share:
+    def _share(self, part: Callable[[StepUse], float]) -> StepShare:
         whole = sum(step.ms for step in self.steps)
         if not whole:
-            return Share(0.0, 0.0, 1.0)
+            return StepShare(0.0, 0.0, 1.0)
         value = sum(part(step) for step in self.steps) / whole
         each = [part(step) / step.ms for step in self.steps if step.ms]
         half = half_width(each) if len(each) > 1 else 1.0
-        return Share(value, max(0.0, value - half), min(1.0, value + half))
+        return StepShare(value, max(0.0, value - half), min(1.0, value + half))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Thread = tuple[str, str]
 """Process and thread of the host."""
 Direction = Literal["to_device", "to_host", "on_device", "between_devices", "unknown"]
-Source = Literal["pinned", "pageable", "unknown"]
+HostMemory = Literal["pinned", "pageable", "unknown"]
 
 _STEP = re.compile(r"ProfilerStep#\d+$")
 _LOADER = re.compile(
@@ -78,7 +78,7 @@ class Copy:
     """A copy, as a device did it."""
 
     direction: Direction
-    source: Source
+    source: HostMemory
     bytes: int | None
     device: str
     begin: int
@@ -248,7 +248,7 @@ def _key(arguments: dict[str, Any]) -> str:
     return str(arguments.get("correlation", ""))
 
 
-def _source(way: str, words: str | None) -> Source:
+def _source(way: str, words: str | None) -> HostMemory:
     """Where a copy comes from. Intel's names say H for memory that SYCL made for the host, and M for any other."""
     match (words or "").lower():
         case "pinned":

@@ -17,7 +17,7 @@ from pytest_dataloader.probe.tuning.trial import borrow_with
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.device.accelerator import Kind
+    from pytest_dataloader.probe.device.accelerator import AcceleratorKind
     from pytest_dataloader.probe.device.evidence import DeviceUse
 
 _WORTH_TRYING = 0.03
@@ -27,7 +27,7 @@ _ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LoadingMode:
     """One way to load and to copy; ``copying`` is None where the user's own step copies."""
 
     settings: Settings
@@ -38,7 +38,7 @@ class Way:
     def text(self) -> str:
         """What of it is an argument in code.
 
-        >>> Way(Settings(4), True, Copying(non_blocking=True)).text
+        >>> LoadingMode(Settings(4), True, Copying(non_blocking=True)).text
         'num_workers=4, pin_memory=True, non_blocking=True'
         """
         parts = [f"num_workers={self.settings.num_workers}", f"pin_memory={self.pinned}"]
@@ -49,13 +49,13 @@ class Way:
         return ", ".join(parts)
 
 
-def way_of(loader: Any, *, copies: bool) -> Way:
+def way_of(loader: Any, *, copies: bool) -> LoadingMode:
     """How a loader loads now; ``copies`` where we copy its batches, as a loop does that takes no care of it."""
     pinned = bool(loader.pin_memory)
-    return Way(settings_of(loader), pinned, Copying(non_blocking=pinned) if copies else None)
+    return LoadingMode(settings_of(loader), pinned, Copying(non_blocking=pinned) if copies else None)
 
 
-def remedies(loader: Any, now: Way, seen: DeviceUse) -> Iterator[Way]:
+def remedies(loader: Any, now: LoadingMode, seen: DeviceUse) -> Iterator[LoadingMode]:
     """Ways that could be quicker than the present one, by what was seen of it, each with all before it."""
     way = now
     if seen.idle_waiting.value >= _WORTH_TRYING and not has_thread_workers(loader):
@@ -74,10 +74,17 @@ def remedies(loader: Any, now: Way, seen: DeviceUse) -> Iterator[Way]:
 
 
 def gain(
-    loader: Any, now: Way, other: Way, *, kind: Kind, step: Callable[[Any], object], seconds: float, rounds: int
+    loader: Any,
+    now: LoadingMode,
+    other: LoadingMode,
+    *,
+    kind: AcceleratorKind,
+    step: Callable[[Any], object],
+    seconds: float,
+    rounds: int,
 ) -> Gain:
     """The step's length under another way beside its present length, timed in turns, so long each."""
-    lengths: dict[Way, list[float]] = {now: [], other: []}
+    lengths: dict[LoadingMode, list[float]] = {now: [], other: []}
     for number in range(rounds):
         for way in (now, other) if number % 2 == 0 else (other, now):
             with borrow_with(loader, way.settings, pin_memory=way.pinned) as borrowed:
@@ -94,7 +101,14 @@ def gain(
 
 
 def gains(
-    loader: Any, now: Way, seen: DeviceUse, *, kind: Kind, step: Callable[[Any], object], seconds: float, quick: bool
+    loader: Any,
+    now: LoadingMode,
+    seen: DeviceUse,
+    *,
+    kind: AcceleratorKind,
+    step: Callable[[Any], object],
+    seconds: float,
+    quick: bool,
 ) -> Iterator[Gain]:
     """What each remedy brings, in about ``seconds`` together; what a loader does not take is left out."""
     ways = list(remedies(loader, now, seen))

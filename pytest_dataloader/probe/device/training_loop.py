@@ -20,7 +20,7 @@ from pytest_dataloader.probe.tuning.trial import next_batch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.device.accelerator import Kind
+    from pytest_dataloader.probe.device.accelerator import AcceleratorKind
     from pytest_dataloader.probe.device.evidence import DeviceUse
     from pytest_dataloader.probe.loader.borrowing import Borrowed
 
@@ -47,7 +47,9 @@ class Copying:
 class TrainingLoop:
     """Steps over the batches of a borrowed loader; a step of the user's own copies them itself."""
 
-    def __init__(self, borrowed: Borrowed, kind: Kind, step: Callable[[Any], object], copying: Copying | None) -> None:
+    def __init__(
+        self, borrowed: Borrowed, kind: AcceleratorKind, step: Callable[[Any], object], copying: Copying | None
+    ) -> None:
         self._borrowed, self._kind, self._step = borrowed, kind, step
         self._streams = streams_of(kind)
         self._batches = self._batches_for(copying)
@@ -135,7 +137,7 @@ class TrainingLoop:
         return [tensor.to(self._kind, non_blocking=copying.non_blocking) for tensor in tensors(batch)]
 
 
-def stand_in(kind: Kind, step_ms: float) -> Callable[[Any], object]:
+def stand_in(kind: AcceleratorKind, step_ms: float) -> Callable[[Any], object]:
     """A step of matrix products that keeps the accelerator busy for so long."""
     import torch
 

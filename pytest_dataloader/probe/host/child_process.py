@@ -149,7 +149,7 @@ class Child:
 
     def kill(self) -> None:
         """End the child at once, without any of its exit code running, and what it has started, and reap it."""
-        started = waits.descendants(self.pid)
+        started = waits.descendant_pids(self.pid)
         for end_all in (os.killpg, os.kill):  # the second where it could not be made to lead a group
             with contextlib.suppress(ProcessLookupError):
                 end_all(self.pid, signal.SIGKILL)

@@ -33,7 +33,7 @@ class Spent:
 
 
 @dataclass(slots=True)
-class Processes:
+class CpuAccount:
     """Adds up what the main process and its workers spend; readers of the clocks are parameters."""
 
     wall: Callable[[], int] = clocks.wall_ns

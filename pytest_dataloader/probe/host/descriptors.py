@@ -16,7 +16,7 @@ TORCH, SEGMENT = "segment of torch", "segment"
 """Sorts of descriptors: shared memory that torch made, and other shared memory."""
 
 
-def why_not() -> str:
+def why_no_descriptors() -> str:
     """Why descriptors cannot be counted here; empty where they can."""
     return "" if os.path.isdir("/proc/self/fd") else f"{sys.platform} has no /proc, where open descriptors are listed"  # noqa: PTH112  # asked in every watched test
 
@@ -29,7 +29,7 @@ def limit() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
-def count(pid: int | None = None) -> int | None:
+def count_descriptors(pid: int | None = None) -> int | None:
     """How many descriptors a process (this one) has open; None where it is gone or another user's. 0.03 ms."""
     try:
         listed = len(os.listdir(f"/proc/{'self' if pid is None else pid}/fd"))  # noqa: PTH208  # no Path for each entry

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-MOST_BYTES = 10_000_000
+_MOST_BYTES = 10_000_000
 """Of settings and of baselines: one of a thousand loaders has 0.5 MB."""
 
 
@@ -47,7 +47,7 @@ def destination(text: str, folder: Path) -> Path:
     return path
 
 
-def read(path: Path, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: Path, most: int = _MOST_BYTES) -> bytes:
     """What is in a regular file of up to ``most`` bytes; a pipe or a device makes nobody wait. Raises OSError."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with os.fdopen(os.open(path, flags), "rb") as file:

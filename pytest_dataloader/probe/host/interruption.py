@@ -33,7 +33,7 @@ class Terminated(KeyboardInterrupt):
 
 
 _received: KeyboardInterrupt | None = None
-"""What a signal has raised here since the last ``forget``: whether it has arrived, Python does not say."""
+"""What a signal has raised here since the last ``forget_signals``: whether it has arrived, Python does not say."""
 _delayed: int | None = None
 """A signal that came where it would have been lost, and comes again."""
 _passing: frozenset[int] = frozenset()
@@ -117,7 +117,7 @@ def raise_on_signals(why: str) -> Callable[[], None]:
         signal.signal(number, interrupted)
     arrivals = Arrivals() if taken and _arrivals is None else None
     _arrivals = _arrivals or arrivals
-    forget()
+    forget_signals()
 
     def put_back() -> None:
         global _arrivals
@@ -127,7 +127,7 @@ def raise_on_signals(why: str) -> Callable[[], None]:
         for number in taken:
             if signal.getsignal(number) is interrupted:  # the user's code may have set its own since
                 signal.signal(number, defaults[number])
-        forget()
+        forget_signals()
         known = [handler for handler in of_children if handler not in (signal.SIG_DFL, _let_pass)]
         if _OF_CHILDREN and known:
             signal.signal(_OF_CHILDREN, known[-1])
@@ -150,7 +150,7 @@ def ignore_termination() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def forget() -> None:
+def forget_signals() -> None:
     """Begin anew: whatever a signal has raised so far was somebody else's to handle."""
     global _received, _passing
     _received, _passing = None, frozenset()

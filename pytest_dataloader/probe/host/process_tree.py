@@ -52,7 +52,7 @@ def parse_stat(text: str) -> ProcessInfo | None:
     return ProcessInfo(int(pid), int(fields[19]), int(fields[1]), name, fields[0])
 
 
-def read(pid: int) -> ProcessInfo | None:
+def read_process(pid: int) -> ProcessInfo | None:
     """The process of that pid now; None once it is gone."""
     if sys.platform != "linux":
         return _read_elsewhere(pid)
@@ -72,10 +72,10 @@ def resident_bytes(pid: int) -> int | None:
         return None
 
 
-def is_alive(kin: ProcessInfo) -> bool:
+def is_alive(info: ProcessInfo) -> bool:
     """Whether this very process still runs, and not another one with its pid."""
-    now = read(kin.pid)
-    return now is not None and now.started == kin.started and now.runs
+    now = read_process(info.pid)
+    return now is not None and now.started == info.started and now.runs
 
 
 def descendants(root: int | None = None) -> tuple[ProcessInfo, ...]:
@@ -84,10 +84,10 @@ def descendants(root: int | None = None) -> tuple[ProcessInfo, ...]:
     found: list[ProcessInfo] = []
     waiting = _children(root)
     while waiting:
-        kin = read(waiting.pop())
-        if kin is not None:
-            found.append(kin)
-            waiting += _children(kin.pid)
+        info = read_process(waiting.pop())
+        if info is not None:
+            found.append(info)
+            waiting += _children(info.pid)
     return tuple(found)
 
 
@@ -130,8 +130,8 @@ def _read_elsewhere(pid: int) -> ProcessInfo | None:
         return None
 
 
-class Roster:
-    """Every process that multiprocessing started here while the roster was kept, also those that are gone.
+class ProcessRegistry:
+    """Every process that multiprocessing started here while the registry was kept, also those that are gone.
 
     It holds no process object: those keep descriptors open until they are collected.
     """
@@ -143,32 +143,32 @@ class Roster:
 
     @property
     def pids(self) -> frozenset[int]:
-        return frozenset(kin.pid for kin in self.seen)
+        return frozenset(info.pid for info in self.seen)
 
     @property
     def alive(self) -> tuple[ProcessInfo, ...]:
         """Those that still run, as they are now: workers name themselves only once they have begun."""
-        now = ((kin, read(kin.pid)) for kin in self.seen)
+        now = ((info, read_process(info.pid)) for info in self.seen)
         return tuple(new for old, new in now if new is not None and new.started == old.started and new.runs)
 
 
-_kept: list[Roster] = []
+_kept: list[ProcessRegistry] = []
 
 
 @contextlib.contextmanager
-def keep_roster() -> Iterator[Roster]:
+def keep_process_registry() -> Iterator[ProcessRegistry]:
     """Write down every process that multiprocessing starts from this one during the block, by any start method.
 
     That is the only way to know whose a segment of shared memory was once its maker has ended.
     """
-    roster = Roster()
+    process_registry = ProcessRegistry()
     if not hasattr(BaseProcess.start, _MARK):
         BaseProcess.start = _noting(BaseProcess.start)  # type: ignore[method-assign,assignment]  # put back below
-    _kept.append(roster)
+    _kept.append(process_registry)
     try:
-        yield roster
+        yield process_registry
     finally:
-        _kept[:] = [other for other in _kept if other is not roster]
+        _kept[:] = [other for other in _kept if other is not process_registry]
         original = getattr(BaseProcess.start, _MARK, None)
         # Whoever replaced it after us has kept ours, which notes nothing any more.
         if not _kept and original is not None:
@@ -184,9 +184,9 @@ def _noting(start: Callable[[BaseProcess], None]) -> Callable[[BaseProcess], Non
         start(process)
         if process.pid is not None and _kept:
             # A child of a fork server may have ended and been reaped by now.
-            kin = read(process.pid) or ProcessInfo(process.pid, 0, os.getpid(), "", "X")
-            for roster in _kept:
-                roster.seen.append(kin)
+            info = read_process(process.pid) or ProcessInfo(process.pid, 0, os.getpid(), "", "X")
+            for process_registry in _kept:
+                process_registry.seen.append(info)
 
     setattr(noted, _MARK, start)
     return noted

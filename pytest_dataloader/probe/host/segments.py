@@ -41,7 +41,7 @@ class Segment:
         return f"{SHARED_MEMORY}{self.name}"
 
 
-def why_not() -> str:
+def why_no_segments() -> str:
     """Why shared memory cannot be looked at here; empty where it can."""
     if not FOLDER.is_dir():
         return "there is no /dev/shm here, where shared memory can be seen"
@@ -65,7 +65,7 @@ def capacity() -> tuple[int, int]:
     return size.f_blocks * size.f_frsize, size.f_bavail * size.f_frsize
 
 
-def held(pid: int | None = None, *, mapped: bool = False) -> set[Segment]:
+def open_segments(pid: int | None = None, *, mapped: bool = False) -> set[Segment]:
     """Segments that a process (this one) has open, with ``mapped`` also those that it has only mapped.
 
     Semaphores are left out. Reading the maps of a process with torch in it costs 3 to 17 ms, its descriptors 0.1.
@@ -151,7 +151,7 @@ def unlink_of(pids: Iterable[int]) -> None:
     a destructor, which ends the process (RefcountedMapAllocator::close, torch 2.13).
     """
     found = [path for pid in pids if waits.has_ended(pid) for path in FOLDER.glob(f"torch_{pid}_*")]
-    mapped = {segment.name for segment in held(mapped=True)} if found else set()
+    mapped = {segment.name for segment in open_segments(mapped=True)} if found else set()
     for path in found:
         if path.name not in mapped:
             with contextlib.suppress(OSError):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-Kind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
+WaitKind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
 descriptors, or ours that ends a worker with its loader (``orphan``); ``else``: any other system call."""
 
@@ -46,12 +46,12 @@ _NEARLY_ALL = 50
 class Wait:
     """What a thread does at a moment; ``seconds`` are left of a sleep, None where that is not known."""
 
-    kind: Kind
+    kind: WaitKind
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProcessActivity:
     """A process and its descendants at a moment: time busy and context switches so far, waits of the process's threads.
 
     Busy is on a CPU, or kept from one by others: a worker that a loaded machine starves is at work.
@@ -85,14 +85,11 @@ class Look:
         return all(wait.kind in ("lock", "service") for wait in self.waits[1:])
 
 
-GONE = Look("", 0, 0, ())
-
-
-def look(pid: int, *, without: int | None = None) -> Look:
+def process_activity(pid: int, *, without: int | None = None) -> ProcessActivity:
     """Look at a process and its descendants; threads with the native id ``without`` do not count."""
     state = state_of(pid)
     if state in ("", "Z", "X"):
-        return Look(state, 0, 0, ())
+        return ProcessActivity(state, 0, 0, ())
     busy = switches = 0
     waits = []
     for tid in _tasks(pid):
@@ -101,13 +98,13 @@ def look(pid: int, *, without: int | None = None) -> Look:
             more_busy, more_switches = _spent(pid, tid)
             busy, switches = busy + more_busy, switches + more_switches
     for child in _children(pid):
-        below = look(child)
+        below = process_activity(child)
         busy, switches = busy + below.busy_ns, switches + below.switches
-    return Look(state, busy, switches, tuple(waits))
+    return ProcessActivity(state, busy, switches, tuple(waits))
 
 
 def at_rest(*pids: int, without: int | None = None) -> bool:
-    """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``look``."""
+    """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``process_activity``."""
     return all(state_of(tid) != "R" for pid in pids for tid in _tasks(pid) if tid != without)
 
 
@@ -244,9 +241,9 @@ def for_end(pids: Iterable[int], seconds: float) -> None:
         time.sleep(0.001)
 
 
-def descendants(pid: int) -> list[int]:
+def descendant_pids(pid: int) -> list[int]:
     """All processes below a process."""
     found = []
     for child in _children(pid):
-        found += [child, *descendants(child)]
+        found += [child, *descendant_pids(child)]
     return found

@@ -36,7 +36,7 @@ def between(start: Moment, end: Moment) -> Moment:
     return end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]
 
 
-def glancing() -> Moment:
+def stamp_cheap() -> Moment:
     """A stamp of the wall clock and the thread's CPU alone, where more would cost too much."""
     return wall_ns(), thread_cpu_ns(), 0, 0
 
@@ -56,7 +56,7 @@ than 1 ms too short, and 0.07 % where it is read again; of 6,594 in one run, 2.6
 (benchmarks/stamps_interrupted.py)."""
 
 
-def starting() -> Moment:
+def stamp_before() -> Moment:
     """A stamp before something: the wall clock is read last, so that reading the others takes no part in it."""
     for _ in range(_MOST_READINGS):
         began = wall_ns()
@@ -67,7 +67,7 @@ def starting() -> Moment:
     return wall, thread, process, delay
 
 
-def ending() -> Moment:
+def stamp_after() -> Moment:
     """A stamp after something."""
     for _ in range(_MOST_READINGS):
         wall, thread, process, delay = wall_ns(), thread_cpu_ns(), process_cpu_ns(), read_kept_delay_ns()
@@ -77,7 +77,7 @@ def ending() -> Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class BatchId:
     """What an index tells of itself on its way."""
 
     journal: int
@@ -90,10 +90,10 @@ class Ticket:
 
 
 @dataclass(slots=True)
-class Passage:
+class BatchStamps:
     """The stamps of one batch, from index to unpacked batch."""
 
-    ticket: Ticket
+    batch_id: BatchId
     worker: int
     pid: int
     made: int
@@ -122,8 +122,8 @@ _REMEMBERED = 1024
 
 
 @dataclass(slots=True)
-class Journal:
-    """The passages that came in from one borrowed loader; ``count`` says how many samples an index asks for, None where
+class StampLog:
+    """The stamps that came in from one borrowed loader; ``count`` says how many samples an index asks for, None where
     the batch alone tells.
     """
 
@@ -142,7 +142,7 @@ class Journal:
     """The first few samples that an index asks for."""
     named: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
     """What ``name`` said of the first batches that were timed, by epoch and number."""
-    opened: Passage | None = None
+    opened: BatchStamps | None = None
     """Without workers: the batch under way."""
     thread: int = field(default_factory=threading.get_ident)
 
@@ -154,17 +154,17 @@ class Journal:
         """Take nothing in any more."""
         _journals.pop(self.number, None)
 
-    def passage(self, place: int) -> Passage:
-        """The passage that arrived as the ``place``-th."""
-        ticket, worker, moments, unpacking, unpacked, handing_delay, in_main = self.arrived[place]
-        pinned = self.pinned.get(ticket[1:3], NEVER)
+    def stamps(self, place: int) -> BatchStamps:
+        """The stamps that arrived as the ``place``-th."""
+        batch_id, worker, moments, unpacking, unpacked, handing_delay, in_main = self.arrived[place]
+        pinned = self.pinned.get(batch_id[1:3], NEVER)
         made: tuple[Any, ...] = (*worker, *moments, unpacking, unpacked, handing_delay, pinned, in_main)
-        return Passage(Ticket(*ticket), *made)
+        return BatchStamps(BatchId(*batch_id), *made)
 
     @property
-    def passages(self) -> list[Passage]:
+    def batch_stamps(self) -> list[BatchStamps]:
         """All that arrived."""
-        return [self.passage(place) for place in range(len(self.arrived))]
+        return [self.stamps(place) for place in range(len(self.arrived))]
 
     def note_samples(self, number: int, index: Any) -> None:
         """Keep the first samples of a batch, where not many batches' are kept yet."""
@@ -172,7 +172,7 @@ class Journal:
             self.named[self.epoch, number] = self.name(index)
 
 
-_journals: dict[int, Journal] = {}
+_journals: dict[int, StampLog] = {}
 """By number, which is what crosses the processes."""
 
 
@@ -197,7 +197,7 @@ class _Worker:
         self.pid = os.getpid()
         self.made = 0
         self.free_ns = 0
-        self.opened: Passage | None = None
+        self.opened: BatchStamps | None = None
 
 
 _worker = _Worker()
@@ -206,25 +206,25 @@ _worker = _Worker()
 class StampedIndex:
     """An index on its way to a worker."""
 
-    __slots__ = ("_index", "_ticket")
+    __slots__ = ("_batch_id", "_index")
 
-    def __init__(self, index: Any, ticket: Ticket) -> None:
+    def __init__(self, index: Any, batch_id: BatchId) -> None:
         self._index = index
-        self._ticket = ticket
+        self._batch_id = batch_id
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ticket = self._ticket
+        batch_id = self._batch_id
         return _open_index, (
             self._index,
-            ticket.journal,
-            ticket.epoch,
-            ticket.number,
-            ticket.sampler_ns,
-            ticket.sampler_cpu_ns,
+            batch_id.journal,
+            batch_id.epoch,
+            batch_id.number,
+            batch_id.sampler_ns,
+            batch_id.sampler_cpu_ns,
         )
 
 
-def _open_index(index: Any, *ticket: int) -> Any:
+def _open_index(index: Any, *batch_id: int) -> Any:
     global _worker
     from torch.utils.data import get_worker_info
 
@@ -232,8 +232,8 @@ def _open_index(index: Any, *ticket: int) -> Any:
     worker = info.id if info is not None else 0
     if _worker.pid != os.getpid():  # made before the fork, by worker threads of the main process
         _worker = _Worker()
-    _worker.opened = Passage(Ticket(*ticket), worker, os.getpid(), _worker.made, _worker.free_ns, NEVER)
-    _worker.opened.index = starting()
+    _worker.opened = BatchStamps(BatchId(*batch_id), worker, os.getpid(), _worker.made, _worker.free_ns, NEVER)
+    _worker.opened.index = stamp_before()
     return index
 
 
@@ -244,15 +244,15 @@ class StampedCollate:
         self.collate = collate
 
     def __call__(self, samples: Any) -> Any:
-        passage = _worker.opened
-        if passage is None:
+        stamps = _worker.opened
+        if stamps is None:
             batch = self.collate(samples)
         else:
-            passage.fetched = ending()
+            stamps.fetched = stamp_after()
             batch = self.collate(samples)
-            passage.collated = ending()
+            stamps.collated = stamp_after()
             _worker.opened = None
-            batch = _StampedBatch(batch, passage)
+            batch = _StampedBatch(batch, stamps)
         _worker.made += 1
         _worker.free_ns = wall_ns()
         return batch
@@ -266,21 +266,21 @@ class StampedCollate:
 class CollateHere(StampedCollate):
     """A collate function without workers: the batch stays bare."""
 
-    def __init__(self, collate: Callable[[Any], Any], journal: Journal) -> None:
+    def __init__(self, collate: Callable[[Any], Any], journal: StampLog) -> None:
         super().__init__(collate)
         self._journal = journal
 
     def __call__(self, samples: Any) -> Any:
-        passage = self._journal.opened
-        if passage is None:
+        stamps = self._journal.opened
+        if stamps is None:
             return self.collate(samples)
-        passage.fetched = ending()
+        stamps.fetched = stamp_after()
         batch = self.collate(samples)
-        passage.collated = ending()
-        ticket = passage.ticket
-        numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
-        moments = (passage.index, passage.fetched, passage.collated, NEVER, NEVER)
-        self._journal.arrived.append((numbers, (0, passage.pid, passage.made, 0), moments, NEVER, NEVER, 0, True))
+        stamps.collated = stamp_after()
+        batch_id = stamps.batch_id
+        numbers = (batch_id.journal, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
+        moments = (stamps.index, stamps.fetched, stamps.collated, NEVER, NEVER)
+        self._journal.arrived.append((numbers, (0, stamps.pid, stamps.made, 0), moments, NEVER, NEVER, 0, True))
         self._journal.opened = None
         return batch
 
@@ -288,64 +288,64 @@ class CollateHere(StampedCollate):
 class _StampedBatch:
     """A batch on its way to the main process."""
 
-    __slots__ = ("_batch", "_passage")
+    __slots__ = ("_batch", "_stamps")
 
-    def __init__(self, batch: Any, passage: Passage) -> None:
+    def __init__(self, batch: Any, stamps: BatchStamps) -> None:
         self._batch = batch
-        self._passage = passage
+        self._stamps = stamps
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arguments are pickled in this order, and unpickled in this order.
-        return _open_batch, (_Begin(self._passage), self._batch, _End(self._passage))
+        return _open_batch, (_Begin(self._stamps), self._batch, _End(self._stamps))
 
 
 class _Begin:
-    __slots__ = ("_passage",)
+    __slots__ = ("_stamps",)
 
-    def __init__(self, passage: Passage) -> None:
-        self._passage = passage
+    def __init__(self, stamps: BatchStamps) -> None:
+        self._stamps = stamps
 
     def __reduce__(self) -> tuple[Any, ...]:
-        self._passage.packing = glancing()
-        return _begin, (self._passage.pid, handing_thread())
+        self._stamps.packing = stamp_cheap()
+        return _begin, (self._stamps.pid, handing_thread())
 
 
 class _End:
-    __slots__ = ("_passage",)
+    __slots__ = ("_stamps",)
 
-    def __init__(self, passage: Passage) -> None:
-        self._passage = passage
+    def __init__(self, stamps: BatchStamps) -> None:
+        self._stamps = stamps
 
     def __reduce__(self) -> tuple[Any, ...]:
-        seen, ticket = self._passage, self._passage.ticket
-        wall, cpu, _, _ = glancing()
+        seen, batch_id = self._stamps, self._stamps.batch_id
+        wall, cpu, _, _ = stamp_cheap()
         thread = handing_thread()
         seen.packed = (wall, cpu, thread_spent_ns("self", thread)[0] if thread else 0, 0)
         moments = (seen.index, seen.fetched, seen.collated, seen.packing, seen.packed)
-        numbers = (ticket.journal, ticket.epoch, ticket.number, ticket.sampler_ns, ticket.sampler_cpu_ns)
+        numbers = (batch_id.journal, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
         return _end, (numbers, (seen.worker, seen.pid, seen.made, seen.free_ns), moments)
 
 
 def _begin(*handing: int) -> None:
     worker, thread = _arriving.handing = handing[0], handing[1]
     _arriving.delay = thread_spent_ns(worker, thread)[1] if thread else 0
-    _arriving.began = starting()
+    _arriving.began = stamp_before()
 
 
 def _end(
-    ticket: tuple[int, int, int, int, int],
+    batch_id: tuple[int, int, int, int, int],
     worker: tuple[int, int, int, int],
     moments: tuple[Moment, Moment, Moment, Moment, Moment],
 ) -> None:
-    unpacked = ending()
-    journal = _journals.get(ticket[0])
+    unpacked = stamp_after()
+    journal = _journals.get(batch_id[0])
     if journal is None:  # measuring is over
         return
     process, thread = _arriving.handing
     handing_delay = max(0, thread_spent_ns(process, thread)[1] - _arriving.delay) if thread else 0
     in_main = journal.thread == threading.get_ident()
-    journal.arrived.append((ticket, worker, moments, _arriving.began, unpacked, handing_delay, in_main))
-    _arriving.last = None if in_main else ticket
+    journal.arrived.append((batch_id, worker, moments, _arriving.began, unpacked, handing_delay, in_main))
+    _arriving.last = None if in_main else batch_id
 
 
 def _open_batch(_begin: None, batch: Any, _end: None) -> Any:
@@ -354,7 +354,7 @@ def _open_batch(_begin: None, batch: Any, _end: None) -> Any:
 
 def stamp_pinned(number: Any) -> None:
     """Called by the pinning thread once the batch of that number is pinned."""
-    ticket, _arriving.last = _arriving.last, None
-    journal = _journals.get(ticket[0]) if ticket is not None else None
-    if ticket is not None and journal is not None and ticket[2] == number:
-        journal.pinned[ticket[1:3]] = ending()
+    batch_id, _arriving.last = _arriving.last, None
+    journal = _journals.get(batch_id[0]) if batch_id is not None else None
+    if batch_id is not None and journal is not None and batch_id[2] == number:
+        journal.pinned[batch_id[1:3]] = stamp_after()

@@ -119,10 +119,10 @@ class HasFields:
         return "" if names == self.fields else f"has the fields ({', '.join(names)})"
 
 
-Row = Exists | Takes | Accepts | Stores | HasFields
+Requirement = Exists | Takes | Accepts | Stores | HasFields
 
 
-def _with_workers(iterator: str) -> tuple[Row, ...]:
+def _with_workers(iterator: str) -> tuple[Requirement, ...]:
     """What is asked of an iterator that has workers."""
     return (
         Takes(f"{iterator}._next_data", ("self",)),
@@ -140,7 +140,7 @@ def _with_workers(iterator: str) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-ROWS: dict[Part, tuple[Row, ...]] = {
+ROWS: dict[Part, tuple[Requirement, ...]] = {
     "torch_private": (
         Takes(f"{_DATALOADER}.DataLoader._get_iterator", ("self",)),
         Stores(f"{_DATALOADER}.DataLoader", "__init__", ("_iterator",)),
@@ -185,7 +185,7 @@ ROWS: dict[Part, tuple[Row, ...]] = {
     ),
 }  # fmt: skip
 
-DISTRIBUTED: tuple[Row, ...] = (
+DISTRIBUTED: tuple[Requirement, ...] = (
     Exists("torch.testing._internal.distributed.fake_pg.FakeStore"),
     Exists(f"{_GROUPS}._unregister_all_process_groups"),
     *(
@@ -198,7 +198,7 @@ DISTRIBUTED: tuple[Row, ...] = (
 )  # fmt: skip
 """What pretended ranks need, where torch was built with them. ``default_pg`` is None where no group was made."""
 
-STATEFUL: tuple[Row, ...] = (
+STATEFUL: tuple[Requirement, ...] = (
     Takes(f"{_STATEFUL}.StatefulDataLoader._get_iterator", ("self",)),
     Stores(
         f"{_STATEFUL}.StatefulDataLoader", "__init__", ("_iterator", "_initial_iter_for_state_dict", "next_iter_state")
@@ -214,12 +214,12 @@ def mismatches(part: Part) -> tuple[str, ...]:
 
 
 @functools.cache
-def _mismatch(row: Row) -> str:
+def _mismatch(row: Requirement) -> str:
     """Looked up once a process."""
     return row.mismatch()
 
 
-def _rows(part: Part) -> Iterator[Row]:
+def _rows(part: Part) -> Iterator[Requirement]:
     yield from ROWS[part]
     if part == "torch_private" and "torchdata.stateful_dataloader" in sys.modules:
         yield from STATEFUL

@@ -17,7 +17,7 @@ _MOST_BYTES = 2_000_000
 """A longer file is not read: generated, and slow to parse."""
 
 
-class Place(NamedTuple):
+class SourceLines(NamedTuple):
     """Lines of a file."""
 
     file: str
@@ -25,29 +25,29 @@ class Place(NamedTuple):
     last: int = sys.maxsize
 
 
-def place_of(code: types.CodeType) -> Place:
+def lines_of(code: types.CodeType) -> SourceLines:
     last = max((line for *_, line in code.co_lines() if line), default=sys.maxsize)
-    return Place(code.co_filename, code.co_firstlineno, last)
+    return SourceLines(code.co_filename, code.co_firstlineno, last)
 
 
-def places_of(classes: Iterable[type]) -> tuple[Place, ...]:
+def places_of(classes: Iterable[type]) -> tuple[SourceLines, ...]:
     """Where classes are written; those without a source, as of a notebook that is gone, are left out."""
     found = []
     for one in classes:
         try:
             lines, first = inspect.getsourcelines(one)
-            found.append(Place(inspect.getsourcefile(one) or "", first, first + len(lines)))
+            found.append(SourceLines(inspect.getsourcefile(one) or "", first, first + len(lines)))
         except (OSError, TypeError):
             continue
     return tuple(found)
 
 
-def additions(place: Place, variable: str) -> Iterator[int]:
+def additions(place: SourceLines, variable: str) -> Iterator[int]:
     """Lines that put something into a container of this name."""
     yield from (node.lineno for node in _nodes(place) if _adds_to(node, variable))
 
 
-def assignments(place: Place, variable: str) -> Iterator[int]:
+def assignments(place: SourceLines, variable: str) -> Iterator[int]:
     """Lines that give an attribute of this name a value, other than None or an empty container."""
     for node in _nodes(place):
         match node:
@@ -65,7 +65,7 @@ def assignments(place: Place, variable: str) -> Iterator[int]:
             yield node.lineno
 
 
-def _nodes(place: Place) -> Iterator[ast.expr | ast.stmt]:
+def _nodes(place: SourceLines) -> Iterator[ast.expr | ast.stmt]:
     """The expressions and statements that begin there."""
     path = Path(place.file)
     try:

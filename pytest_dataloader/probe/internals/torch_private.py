@@ -362,7 +362,7 @@ def receive_outstanding(iterator: Any, seconds: float) -> bool:
     return not pending
 
 
-def shut_down(iterator: Any, *, kill: bool = False) -> None:
+def shut_down_workers(iterator: Any, *, kill: bool = False) -> None:
     """Stop the workers of an iterator, though a traceback or an attribute still holds it.
 
     ``kill`` does not ask them: torch waits five seconds for each worker, one that hangs never answers, and one that

@@ -18,10 +18,10 @@ from pytest_dataloader.probe.internals.torch_private import turn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dataloader.probe.internals.envelopes import Journal
+    from pytest_dataloader.probe.internals.envelopes import StampLog
 
 
-def stamp(iterator: Any, journal: Journal) -> None:
+def stamp(iterator: Any, journal: StampLog) -> None:
     """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
 
     It starts out armed: what it asks for until it is disarmed goes in envelopes.
@@ -93,9 +93,9 @@ def release(iterator: Any) -> None:
 def _next_index(iterator: Any) -> Any:
     """What every iterator draws its indices with, timed; the iterator comes as a weak reference."""
     drawing = iterator()
-    began = envelopes.starting()
+    began = envelopes.stamp_before()
     index = type(drawing)._next_index(drawing)
-    wall, cpu, _, delay = envelopes.between(began, envelopes.ending())
+    wall, cpu, _, delay = envelopes.between(began, envelopes.stamp_after())
     return _stamped_index(drawing, index, wall - delay, cpu)
 
 
@@ -108,23 +108,23 @@ def _remembered_index(iterator: Any) -> Any:
 
 
 def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
-    journal: Journal = iterator._journal
+    journal: StampLog = iterator._journal
     asked = journal.count(index)
     if asked is not None:
         journal.sized[0] += asked
         journal.sized[1] += 1
     if iterator._num_workers == 0:
         journal.note_samples(iterator._num_yielded, index)
-        ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._num_yielded, *sampler)
-        journal.opened = envelopes.Passage(ticket, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
-        journal.opened.index = envelopes.starting()
+        batch_id = envelopes.BatchId(journal.number, journal.epoch, iterator._num_yielded, *sampler)
+        journal.opened = envelopes.BatchStamps(batch_id, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
+        journal.opened.index = envelopes.stamp_before()
         return index
     if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
         return index
     journal.note_samples(iterator._send_idx, index)
     journal.asked.append((journal.epoch, iterator._send_idx, index))
-    ticket = envelopes.Ticket(journal.number, journal.epoch, iterator._send_idx, *sampler)
-    return envelopes.StampedIndex(index, ticket)
+    batch_id = envelopes.BatchId(journal.number, journal.epoch, iterator._send_idx, *sampler)
+    return envelopes.StampedIndex(index, batch_id)
 
 
 def stamp_pinning(iterator: Any) -> None:

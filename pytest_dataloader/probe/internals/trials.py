@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_pretence, torch_private, torch_stamps, torch_worker_loop
-from pytest_dataloader.probe.internals.envelopes import WALL, Journal
+from pytest_dataloader.probe.internals.envelopes import WALL, StampLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_dataloader.probe.internals.requirements import Part
 
-SECONDS = 20.0
+_SECONDS = 20.0
 """For each trial; on a quiet machine it takes 0.1."""
 _BATCHES, _WORKERS = 6, 2
 
 
 @functools.cache
-def failure(part: Part) -> str:
+def trial_failure(part: Part) -> str:
     """What a trial of a module of this room saw go wrong, once a process; empty where it is as it should be."""
     trial = _TRIALS[part]
     with Child.fork(lambda child: child.tell(trial().encode())) as child:
-        answer = child.hear(SECONDS)
+        answer = child.hear(_SECONDS)
         if answer is None:
-            return f"a trial of it {child.end() or f'gave no answer in {SECONDS:.0f} s'}"
+            return f"a trial of it {child.end() or f'gave no answer in {_SECONDS:.0f} s'}"
     return answer.decode()
 
 
@@ -61,11 +61,11 @@ def _try_iterator() -> str:
         set(torch_private.pending_batches(iterator).values()) <= {0, 1},
         next(iterator).tolist(),
         torch_private.turn(iterator)[0],
-        torch_private.receive_outstanding(iterator, SECONDS / 4),
+        torch_private.receive_outstanding(iterator, _SECONDS / 4),
     ]
-    torch_private.shut_down(iterator, kill=True)
+    torch_private.shut_down_workers(iterator, kill=True)
     for worker in workers:
-        worker.join(SECONDS / 4)
+        worker.join(_SECONDS / 4)
     ended = [worker.exitcode is not None for worker in workers]
     expected = [_WORKERS, 4, 4, [0, 1, 2, 3], 0, [0, 1], True, [0], 1, True]
     return "" if (seen, ended) == (expected, [True, True]) else f"its iterator gave {seen}, expected {expected}"
@@ -74,18 +74,18 @@ def _try_iterator() -> str:
 def _try_stamps() -> str:
     """Every batch has all its stamps, in order, and comes bare."""
     for workers in (0, 1):
-        loader, journal, made = _loader(workers), Journal(count=len), list[Any]()
+        loader, journal, made = _loader(workers), StampLog(count=len), list[Any]()
         torch_private.watch_iterators(loader, made.append, functools.partial(torch_stamps.stamp, journal=journal))
         journal.open()
         batches = [batch.tolist() for batch in loader]
         torch_stamps.release(made[0])
-        numbers = [passage.ticket.number for passage in journal.passages]
+        numbers = [stamps.batch_id.number for stamps in journal.batch_stamps]
         if batches != [[number] for number in range(_BATCHES)] or numbers != list(range(_BATCHES)):
             return f"batches {batches} came with the stamps of {numbers}"
-        for passage in journal.passages:
-            stamps = [passage.index[WALL], passage.fetched[WALL], passage.collated[WALL]]
-            if stamps != sorted(stamps) or not stamps[0]:
-                return f"a batch has the stamps {stamps}"
+        for stamps in journal.batch_stamps:
+            moments = [stamps.index[WALL], stamps.fetched[WALL], stamps.collated[WALL]]
+            if moments != sorted(moments) or not moments[0]:
+                return f"a batch has the stamps {moments}"
     return ""
 
 
@@ -134,7 +134,7 @@ def _try_worker_loop() -> str:
         torch_worker_loop.work(_loader(1), queue, queue, seed=1, workers=1)
 
     with Child.fork(run) as child:
-        answer = child.hear(SECONDS / 2)
+        answer = child.hear(_SECONDS / 2)
         came = f"nothing: it {child.end() or 'hangs'}" if answer is None else pickle.loads(answer)
     expected = [*((number, [number]) for number in range(_BATCHES)), "epoch", (_BATCHES, [0])]
     return "" if came == expected else f"its worker gave {came}, expected {expected}"

@@ -134,7 +134,7 @@ class Borrowed:
             unasked: int | None = 0 if self._made else None
             asked = self._sizes.popleft() if self._sizes else unasked
             self._whole = self._whole or asked is None
-            samples += counting.count(batch, None) if asked is None else asked
+            samples += counting.count_samples(batch, None) if asked is None else asked
         return batches, samples
 
     def _pull_and_look(self, most: int) -> tuple[int, int]:
@@ -142,7 +142,7 @@ class Borrowed:
         batches = seen = 0
         for batch in itertools.islice(self._batches, most):
             batches += 1
-            seen += counting.count(batch, self.batch_size)
+            seen += counting.count_samples(batch, self.batch_size)
         return batches, seen
 
     def each(self) -> Iterator[Any]:
@@ -267,7 +267,7 @@ def shut_down(iterator: Any, *, kill: bool = False, receiving: bool = True) -> N
     kill = kill or any((worker.exitcode or 0) < 0 for worker in torch_private.worker_processes(iterator))
     if receiving and not kill:
         receive_what_would_stay(iterator)
-    torch_private.shut_down(iterator, kill=kill)
+    torch_private.shut_down_workers(iterator, kill=kill)
 
 
 def receive_what_would_stay(iterator: Any) -> bool:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.state_restoration import reachable
+from pytest_dataloader.probe.loader.state_restoration import reachable_state
 
 _DEPTH = 5
 """Levels of attributes from the loader: dataset, barrier, its array, the library's shared memory, Python's."""
@@ -30,7 +30,7 @@ def workers_meet(loader: Any) -> bool:
         if module in sys.modules
         for name in names
     )
-    return any(isinstance(thing, kinds) for thing in reachable(loader, depth=_DEPTH))
+    return any(isinstance(thing, kinds) for thing in reachable_state(loader, depth=_DEPTH))
 
 
 def workers_told(loader: Any) -> int:

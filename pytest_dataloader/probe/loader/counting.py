@@ -133,7 +133,7 @@ def _sample_at(batch: Any, position: int) -> Any:
     return batch[position]
 
 
-def count(batch: object, batch_size: int | None) -> int:
+def count_samples(batch: object, batch_size: int | None) -> int:
     """Samples of a batch by rules 2 and 3."""
     seen = first_dimension(batch)
     if batch_size is None:

@@ -60,7 +60,7 @@ def count_indices_in(given: Any, *, many: bool) -> int | None:
     return len(given) if holds_indices(given, many=many) else 1 if many else None
 
 
-def first_indices(given: Any, most: int) -> tuple[int, ...]:
+def leading_indices(given: Any, most: int) -> tuple[int, ...]:
     """Up to ``most`` of the integers in what a sampler gave at a time; none where nobody knows what reading it does."""
     if isinstance(given, int):
         return (given,)

@@ -9,7 +9,7 @@ from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.loader.stream import Stream, drawn
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 
-BATCHES = 2
+_BATCHES = 2
 _WAIT_SECONDS = 60.0
 """For both; forkserver workers took 12 to 25 s to import torch on a busy machine."""
 
@@ -23,7 +23,7 @@ def smoke_run(loader: Any) -> None:
         try:
             with time_limit(_WAIT_SECONDS):
                 borrowed.begin_epoch()
-                came, _ = borrowed.pull(BATCHES)
+                came, _ = borrowed.pull(_BATCHES)
         except Hang:
             borrowed.close(kill=True)
             raise NothingSeen(f"the loader hangs: no batch came for {_WAIT_SECONDS:.0f} s") from None

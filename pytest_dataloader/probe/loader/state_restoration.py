@@ -29,7 +29,7 @@ def preserve_state(loader: Any) -> Iterator[None]:
     restorers = list(_global_states())
     opened = list(_generators_kept_open(loader))
     roots = [vars(loader).get(name) for name in ("dataset", "sampler", "batch_sampler")]
-    for thing in reachable(loader):
+    for thing in reachable_state(loader):
         state = random_state(thing)
         if state is not None:
             restorers.append(state)
@@ -146,7 +146,7 @@ def _attributes(thing: object) -> Callable[[], None]:
     return restore
 
 
-def reachable(loader: Any, depth: int = _DEPTH) -> Iterator[Any]:
+def reachable_state(loader: Any, depth: int = _DEPTH) -> Iterator[Any]:
     """Objects with attributes, and random generators, reached from a loader through attributes and short lists."""
     seen: dict[int, object] = {}
     layer: list[object] = [loader]

@@ -130,7 +130,7 @@ class DrawnStream:
         """Pull up to ``most`` batches; how many came, and how many samples."""
         batches = samples = 0
         for batch in self.each(most):
-            batches, samples = batches + 1, samples + counting.count(batch, None)
+            batches, samples = batches + 1, samples + counting.count_samples(batch, None)
         return batches, samples
 
     def each(self, most: int | None = None) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from pytest_dataloader.probe.loader.plan import plan_reading
 from pytest_dataloader.probe.loader.referents import SCALED
 from pytest_dataloader.probe.memory import holders, pagemap, sample_reader, smaps
 from pytest_dataloader.probe.memory.footprint import PAGE
-from pytest_dataloader.probe.memory.objects import Walk, pages_of, roots_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, pages_of, walk, worker_roots
 
 if TYPE_CHECKING:
     from array import array
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.positions import Plan
     from pytest_dataloader.probe.memory.exposure import Exposure
     from pytest_dataloader.probe.memory.pagemap import Pages
-    from pytest_dataloader.probe.memory.sample_reader import Window
+    from pytest_dataloader.probe.memory.sample_reader import ReaderReport
     from pytest_dataloader.probe.memory.smaps import Reading
 
 WALK_SECONDS = 1.2
@@ -49,11 +49,11 @@ class Sources:
     """Where the figures come from; a test withholds one by None, or by a reader that raises OSError."""
 
     pages: Callable[[int, Iterable[int]], Pages] | None = pagemap.exclusive_pages
-    rollup: smaps.Reader | None = smaps.read_rollup
+    rollup: smaps.RollupReader | None = smaps.read_rollup
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class CopiedShare:
     """How much of a sample is un-shared: in the reader, in the control, of how many; ``low`` is what is certain."""
 
     reader: float
@@ -63,7 +63,7 @@ class Share:
     hits: int = 0
 
 
-NOTHING = Share(0.0, 0.0, 0, 0.0)
+NOTHING = CopiedShare(0.0, 0.0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ class DirectTest:
 
     plan: Plan
     walk: Walk
-    windows: dict[str, Window] = field(default_factory=dict)
-    shares: dict[int, Share] = field(default_factory=dict)
+    windows: dict[str, ReaderReport] = field(default_factory=dict)
+    shares: dict[int, CopiedShare] = field(default_factory=dict)
     scattered: dict[str, Scattered] = field(default_factory=dict)
     touched: dict[str, Touched] = field(default_factory=dict)
     buffers: frozenset[int] = frozenset()
     """Pages of arrays that warming up wrote to, with few samples: buffers that every sample is made in."""
-    later: list[Window] = field(default_factory=list)
+    later: list[ReaderReport] = field(default_factory=list)
     """Where the others look like a leak: windows of samples read before, and of a stream's new iterations."""
     holder: str = ""
     """What holds what the reader has kept, where no container that was walked has grown."""
@@ -125,7 +125,7 @@ def wilson_low(hits: int, count: int, z: float = 3.0) -> float:
     return max(0.0, (centre - spread) / (1 + z * z / count))
 
 
-def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> Share:
+def copied_share(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> CopiedShare:
     """What of an exposure's sample is un-shared: the most certain of the positions read, those scaled, the rest."""
     strata: dict[str, list[int]] = {"read": [], "scaled": [], "rest": []}
     for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
@@ -139,7 +139,7 @@ def share_of(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> S
     return max(shares, key=lambda share: share.low)
 
 
-def share_written(exposure: Exposure, found: DirectTest, reader: Pages, control: Pages) -> Share:
+def share_written(exposure: Exposure, found: DirectTest, reader: Pages, control: Pages) -> CopiedShare:
     """What of the elements of arrays is written to, buffers left out: at the positions read, where these are known;
     else what reading all samples would come to at this pace.
     """
@@ -154,16 +154,16 @@ def share_written(exposure: Exposure, found: DirectTest, reader: Pages, control:
     return replace(elsewhere, reader=min(1.0, elsewhere.reader * pace))
 
 
-def _share(pages: Sequence[int], reader: Pages, control: Pages) -> Share:
+def _share(pages: Sequence[int], reader: Pages, control: Pages) -> CopiedShare:
     seen = [page for page in pages if reader.get(page) is not None and control.get(page) is not None]
     if not seen:
         return NOTHING
     hits = sum(bool(reader[page]) for page in seen)
     idle = sum(bool(control[page]) for page in seen) / len(seen)
-    return Share(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
+    return CopiedShare(hits / len(seen), idle, len(seen), wilson_low(hits, len(seen)) - idle, hits)
 
 
-def compare(
+def compare_with_control(
     loader: Any,
     *,
     sources: Sources,
@@ -177,12 +177,12 @@ def compare(
     """
     started = time.monotonic()
     plan = plan_reading(loader)
-    seen = walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
+    seen = walk(worker_roots(loader), positions=plan.indices, universe=plan.universe, seconds=WALK_SECONDS)
     found = DirectTest(plan, seen)
     found.partly += (plan.note,) if plan.note else ()
     if seen.refused:
         found.partly += (f"{seen.refused} objects of the dataset raised when looked into",)
-    why = pagemap.why_not(sources.pages) if sources.pages is not None else "pagemap is withheld"
+    why = pagemap.why_no_pagemap(sources.pages) if sources.pages is not None else "pagemap is withheld"
     found.withheld += (why,) if why else ()
     found.pages = not why
     # Whatever looks at an object comes before the first fork: a look is a write, and would give the control a page of
@@ -205,7 +205,7 @@ class _Watch:
         self.pages = sources.pages if found.pages else None
         self.control = control
         self.rollup = sources.rollup
-        if self.rollup is not None and (why := smaps.why_not(control.pid, self.rollup)):
+        if self.rollup is not None and (why := smaps.why_no_smaps(control.pid, self.rollup)):
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
@@ -312,7 +312,7 @@ class _Watch:
         mine, idle = self.pages(reader.pid, wanted), self.pages(self.control.pid, wanted)
         for slot in slots:
             found.shares[id(slot)] = (
-                share_written(slot, found, mine, idle) if slot.content else share_of(slot, found.ranks, mine, idle)
+                share_written(slot, found, mine, idle) if slot.content else copied_share(slot, found.ranks, mine, idle)
             )
         samples = sum(found.windows[name].samples for name in (sample_reader.FIRST, sample_reader.SECOND))
         for path, pages in self.large.items():

@@ -9,15 +9,15 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import start_method_of
-from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare
+from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare_with_control
 from pytest_dataloader.probe.memory.growth import (
     MATTERS,
     UNATTRIBUTED,
     WARM_UP,
     Accumulation,
     Attribute,
-    Epoch,
-    Kind,
+    EpochShape,
+    GrowthKind,
     accumulation_of,
     attributes_of,
     keeps_unnamed,
@@ -26,15 +26,15 @@ from pytest_dataloader.probe.memory.growth import (
 )
 from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
 
-Source = Literal["pagemap", "smaps_rollup", "none"]
+PageSource = Literal["pagemap", "smaps_rollup", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What the direct test concludes; ``kinds`` are all that apply, the gravest first, or clean or warm_up alone."""
 
-    kinds: tuple[Kind, ...]
-    source: Source
+    kinds: tuple[GrowthKind, ...]
+    source: PageSource
     attributes: tuple[Attribute, ...]
     culprit: Attribute | None
     accumulation: Accumulation
@@ -60,7 +60,7 @@ class Diagnosis:
         return not self.samples_read or bool(self.reading_error)
 
 
-def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
+def epoch_of(loader: Any, universe: int, shuffled: bool) -> EpochShape:
     """What an epoch of the loader is."""
     samples = universe
     sampler = getattr(loader, "sampler", None)
@@ -69,20 +69,22 @@ def epoch_of(loader: Any, universe: int, shuffled: bool) -> Epoch:
     elif getattr(loader, "batch_size", None) is not None and length_of(sampler):
         samples = length_of(sampler)
     persistent = bool(getattr(loader, "persistent_workers", False))
-    return Epoch(samples, max(1, loader.num_workers), getattr(loader, "batch_size", None) or 1, shuffled, persistent)
+    return EpochShape(
+        samples, max(1, loader.num_workers), getattr(loader, "batch_size", None) or 1, shuffled, persistent
+    )
 
 
-def diagnose(loader: Any, *, sources: Sources) -> Diagnosis:
+def diagnose_memory(loader: Any, *, sources: Sources) -> Diagnosis:
     """Run the direct test on a loader, and conclude."""
-    found = compare(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
+    found = compare_with_control(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
     kept = kept_bytes_per_batch(loader)
-    return conclude(
+    return classify_growth(
         found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),
         kept=kept or 0.0,
     )  # fmt: skip
 
 
-def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, kept: float) -> Diagnosis:
+def classify_growth(found: DirectTest, epoch: EpochShape, *, start_method: str, kept: float) -> Diagnosis:
     """Put the figures of a direct test into a diagnosis; pure."""
     attributes, source, unclear = _judged(found, epoch)
     heap = accumulation_of(found)
@@ -91,7 +93,7 @@ def conclude(found: DirectTest, epoch: Epoch, *, start_method: str, kept: float)
     more = _accumulated(heap, epoch)
     kept = max(0.0, kept - heap.bytes_per_sample * epoch.batch)
     warm = warm_up_bytes(found)
-    kinds: list[Kind] = ["copy_on_access"] if forked and cost.whole >= MATTERS else []
+    kinds: list[GrowthKind] = ["copy_on_access"] if forked and cost.whole >= MATTERS else []
     kinds += [heap.kind] if heap.kind != "none" else []
     kinds += ["retained"] if kept >= KEPT_BYTES else []
     kinds += ["duplicated"] if not forked and cost.whole >= MATTERS else []
@@ -129,7 +131,7 @@ class _Cost:
     high: int
 
 
-def _copied(found: DirectTest, attributes: tuple[Attribute, ...], source: Source, *, settled: bool) -> _Cost:
+def _copied(found: DirectTest, attributes: tuple[Attribute, ...], source: PageSource, *, settled: bool) -> _Cost:
     """What copies cost. ``settled``: what is kept fills holes in inherited pages, which explains lost shared memory."""
     guilty = [line for line in attributes if line.copied]
     likely = [line for line in attributes if line.exposed_bytes >= MATTERS]
@@ -153,7 +155,7 @@ def _duplicated(attributes: tuple[Attribute, ...]) -> _Cost:
     return _Cost(max(attributes, key=lambda line: line.held_bytes, default=None), held, held, held, held)
 
 
-def _judged(found: DirectTest, epoch: Epoch) -> tuple[tuple[Attribute, ...], Source, str]:
+def _judged(found: DirectTest, epoch: EpochShape) -> tuple[tuple[Attribute, ...], PageSource, str]:
     """Every attribute with what reading does to it, the source that says so, and what that source left open."""
     attributes = attributes_of(found, epoch)
     if found.pages and found.windows:
@@ -175,7 +177,7 @@ def _ended_at_once(found: DirectTest) -> bool:
     return found.plan.empty or (bool(windows) and not any(window.samples or window.errors for window in windows))
 
 
-def _accumulated(heap: Accumulation, epoch: Epoch) -> int:
+def _accumulated(heap: Accumulation, epoch: EpochShape) -> int:
     """What a worker gathers in an epoch; a cache in workers that persist goes on to hold every sample."""
     each = epoch.samples if heap.kind == "cache" and epoch.persistent else epoch.samples / epoch.workers
     return round(heap.bytes_per_sample * (each if heap.most is None else min(each, heap.most)))

@@ -14,7 +14,7 @@ from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
-from pytest_dataloader.probe.memory.growth import MATTERS, Kind
+from pytest_dataloader.probe.memory.growth import MATTERS, GrowthKind
 from pytest_dataloader.quantities import percent
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Watched:
     partly: tuple[str, ...] = ()
     batches: int = 0
 
-    def confirm(self, found: Diagnosis) -> tuple[tuple[Kind, ...], int]:
+    def confirm(self, found: Diagnosis) -> tuple[tuple[GrowthKind, ...], int]:
         """The direct test's kinds and growth, corrected by what an epoch showed."""
         kinds = [kind for kind in found.kinds if kind not in ("clean", "warm_up")]
         growth = found.growth_bytes
@@ -87,7 +87,7 @@ class Watched:
             growth = max(growth, more)
         return (tuple(kinds) or found.kinds), growth
 
-    def _by_itself(self, start_method: str) -> tuple[Kind | None, int]:
+    def _by_itself(self, start_method: str) -> tuple[GrowthKind | None, int]:
         copied = max((worker.copied_bytes for worker in self.workers), default=0)
         if copied >= GROWING and start_method == "fork":
             return "copy_on_access", copied
@@ -109,7 +109,7 @@ def is_blind(found: Diagnosis) -> bool:
     return found.unread or found.source == "none"
 
 
-def watch(loader: Any, *, seconds: float, rollup: smaps.Reader | None) -> Watched:
+def watch(loader: Any, *, seconds: float, rollup: smaps.RollupReader | None) -> Watched:
     """Pull batches from a copy of the loader for ``seconds`` or an epoch, and look at every worker now and then."""
     if not worker_processes_of(loader):
         return NOT_WATCHED
@@ -125,7 +125,7 @@ def watch(loader: Any, *, seconds: float, rollup: smaps.Reader | None) -> Watche
         if not workers:
             return Watched(partly=("no worker could be watched: this loader makes none of torch's iterators",))
         pids = {PARENT: os.getpid()} | {number: int(worker.pid or 0) for number, worker in enumerate(workers)}
-        why = "smaps_rollup is withheld" if rollup is None else smaps.why_not(pids[0], rollup)
+        why = "smaps_rollup is withheld" if rollup is None else smaps.why_no_smaps(pids[0], rollup)
         if rollup is None or why:
             return Watched(partly=(f"no worker could be watched: {why}",))
         return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader))
@@ -141,7 +141,7 @@ def _batches_in(loader: Any) -> int:
 
 
 class _Watcher:
-    def __init__(self, reader: smaps.Reader, pids: dict[int, int], seconds: float, batches: int) -> None:
+    def __init__(self, reader: smaps.RollupReader, pids: dict[int, int], seconds: float, batches: int) -> None:
         self.reader = reader
         self.pids = pids
         self.started = time.monotonic()

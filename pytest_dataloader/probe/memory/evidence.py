@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.memory.diagnosis import Source
+    from pytest_dataloader.probe.memory.diagnosis import PageSource
     from pytest_dataloader.probe.memory.epoch import Point, WorkerGrowth
-    from pytest_dataloader.probe.memory.growth import Attribute, Kind
+    from pytest_dataloader.probe.memory.growth import Attribute, GrowthKind
     from pytest_dataloader.probe.memory.replacement import Replacement
 
 
@@ -22,8 +22,8 @@ class Memory:
     the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
     """
 
-    kind: Kind
-    kinds: tuple[Kind, ...]
+    kind: GrowthKind
+    kinds: tuple[GrowthKind, ...]
     attribute: str
     type: str
     count: int
@@ -43,7 +43,7 @@ class Memory:
     replacement: Replacement | None
     workers: int
     start_method: str
-    source: Source
+    source: PageSource
     unclear: str
     withheld: tuple[str, ...]
     partly: tuple[str, ...]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.memory.exposure import Exposure
 
-WORTH = 1 << 20
+_WORTH_BYTES = 1 << 20
 _FEW_REFERENCES = 4
 _MOST_LOOKED_FOR = 6
 _MOST_TRACKED = 4_000_000
@@ -30,7 +30,9 @@ def count_in_full(exposures: Iterable[Exposure], walked: Collection[int]) -> Non
     suspicious = [
         slot
         for slot in slots
-        if slot.example is not None and 2 <= slot.others <= _FEW_REFERENCES and slot.exposed * slot.others >= WORTH
+        if slot.example is not None
+        and 2 <= slot.others <= _FEW_REFERENCES
+        and slot.exposed * slot.others >= _WORTH_BYTES
     ]
     tracked = sum(slot.count for slot in slots if slot.type not in _TRACKED)
     if tracked <= _MOST_TRACKED:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.host.allocator import BLOCK
-from pytest_dataloader.probe.memory.copy_on_access import MIB, NOTHING, WORTH_LOOKING, DirectTest, Scattered, Share
+from pytest_dataloader.probe.memory.copy_on_access import (
+    MIB,
+    NOTHING,
+    WORTH_LOOKING,
+    CopiedShare,
+    DirectTest,
+    Scattered,
+)
 from pytest_dataloader.probe.memory.footprint import PAGE
 from pytest_dataloader.probe.memory.sample_reader import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
 
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.memory.exposure import Exposure
 
-Kind = Literal["clean", "warm_up", "copy_on_access", "cache", "leak", "duplicated", "retained"]
+GrowthKind = Literal["clean", "warm_up", "copy_on_access", "cache", "leak", "duplicated", "retained"]
 
 MATTERS = MIB
 """Bytes per worker below which copies are reported and not judged: 10,000 paths. The smallest fault of the
@@ -76,7 +83,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class EpochShape:
     """What shapes an epoch: samples, workers, samples per batch, whether the order is random, and whether workers go on
     to the next one, where each comes to read what others have read."""
 
@@ -93,12 +100,11 @@ class Accumulation:
 
     kind: Literal["none", "leak", "cache"]
     bytes_per_sample: float = 0.0
-    blocks_per_sample: float = 0.0
     attribute: str = ""
     most: int | None = None
 
 
-def epoch_share(bytes_per_sample: float, epoch: Epoch) -> float:
+def epoch_share(bytes_per_sample: float, epoch: EpochShape) -> float:
     """Share of an attribute's pages that one worker has written to after an epoch.
 
     A page holds ``PAGE / bytes_per_sample`` samples. In random order each goes to one of N workers by chance:
@@ -112,7 +118,7 @@ def epoch_share(bytes_per_sample: float, epoch: Epoch) -> float:
     return min(1.0, (1 + (on_page - 1) / max(1, epoch.batch)) / epoch.workers)
 
 
-def is_copied(exposure: Exposure, share: Share, scattered: Scattered | None) -> bool:
+def is_copied(exposure: Exposure, share: CopiedShare, scattered: Scattered | None) -> bool:
     """Whether reading un-shares these objects, beyond doubt."""
     if exposure.exposed < WORTH_LOOKING:
         return False
@@ -125,7 +131,7 @@ def is_copied(exposure: Exposure, share: Share, scattered: Scattered | None) -> 
     return scattered.reader >= max(SCATTERED_HITS, 10 * scattered.control, SCATTERED_SHARE * scattered.expected)
 
 
-def attributes_of(found: DirectTest, epoch: Epoch) -> tuple[Attribute, ...]:
+def attributes_of(found: DirectTest, epoch: EpochShape) -> tuple[Attribute, ...]:
     """Every attribute worth a line, largest copies first."""
     grouped: dict[str, list[Exposure]] = {}
     for exposure in found.walk.exposures:
@@ -135,7 +141,7 @@ def attributes_of(found: DirectTest, epoch: Epoch) -> tuple[Attribute, ...]:
     return tuple(sorted(worth, key=lambda line: (-line.copied_bytes, -line.exposed_bytes, -line.held_bytes)))
 
 
-def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoch: Epoch) -> Attribute:
+def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoch: EpochShape) -> Attribute:
     scattered = found.scattered.get(path)
     copied: list[Exposure] = []
     elsewhere: list[Exposure] = []
@@ -171,7 +177,7 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
     )
 
 
-def _seen_share(exposure: Exposure, share: Share) -> float:
+def _seen_share(exposure: Exposure, share: CopiedShare) -> float:
     return share.reader if exposure.content or share.reader >= 0.5 else 1.0
 
 
@@ -208,14 +214,14 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     if second >= 1 and again >= 1 and again >= second / 2 and lasting:
         if _at_last(found, least_bytes) < again / 2:
             return Accumulation("none")
-        return Accumulation("leak", _cost(blocks[2], sizes[2]), blocks[2], _grown(found, SECOND, AGAIN))
+        return Accumulation("leak", _cost(blocks[2], sizes[2]), _grown(found, SECOND, AGAIN))
     lasting = (
         _gained(found, FIRST, SECOND, "blocks") >= NOISE_BLOCKS
         or _gained(found, WARM, SECOND, "malloc_bytes") >= LEAK_LEAST_BYTES
     )
     if first >= 1 and second >= 1 and second >= first / 2 and again < second / 4 and lasting and not _is_buffer(found):
         path = _grown(found, FIRST, SECOND)
-        return Accumulation("cache", _cost(blocks[1], sizes[1]), blocks[1], path, found.walk.bounds.get(path))
+        return Accumulation("cache", _cost(blocks[1], sizes[1]), path, found.walk.bounds.get(path))
     return Accumulation("none")
 
 

@@ -8,14 +8,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.referents import CacheFunction
-from pytest_dataloader.probe.memory.objects import Walk, roots_of, walk
+from pytest_dataloader.probe.memory.objects import Walk, walk, worker_roots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.probe.loader.positions import Plan
 
-SECONDS = 1.0
+_SECONDS = 1.0
 _FEW = 16
 """Results that a cache must have gained before it is named."""
 
@@ -31,7 +31,7 @@ def bytes_held(seen: Walk) -> dict[str, float]:
 
 def bytes_held_now(loader: Any, plan: Plan) -> dict[str, float]:
     """Bytes by path, by a walk of now."""
-    return bytes_held(walk(roots_of(loader), positions=plan.indices, universe=plan.universe, seconds=SECONDS))
+    return bytes_held(walk(worker_roots(loader), positions=plan.indices, universe=plan.universe, seconds=_SECONDS))
 
 
 def results_kept() -> dict[tuple[int, str], int]:

@@ -271,7 +271,7 @@ def _is_blank(thing: list[Any]) -> bool:
     return all(thing[at] is None for at in range(0, len(thing), max(1, len(thing) // FEW)))
 
 
-def roots_of(loader: Any) -> list[tuple[str, Any]]:
+def worker_roots(loader: Any) -> list[tuple[str, Any]]:
     """What workers call, by the names that a user gives it."""
     roots = [("dataset", loader.dataset), ("collate_fn", loader.collate_fn), ("worker_init_fn", loader.worker_init_fn)]
     return [(path, thing) for path, thing in roots if thing is not None]

@@ -47,7 +47,7 @@ def exclusive_pages(pid: int, pages: Iterable[int]) -> Pages:
 
 
 @functools.cache
-def why_not(reader: Callable[[int, Iterable[int]], Pages] = exclusive_pages) -> str:
+def why_no_pagemap(reader: Callable[[int, Iterable[int]], Pages] = exclusive_pages) -> str:
     """Why exclusive pages cannot be told here, or nothing: a child writes to one of two pages and must be seen to."""
     if sys.platform != "linux" or not hasattr(os, "fork"):
         return f"pagemap is Linux's, and this is {sys.platform}"

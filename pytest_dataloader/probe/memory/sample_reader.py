@@ -26,9 +26,9 @@ WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
 LATER = "later"
 LONGER, HOLDERS = b"\0longer", b"\0holders"
 """Asks the reader to read the same once more, or what holds what it has kept; other messages are paths to write to."""
-SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45, LATER: 0.12}
+_WINDOW_SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45, LATER: 0.12}
 """Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
-MOST = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000, LATER: 500}
+_MOST_SAMPLES = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000, LATER: 500}
 """Samples per window: a list of 110 MB shows after 400 reads where the sample is drawn at the positions read."""
 LONGEST_SECONDS = 1.5
 """Where few samples were read in a window's budget and blocks grew as a slow leak's would, it goes on for so long."""
@@ -42,7 +42,7 @@ _SMALLEST, _LARGEST = 4, 64
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ReaderReport:
     """What the reader says after a window; ``ranks`` are the plan's positions read since the start.
 
     ``restarted`` is what was allocated right after an iterable dataset's new iteration replaced the old one.
@@ -60,7 +60,7 @@ class Window:
     growth: tuple[tuple[str, int], ...]
 
 
-class Reader:
+class SampleReader:
     """Stands in for a worker's queues: hands out indices window by window, takes and drops the batches."""
 
     def __init__(self, child: Child, loader: Any, plan: Plan, seen: Walk) -> None:
@@ -127,8 +127,8 @@ class Reader:
             read += 0 if self.ended else samples
             self._adapt(samples, time.monotonic() - at)
             spent = time.monotonic() - started
-            late = spent >= SECONDS[name] and not self._doubtful(name, read, spent)
-            if read >= MOST[name] or self.ended or late:
+            late = spent >= _WINDOW_SECONDS[name] and not self._doubtful(name, read, spent)
+            if read >= _MOST_SAMPLES[name] or self.ended or late:
                 break
         self._report(name, read, time.monotonic() - started)
 
@@ -217,7 +217,7 @@ class Reader:
             (path, size() - before) for (path, size), before in zip(self.seen.containers, self.before, strict=True)
         ]
         growth = tuple((path, grown) for path, grown in sizes if grown > 0)
-        window = Window(
+        window = ReaderReport(
             name,
             read,
             self._positions_read,
@@ -240,7 +240,7 @@ def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], Non
     def run(child: Child) -> None:
         # A collection would write to the header of every container inherited from the parent.
         gc.freeze()
-        reader = Reader(child, loader, plan, seen)
+        reader = SampleReader(child, loader, plan, seen)
         torch_worker_loop.work(loader, reader, reader, seed=_SEED, workers=workers_told(loader))
 
     return run

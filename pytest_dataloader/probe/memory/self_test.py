@@ -7,7 +7,7 @@ from array import array
 from typing import Any
 
 from pytest_dataloader.probe.memory.copy_on_access import Sources
-from pytest_dataloader.probe.memory.diagnosis import diagnose
+from pytest_dataloader.probe.memory.diagnosis import diagnose_memory
 
 _ROWS = 40_000
 """Texts of 3 MB, of which each worker copies every page that it reads from."""
@@ -27,7 +27,7 @@ class _Rows:
 
 
 @functools.cache
-def failure() -> str:
+def self_test_failure() -> str:
     """What the direct test says wrongly here, once a process; empty where it is right, or nothing can be read here."""
     faulty = _kinds(_Rows([f"{row:060}" for row in range(_ROWS)]))
     healthy = _kinds(_Rows(array("q", range(_ROWS))))
@@ -40,7 +40,7 @@ def _kinds(dataset: _Rows) -> tuple[str, str] | None:
     from torch.utils.data import DataLoader
 
     loader: DataLoader[int] = DataLoader(dataset, batch_size=64, num_workers=1, multiprocessing_context="fork")  # type: ignore[arg-type]  # it can be indexed
-    found = diagnose(loader, sources=Sources())
+    found = diagnose_memory(loader, sources=Sources())
     if found.reader_failure:
         return found.reader_failure, ""
     if found.source == "none":

@@ -22,7 +22,7 @@ class Reading:
     pss_bytes: int
 
 
-Reader = Callable[[int], Reading]
+RollupReader = Callable[[int], Reading]
 
 
 def parse_rollup(text: str) -> Reading:
@@ -43,7 +43,7 @@ def read_rollup(pid: int) -> Reading:
         raise OSError(0, f"smaps_rollup has no {error.args[0]}") from None
 
 
-def why_not(pid: int, reader: Reader = read_rollup) -> str:
+def why_no_smaps(pid: int, reader: RollupReader = read_rollup) -> str:
     """Why a process cannot be read; empty where it can."""
     try:
         reader(pid)

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host.descriptors import TORCH, kind
 from pytest_dataloader.probe.loader.batch_storages import awaiting_their_turn
 from pytest_dataloader.probe.resources import leftovers
 from pytest_dataloader.probe.resources.deliveries import Deliveries, keep_deliveries
-from pytest_dataloader.probe.resources.leftovers import Kind, Leftovers, Watch
+from pytest_dataloader.probe.resources.leftovers import Leftovers, LeftoverWatch, ResourceKind
 from pytest_dataloader.probe.resources.referrers import Referrer, mapped_ranges, referrers
 from pytest_dataloader.probe.resources.segment_registry import keep_segment_registry
 
@@ -34,14 +34,18 @@ class Block:
 
 
 @contextlib.contextmanager
-def watched_block(looked_for: Kind, keep: int = KEPT) -> Iterator[Block]:
+def watched_block(looked_for: ResourceKind, keep: int = KEPT) -> Iterator[Block]:
     """Look at what is there before the block and after it; nothing is looked at where the block raises.
 
     Workers that run, and the pipes that lead to them, belong to a loader that is still in use.
     """
     block = Block()
-    with process_tree.keep_roster() as roster, keep_segment_registry() as registry, keep_deliveries() as deliveries:
-        watch = Watch(roster, registry)
+    with (
+        process_tree.keep_process_registry() as process_registry,
+        keep_segment_registry() as registry,
+        keep_deliveries() as deliveries,
+    ):
+        watch = LeftoverWatch(process_registry, registry)
         before = watch.now()
         yield block
 

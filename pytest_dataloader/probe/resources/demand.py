@@ -67,9 +67,9 @@ def demand_of(loader: Any) -> Demand:
     """Weigh the first batches of a loader, made in a forked child, and work out what all its workers will need."""
     workers = worker_processes_of(loader)
     method = start_method_of(loader) if workers else "fork"
-    weighed = payload.first_batches(loader) if workers else UNKNOWN
+    weighed = payload.weigh_first_batches(loader) if workers else UNKNOWN
     shape = Shape(
-        before=descriptors.count() or 0,
+        before=descriptors.count_descriptors() or 0,
         storages=weighed.storages,
         batch_bytes=weighed.bytes,
         workers=workers,
@@ -91,6 +91,6 @@ def demand_of(loader: Any) -> Demand:
 def _storages_of_dataset(loader: Any) -> int:
     """Tensors that each worker is sent at its start; 0 where what is sent cannot be pickled: that fails by itself."""
     try:
-        return payload.weigh((loader.dataset, loader.collate_fn, loader.worker_init_fn)).storages
+        return payload.weigh_batch((loader.dataset, loader.collate_fn, loader.worker_init_fn)).storages
     except Exception:
         return 0

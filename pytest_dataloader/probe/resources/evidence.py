@@ -55,7 +55,6 @@ class Fds(ResourceUse):
     predicted_main_peak: int
     predicted_worker_peak: int
     storages_per_batch: int
-    batches_ahead: int
     handed_to_worker: int
     open_after_epochs: tuple[int, ...] = ()
     """In the main process, whenever an epoch had ended."""

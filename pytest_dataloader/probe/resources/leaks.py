@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.resources.observations import Level, Usage
 
-NAMES = "named segment"
+NAMED_SEGMENT = "named segment"
 _BY_BATCH = 1.5
 """Rounds read the same batches 1, 2, 3, 1 times: what a batch opens grows by as much, what an epoch opens does not."""
 _ENOUGH = 3
@@ -26,14 +26,14 @@ _SURE = 2
 much as there were batches, and twice this."""
 
 
-Place = Literal["the main process", "a worker", "/dev/shm"]
+LeakPlace = Literal["the main process", "a worker", "/dev/shm"]
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
     """One sort of thing that is opened again and again: where, how many were seen to stay, and in what rhythm."""
 
-    where: Place
+    where: LeakPlace
     sort: str
     count: int
     per: Literal["batch", "epoch", "epoch that is left early"]
@@ -41,7 +41,9 @@ class Leak:
     example: str
 
     def __str__(self) -> str:
-        named = f" {self.example}" if self.sort in ("file", SEGMENT, NAMES) else ""  # torch names its own by number
+        named = (
+            f" {self.example}" if self.sort in ("file", SEGMENT, NAMED_SEGMENT) else ""
+        )  # torch names its own by number
         rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
         return f"{rate}{named} for each {self.per}, in {self.where} ({self.count:,} seen)"
 
@@ -122,7 +124,7 @@ def by_name(seen: Usage, *, persistent: bool) -> Found:
         levels = _first_of_rounds(row)
         rhythm = _rhythm([(level.batches, len(level.names)) for level in levels])
         if rhythm is not None:
-            return Found((Leak("/dev/shm", NAMES, *rhythm, levels[-1].names[-1]),))
+            return Found((Leak("/dev/shm", NAMED_SEGMENT, *rhythm, levels[-1].names[-1]),))
     return Found(())
 
 
@@ -135,7 +137,7 @@ def _sorts(levels: Sequence[Level]) -> list[str]:
     return sorted({kind(target) for level in levels[-4:] for target in level.targets})
 
 
-def _leak(where: Place, sort: str, levels: Sequence[Level]) -> Leak | None:
+def _leak(where: LeakPlace, sort: str, levels: Sequence[Level]) -> Leak | None:
     rhythm = _rhythm([(level.batches, _count(level, sort)) for level in levels])
     return None if rhythm is None else Leak(where, sort, *rhythm, example(levels[-1].targets, sort))
 

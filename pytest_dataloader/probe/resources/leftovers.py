@@ -15,12 +15,12 @@ from pytest_dataloader.probe.host.descriptors import TORCH, kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_dataloader.probe.host.process_tree import ProcessInfo, Roster
+    from pytest_dataloader.probe.host.process_tree import ProcessInfo, ProcessRegistry
     from pytest_dataloader.probe.host.segments import Segment
     from pytest_dataloader.probe.resources.segment_registry import SegmentRegistry
 
-Kind = Literal["workers", "shm", "fds"]
-KINDS: tuple[Kind, ...] = ("workers", "shm", "fds")
+ResourceKind = Literal["workers", "shm", "fds"]
+KINDS: tuple[ResourceKind, ...] = ("workers", "shm", "fds")
 
 _GRACE_SECONDS = 3.0
 """The manager of torch's named segments removes what dead processes left after 2 s."""
@@ -58,7 +58,7 @@ class Leftovers:
         """The descriptors that hold batches of workers."""
         return tuple(each for each in self.targets if kind(each[1]) == TORCH)
 
-    def only(self, kinds: Collection[Kind]) -> Leftovers:
+    def only(self, kinds: Collection[ResourceKind]) -> Leftovers:
         """What these kinds of watching look for. Shared memory without a name is told by its descriptors."""
         held = "fds" in kinds or "shm" in kinds
         return Leftovers(
@@ -68,18 +68,18 @@ class Leftovers:
         )
 
 
-class Watch:
-    """Compares moments. ``roster`` and ``registry`` have been kept since before the first of them."""
+class LeftoverWatch:
+    """Compares moments. ``process_registry`` and ``registry`` have been kept since before the first of them."""
 
-    def __init__(self, roster: Roster, registry: SegmentRegistry) -> None:
-        self._roster = roster
+    def __init__(self, process_registry: ProcessRegistry, registry: SegmentRegistry) -> None:
+        self._process_registry = process_registry
         self._registry = registry
 
     def now(self) -> Snapshot:
         """What is there now: 0.3 to 0.5 ms with a hundred descriptors."""
-        workers = {(kin.pid, kin.started) for kin in self._workers()}
+        workers = {(info.pid, info.started) for info in self._workers()}
         names = frozenset(segments.named(None, self._registry.names))
-        return Snapshot(descriptors.links(), names, frozenset(workers), len(self._roster.seen))
+        return Snapshot(descriptors.links(), names, frozenset(workers), len(self._process_registry.seen))
 
     def without_queues(self, left: Leftovers, before: Snapshot) -> Leftovers:
         """Without pipes where there are no more of them than the queues of workers started meanwhile have.
@@ -87,7 +87,7 @@ class Watch:
         Those of an iterator that is gone stay open until the collector comes by, and to call it costs 0.2 to 1 s.
         """
         pipes = {number for number, target in left.targets if kind(target) == "pipe"}
-        if len(pipes) > _RESULT_PIPES + _WORKER_PIPES * (len(self._roster.seen) - before.started):
+        if len(pipes) > _RESULT_PIPES + _WORKER_PIPES * (len(self._process_registry.seen) - before.started):
             return left
         return Leftovers(left.workers, left.names, tuple(each for each in left.targets if each[0] not in pipes))
 
@@ -123,9 +123,9 @@ class Watch:
         targets = descriptors.links()
         fresh = {number: target for number, target in targets.items() if before.targets.get(number) != target}
         alive = process_tree.descendants() if fresh else ()
-        led = descriptors.shared_with(fresh, [descriptors.links(kin.pid).values() for kin in alive]) if alive else ()
-        workers = [kin for kin in self._workers() if (kin.pid, kin.started) not in before.workers]
-        running = {kin.pid for kin in self._roster.alive}
+        led = descriptors.shared_with(fresh, [descriptors.links(info.pid).values() for info in alive]) if alive else ()
+        workers = [info for info in self._workers() if (info.pid, info.started) not in before.workers]
+        running = {info.pid for info in self._process_registry.alive}
         inodes = {segment.inode for segment in before.names}
         names = [
             segment
@@ -141,17 +141,19 @@ class Watch:
 
     def _workers(self) -> list[ProcessInfo]:
         found = {
-            kin.pid: kin for kin in (*self._roster.alive, *process_tree.descendants()) if kin.is_worker and kin.runs
+            info.pid: info
+            for info in (*self._process_registry.alive, *process_tree.descendants())
+            if info.is_worker and info.runs
         }
         return list(found.values())
 
     def _names(self) -> set[Segment]:
-        return segments.named({os.getpid(), *self._roster.pids}, self._registry.names)
+        return segments.named({os.getpid(), *self._process_registry.pids}, self._registry.names)
 
     def _grace(self, left: Leftovers) -> float:
         """How long to wait for a change: not at all for memory that this process itself holds."""
         if left.names:
-            held = {segment.inode for segment in segments.held(mapped=True)}
+            held = {segment.inode for segment in segments.open_segments(mapped=True)}
             if any(segment.inode not in held for segment in left.names):
                 return _GRACE_SECONDS
         pending = left.workers or any(not descriptors.is_segment(target) for _, target in left.targets)

@@ -17,9 +17,9 @@ from pytest_dataloader.probe.loader.referents import is_object_array
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BATCHES = 3
+_MOST_BATCHES = 3
 """Batches weighed: a first one alone may be unlike the others."""
-SECONDS = 2.0
+_WEIGHING_SECONDS = 2.0
 _TIMEOUT_SECONDS = 10.0
 _PAGE = 4096
 """Shared memory is given out in pages."""
@@ -43,7 +43,7 @@ class Payload:
 UNKNOWN = Payload(0, 0, 0)
 
 
-def weigh(thing: Any) -> Payload:
+def weigh_batch(thing: Any) -> Payload:
     """Weigh a batch, or whatever else is pickled for another process.
 
     Tensors that share a storage travel once, empty ones not at all; numpy arrays and strings go through a pipe.
@@ -54,7 +54,7 @@ def weigh(thing: Any) -> Payload:
     return Payload(len(scale.storages), sum(scale.storages.values()))
 
 
-def first_batches(loader: Any) -> Payload:
+def weigh_first_batches(loader: Any) -> Payload:
     """Have a forked child make the first batches as worker 0 would; none of them, and why, where it cannot."""
     if not hasattr(os, "fork"):
         return replace(UNKNOWN, error="this system cannot fork")
@@ -76,7 +76,7 @@ class _Scales:
 
     def __init__(self, child: Child, loader: Any) -> None:
         self._child = child
-        self._deadline = time.monotonic() + SECONDS
+        self._deadline = time.monotonic() + _WEIGHING_SECONDS
         self._steps = self._indices(loader)
         self._storages = self._bytes = self._batches = 0
         self._error = ""
@@ -97,7 +97,7 @@ class _Scales:
         if self._ended or self._error or torch_worker_loop.is_next_epoch(message[0]):
             return
         try:
-            seen = weigh(data)
+            seen = weigh_batch(data)
         except Exception as error:
             self._error = f"{type(error).__name__}: {error}"
             return
@@ -106,11 +106,11 @@ class _Scales:
 
     def _indices(self, loader: Any) -> Iterator[Any]:
         if not torch_private.reads_by_iteration(loader):
-            yield from enumerate(itertools.islice(torch_private.index_sampler(loader), BATCHES))
+            yield from enumerate(itertools.islice(torch_private.index_sampler(loader), _MOST_BATCHES))
             return
         # An iterable dataset is asked for so many samples; what stands in the list is not looked at.
         asked = [None] * (loader.batch_size or 1) if torch_private.reads_batches(loader) else None
-        yield from ((number, asked) for number in range(BATCHES))
+        yield from ((number, asked) for number in range(_MOST_BATCHES))
 
 
 class _Nowhere:

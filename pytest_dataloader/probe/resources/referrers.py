@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY
-from pytest_dataloader.probe.internals.source_places import Place, additions, place_of, places_of
+from pytest_dataloader.probe.internals.source_places import SourceLines, additions, lines_of, places_of
 from pytest_dataloader.probe.loader.referents import attribute_names, is_foreign
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Name(NamedTuple):
 
     text: str
     variable: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[SourceLines, ...] = ()
 
 
 class _Kept:
@@ -197,7 +197,9 @@ def _name(kept: _Kept, roots: Mapping[int, _Name], frames: Iterable[types.FrameT
     if isinstance(thing, dict) and isinstance(name := thing.get("__name__"), str):
         module = sys.modules.get(name)
         if module is not None and vars(module) is thing:
-            return _Name(name + _joined("__dict__", path), variable, (Place(getattr(module, "__file__", None) or ""),))
+            return _Name(
+                name + _joined("__dict__", path), variable, (SourceLines(getattr(module, "__file__", None) or ""),)
+            )
     if isinstance(thing, type):
         return _Name(f"{thing.__module__}.{thing.__qualname__}{path}", variable, _places_of(thing))
     if isinstance(thing, types.FunctionType):
@@ -206,13 +208,13 @@ def _name(kept: _Kept, roots: Mapping[int, _Name], frames: Iterable[types.FrameT
             number, _, rest = path.removeprefix(".closure[").partition("]")
             variable = code.co_freevars[int(number)]
             path = f".closure[{variable!r}]{rest}"
-        return _Name(f"{thing.__qualname__}{path}", variable, (place_of(code),))
+        return _Name(f"{thing.__qualname__}{path}", variable, (lines_of(code),))
     for frame in frames:
         code = frame.f_code
         for name, value in frame.f_locals.items() if code.co_name != "<module>" else ():
             if value is thing:
                 variable = variable if path.startswith(".") else name
-                return _Name(f"{name}{path} in {code.co_qualname}", variable, (place_of(code),))
+                return _Name(f"{name}{path} in {code.co_qualname}", variable, (lines_of(code),))
     return None
 
 
@@ -229,7 +231,7 @@ def _running() -> Iterator[types.FrameType]:
     del frame  # this generator's own among them: a cycle, which keeps what the frames above it hold
 
 
-def _places_of(kind: type) -> tuple[Place, ...]:
+def _places_of(kind: type) -> tuple[SourceLines, ...]:
     """Where the user's classes behind an object are written."""
     return places_of(base for base in kind.__mro__ if not is_foreign(base.__module__))
 

@@ -32,7 +32,7 @@ from pytest_dataloader.probe.resources.shortage import what_ran_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.host.process_tree import Roster
+    from pytest_dataloader.probe.host.process_tree import ProcessRegistry
     from pytest_dataloader.probe.host.segments import Segment
 
 ROUNDS = (1, 2, 3, 1)
@@ -42,7 +42,7 @@ TELLING_ROUNDS = 2
 """Growth takes two looks."""
 _PATIENT = 3
 _MOST_STRETCHED = 8.0
-QUICK_SECONDS = 3.0
+TEST_SECONDS = 3.0
 """Rounds of a loader of two forked workers take 0.1 s each; those that are begun after this are left out."""
 SHORT_EPOCHS = "short epochs"
 """What ``fds`` hands to ``shm`` in a quick run: what the loader asks for, and what was seen."""
@@ -71,35 +71,43 @@ def run_short_epochs(loader: Any, *, seconds: float, leave_early: bool = False) 
         seen = child_process.ask(lambda: _in_child(loader, seconds), seconds + _TIMEOUT_SECONDS)
         if isinstance(seen, Usage):
             return seen
-    with keep_roster_and_creations() as (roster, registry):
-        return _Run(loader, roster, registry, seconds, leave_early=leave_early).run()
+    with keep_registries() as (process_registry, registry):
+        return _Run(loader, process_registry, registry, seconds, leave_early=leave_early).run()
 
 
 def _in_child(loader: Any, seconds: float) -> Usage:
     import torch
 
     torch.set_num_threads(1)  # the threads of the parent were not forked
-    with keep_roster_and_creations() as (roster, registry):
-        return _Run(loader, roster, registry, seconds, leave_early=False).run()  # no worker makes batches ahead
+    with keep_registries() as (process_registry, registry):
+        return _Run(
+            loader, process_registry, registry, seconds, leave_early=False
+        ).run()  # no worker makes batches ahead
 
 
 @contextlib.contextmanager
-def keep_roster_and_creations() -> Iterator[tuple[Roster, SegmentRegistry]]:
-    with process_tree.keep_roster() as roster, keep_segment_registry() as registry:
-        yield roster, registry
+def keep_registries() -> Iterator[tuple[ProcessRegistry, SegmentRegistry]]:
+    with process_tree.keep_process_registry() as process_registry, keep_segment_registry() as registry:
+        yield process_registry, registry
 
 
 class _Run:
     def __init__(
-        self, loader: Any, roster: Roster, registry: SegmentRegistry, seconds: float, *, leave_early: bool
+        self,
+        loader: Any,
+        process_registry: ProcessRegistry,
+        registry: SegmentRegistry,
+        seconds: float,
+        *,
+        leave_early: bool,
     ) -> None:
         self.loader = loader
         self.leave_early = leave_early
-        self.roster = roster
+        self.process_registry = process_registry
         self.registry = registry
         self.seconds = seconds * _busyness()
         self.deadline = float("inf")  # set by the first batch: starting workers by spawn takes seconds
-        self.seen = Usage(before=descriptors.count() or 0)
+        self.seen = Usage(before=descriptors.count_descriptors() or 0)
         self.handed_over: set[str] = set()
         self.at_first = segments.named(None, registry.names)
         self.replay: Replay | None = None
@@ -234,8 +242,8 @@ class _Run:
         now = time.monotonic()
         if self.reading_seconds > _SHARE_FOR_READING * (now - self.began):
             return
-        self.seen.peak_main = max(self.seen.peak_main, descriptors.count() or 0)
-        counts = (descriptors.count(worker.pid) or 0 for worker in borrowed.workers)
+        self.seen.peak_main = max(self.seen.peak_main, descriptors.count_descriptors() or 0)
+        counts = (descriptors.count_descriptors(worker.pid) or 0 for worker in borrowed.workers)
         self.seen.peak_worker = max(self.seen.peak_worker, *counts, 0)
         self.reading_seconds += time.monotonic() - now
 
@@ -249,9 +257,9 @@ class _Run:
             time.sleep(_SETTLE_SECONDS)
         self.reading_seconds = 0.0
         self._count(borrowed)
-        held = segments.held()
+        held = segments.open_segments()
         for worker in borrowed.workers:
-            held |= segments.held(worker.pid)
+            held |= segments.open_segments(worker.pid)
         ours = {segment for segment in held | self._ours_now() if segment not in self.at_first}
         self.seen.peak_segments = max(self.seen.peak_segments, len({segment.inode for segment in ours}))
         self.seen.peak_bytes = max(self.seen.peak_bytes, segments.total_bytes(ours))
@@ -315,7 +323,7 @@ class _Run:
 
     def _ours_now(self) -> set[Segment]:
         """Segments with a name in /dev/shm that this process or one that it started has made and not handed over."""
-        found = segments.named({os.getpid(), *self.roster.pids}, self.registry.names)
+        found = segments.named({os.getpid(), *self.process_registry.pids}, self.registry.names)
         # Where batches name segments, those of batches that were made and never received cannot be told from a leak.
         handed = self.registry.names if self.handed_over else self.handed_over
         return {segment for segment in found if segment.name not in handed}

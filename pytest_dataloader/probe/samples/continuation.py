@@ -43,7 +43,7 @@ def chosen_stops(run: Uninterrupted) -> list[Stop]:
     return beginnings + endings
 
 
-def place_of(stop: Stop, run: Uninterrupted) -> str:
+def describe_stop(stop: Stop, run: Uninterrupted) -> str:
     """Where a run was stopped, in words."""
     epoch = f" of epoch {stop.epoch}" if stop.epoch else ""
     if stop.ended:
@@ -54,7 +54,7 @@ def place_of(stop: Stop, run: Uninterrupted) -> str:
 
 def continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozenset[str]) -> Resumption:
     """Hold a resumed run against the uninterrupted one, by the parts that can be compared."""
-    place = place_of(stop, run)
+    place = describe_stop(stop, run)
     if resumed.error:
         return Resumption(place, "raises", detail=resumed.error)
     epoch = [_key(batch, parts) for batch in run.epochs[stop.epoch]]

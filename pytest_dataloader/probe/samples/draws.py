@@ -7,18 +7,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dataloader.probe.samples.generators import GLOBALS, Standing
+from pytest_dataloader.probe.samples.generators import GLOBALS, GeneratorState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dataloader.probe.samples.journal import Entry
+    from pytest_dataloader.probe.samples.journal import JournalEntry
 
-FaultKind = Literal[
+DrawFaultKind = Literal[
     "frozen_generator", "constant_seed", "epoch_repeating_seed", "repeating_loader_seed", "reseeding_per_sample",
     "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
 ]  # fmt: skip
-Place = tuple[int, int]
+EpochWorker = tuple[int, int]
 """Epoch and worker."""
 
 _SHARED = 2
@@ -28,10 +28,10 @@ _TELLING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DrawFault:
     """The same draws in several places: ``source`` is the attribute or function, ``shared_by`` who gets the same."""
 
-    kind: FaultKind
+    kind: DrawFaultKind
     source: str
     shared_by: tuple[str, ...]
     detail: str = ""
@@ -45,16 +45,16 @@ class Draws:
     stream of numpy's ``get_state()[1][0] + worker_id`` idiom by worker.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[JournalEntry]
     natural: Mapping[str, int]
     repeats: bool
     idiom: Mapping[int, str]
 
     @property
-    def calls(self) -> list[Entry]:
+    def calls(self) -> list[JournalEntry]:
         return [entry for entry in self.entries if entry.kind in ("sample", "collate")]
 
-    def is_natural(self, call: Entry) -> bool:
+    def is_natural(self, call: JournalEntry) -> bool:
         return call.number < self.natural[call.kind]
 
     @property
@@ -67,7 +67,7 @@ class Draws:
         """Which kind of call draws from a generator."""
         return next((call.kind for call in self.calls if call.moved(name)), "sample")
 
-    def identity(self, call: Entry) -> object:
+    def identity(self, call: JournalEntry) -> object:
         """What is the same for two calls that would make the same thing."""
         if self.repeats:
             return (call.kind, call.indices) if call.indices else (call.kind, call.number % self.natural[call.kind])
@@ -75,7 +75,7 @@ class Draws:
 
     def reseeded(self, name: str) -> bool:
         """Whether calls end in a state that does not depend on the one that they began in."""
-        groups: dict[object, list[Entry]] = defaultdict(list)
+        groups: dict[object, list[JournalEntry]] = defaultdict(list)
         for call in self.calls:
             if call.moved(name) and not call.after[name].unused and (self.repeats or not self.is_natural(call)):
                 groups[self.identity(call)].append(call)
@@ -85,9 +85,9 @@ class Draws:
             for one, other in itertools.combinations(group, 2)
         )
 
-    def constant_streams(self, name: str) -> dict[Place, str]:
+    def constant_streams(self, name: str) -> dict[EpochWorker, str]:
         """Where different calls drew from one and the same stream, though each began displaced."""
-        found: dict[Place, str] = {}
+        found: dict[EpochWorker, str] = {}
         for place, calls in _by_place(self.calls).items():
             displaced = [call for call in calls if not self.is_natural(call) and call.moved(name)]
             for one, other in itertools.combinations(displaced, 2):
@@ -103,14 +103,14 @@ class Draws:
 
         Of a generator that a call has made, it is the state that the call left.
         """
-        states: dict[Place, set[str]] = {}
+        states: dict[EpochWorker, set[str]] = {}
         for place, calls in _by_place(self.calls).items():
             begun = [call for call in self._after_beginning(calls) if self.is_natural(call)]
             states[place] = {call.before[name].state for call in begun if call.moved(name)}
             states[place] |= {f"left {call.after[name].state}" for call in begun if call.made(name)}
         return _sharing(states, _SHARED)
 
-    def _after_beginning(self, calls: Iterable[Entry]) -> Iterator[Entry]:
+    def _after_beginning(self, calls: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
         """All calls, but for an iteration's first one: what it draws orders shards, which workers must do alike."""
         for call in calls:
             if self.repeats or call.kind != "sample" or call.number > 0:
@@ -144,58 +144,58 @@ class Draws:
         repeats = made and not shuffles and self.shared_by(name) == ("epochs",)
         return "in every epoch, as an evaluation may" if repeats else ""
 
-    def faults(self, *, shuffles: bool, functions: Mapping[str, str]) -> tuple[Fault, ...]:
+    def faults(self, *, shuffles: bool, functions: Mapping[str, str]) -> tuple[DrawFault, ...]:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
         if not found and (agreeing := self._same_content()):
-            found.append(Fault("same_content", functions["sample"], agreeing))
+            found.append(DrawFault("same_content", functions["sample"], agreeing))
         return tuple(found)
 
-    def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[Fault]:
+    def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[DrawFault]:
         if self.alike(name, shuffles=shuffles):
             return
         if self.constant_streams(name):
             detail = f"{name} is seeded with the same value for every sample"
-            yield Fault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
+            yield DrawFault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
             return
         shared = self.shared_by(name)
         if shared and name not in GLOBALS:
-            yield Fault("frozen_generator", name, shared)
+            yield DrawFault("frozen_generator", name, shared)
         elif shared:
             yield self._seeding(name, shared, functions)
 
-    def _seeding(self, name: str, shared: tuple[str, ...], functions: Mapping[str, str]) -> Fault:
+    def _seeding(self, name: str, shared: tuple[str, ...], functions: Mapping[str, str]) -> DrawFault:
         """Who gave a global generator the same seed twice: torch's own seed, worker_init_fn, or code that reads."""
         starts = [entry for entry in self.entries if entry.kind == "start"]
         before = _sharing({_place(entry): _state(entry.before, name) for entry in starts}, 1)
         after = _sharing({_place(entry): _state(entry.after, name) for entry in starts}, 1)
         if set(before) & set(shared):
-            return Fault("repeating_loader_seed", name, shared, "every epoch gives its workers the same seeds")
+            return DrawFault("repeating_loader_seed", name, shared, "every epoch gives its workers the same seeds")
         if not set(after) & set(shared):
             detail = f"{name} is seeded in code that makes samples"
-            return Fault("constant_seed", functions[self.caller(name)], shared, detail)
+            return DrawFault("constant_seed", functions[self.caller(name)], shared, detail)
         idiom = name == "numpy.random" and all(
             entry.after[name].stream == self.idiom.get(entry.worker) for entry in starts if name in entry.after
         )
         if idiom:
             detail = "np.random.get_state()[1][0] is 2147483648 in every worker"
-            return Fault("epoch_repeating_seed", functions["start"], shared, detail)
-        kind: FaultKind = "constant_seed" if "workers" in shared else "epoch_repeating_seed"
-        return Fault(kind, functions["start"], shared, f"{name} gets the same seed")
+            return DrawFault("epoch_repeating_seed", functions["start"], shared, detail)
+        kind: DrawFaultKind = "constant_seed" if "workers" in shared else "epoch_repeating_seed"
+        return DrawFault(kind, functions["start"], shared, f"{name} gets the same seed")
 
     @property
     def varies(self) -> bool:
         """Whether some sample is not the same when read again in the same worker."""
         return any(not same for _, same in self._read_again())
 
-    def _read_again(self) -> Iterator[tuple[Place, bool]]:
+    def _read_again(self) -> Iterator[tuple[EpochWorker, bool]]:
         if not self.repeats:
             return
         for place, calls in _by_place(self.calls).items():
             natural, displaced = self._contents(calls, True), self._contents(calls, False)
             yield from ((place, one == other) for one, other in zip(natural, displaced, strict=False))
 
-    def _contents(self, calls: Iterable[Entry], natural: bool) -> list[str]:
+    def _contents(self, calls: Iterable[JournalEntry], natural: bool) -> list[str]:
         made = [call for call in calls if call.kind == "sample" and self.is_natural(call) is natural]
         return [content for call in made for content in call.digests]
 
@@ -208,7 +208,7 @@ class Draws:
         return _sharing({place: {repr(made)} for place, made in contents.items() if len(made) >= _TELLING}, 1)
 
 
-def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[Fault, ...]:
+def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[DrawFault, ...]:
     """The generators from which two ranks draw the same numbers; ``states`` are those that ranks drew from, by name."""
     found: dict[tuple[int, int], list[str]] = {}
     for (one, mine), (other, theirs) in itertools.combinations(sorted(states.items()), 2):
@@ -221,25 +221,25 @@ def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[Fa
     pairs = [f"{one} and {other}" for one, other in found]
     more = f", and {len(pairs) - 3} pairs more" if len(pairs) > 3 else ""
     detail = f"ranks {', '.join(pairs[:3])}{more}"
-    return (Fault("same_draws_on_ranks", " and ".join(names), ("ranks",), detail),)
+    return (DrawFault("same_draws_on_ranks", " and ".join(names), ("ranks",), detail),)
 
 
-def _place(entry: Entry) -> Place:
+def _place(entry: JournalEntry) -> EpochWorker:
     return entry.epoch, entry.worker
 
 
-def _by_place(calls: Iterable[Entry]) -> dict[Place, list[Entry]]:
-    places: dict[Place, list[Entry]] = defaultdict(list)
+def _by_place(calls: Iterable[JournalEntry]) -> dict[EpochWorker, list[JournalEntry]]:
+    places: dict[EpochWorker, list[JournalEntry]] = defaultdict(list)
     for call in calls:
         places[_place(call)].append(call)
     return places
 
 
-def _state(standings: Mapping[str, Standing], name: str) -> set[str]:
+def _state(standings: Mapping[str, GeneratorState], name: str) -> set[str]:
     return {standings[name].state} if name in standings else set()
 
 
-def _sharing(states: Mapping[Place, set[str]], least: int) -> tuple[str, ...]:
+def _sharing(states: Mapping[EpochWorker, set[str]], least: int) -> tuple[str, ...]:
     """Whether places of one epoch ("workers") or of two ("epochs") have states in common."""
     found = set()
     for (one, had), (other, has) in itertools.combinations(sorted(states.items()), 2):

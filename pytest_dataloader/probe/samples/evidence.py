@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.continuation import Resumption
-    from pytest_dataloader.probe.samples.draws import Fault
+    from pytest_dataloader.probe.samples.draws import DrawFault
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import World
     from pytest_dataloader.probe.samples.resumption import Overhead
@@ -59,7 +59,7 @@ class Randomness:
     worker was another one (None where samples cannot be asked for again).
     """
 
-    faults: tuple[Fault, ...]
+    faults: tuple[DrawFault, ...]
     drawn: tuple[str, ...]
     alike: dict[str, str]
     varies: bool | None
@@ -101,7 +101,6 @@ class Resume:
 
     stops: tuple[Resumption, ...]
     batches: int
-    compared_parts: int
     overhead: Overhead | None
     workers: int
     persistent_workers: bool

@@ -37,7 +37,7 @@ _FRESH = 624
 """Position of a Mersenne twister that was seeded and not drawn from."""
 
 
-class Standing(NamedTuple):
+class GeneratorState(NamedTuple):
     """Where a generator stands. ``stream`` is the same for draws of one block after one seeding: a Mersenne
     twister's words, else the state itself. ``unused``: seeded, and nothing drawn since.
     """
@@ -47,13 +47,13 @@ class Standing(NamedTuple):
     unused: bool = False
 
 
-def find(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def find_generators(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Generators by name: the global ones, then those kept anywhere under the roots or by the code behind them.
 
     One that several names lead to has the shortest.
     """
     found = dict(_global_generators())
-    for path, thing in reachable(roots, found.values()):
+    for path, thing in reachable_objects(roots, found.values()):
         if is_generator(thing):
             found.setdefault(path, thing)
     return found
@@ -61,10 +61,10 @@ def find(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def open_files(roots: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
     """Paths of open files and archives, whose position or state forked workers share."""
-    return tuple(path for path, thing in reachable(roots) if _is_open_file(thing))
+    return tuple(path for path, thing in reachable_objects(roots) if _is_open_file(thing))
 
 
-def reachable(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = ()) -> Iterator[tuple[str, Any]]:
+def reachable_objects(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = ()) -> Iterator[tuple[str, Any]]:
     """Objects under the roots and in the modules of the code behind them, nearest first; not those already known."""
     seen = {id(each) for each in known}
     queue: deque[tuple[str, Any, int]] = deque((name, thing, 0) for name, thing in roots)
@@ -130,7 +130,7 @@ def is_generator(thing: Any) -> bool:
     )
 
 
-def standing(generator: Any) -> Standing:
+def generator_state(generator: Any) -> GeneratorState:
     """Where a generator stands; drawing from it is the only thing that would move it."""
     import torch
 
@@ -138,17 +138,17 @@ def standing(generator: Any) -> Standing:
         raw = generator.get_state().numpy().tobytes()
         # at::mt19937 on the CPU: seed, left, seeded, next, then 624 words of 8 bytes (torch 2.13).
         left = int.from_bytes(raw[8:12], "little")
-        return Standing(_hash(raw), _hash(raw[24:5016]), left == 1)
+        return GeneratorState(_hash(raw), _hash(raw[24:5016]), left == 1)
     if isinstance(generator, random.Random):
         words = generator.getstate()
-        return Standing(_hash(repr(words).encode()), _hash(repr(words[1][:-1]).encode()), words[1][-1] == _FRESH)
+        return GeneratorState(_hash(repr(words).encode()), _hash(repr(words[1][:-1]).encode()), words[1][-1] == _FRESH)
     bits = getattr(generator, "bit_generator", None)
     state = generator.get_state(legacy=False) if bits is None else bits.state
     inner = state.get("state", {})
     whole = _hash(_plain(state))
     if "key" in inner:
-        return Standing(whole, _hash(inner["key"].tobytes()), inner["pos"] == _FRESH)
-    return Standing(whole, whole)
+        return GeneratorState(whole, _hash(inner["key"].tobytes()), inner["pos"] == _FRESH)
+    return GeneratorState(whole, whole)
 
 
 def _plain(state: Any) -> bytes:
@@ -197,4 +197,4 @@ def idiom_stream(worker: int) -> str:
     """
     import numpy as np
 
-    return standing(np.random.RandomState(2**31 + worker)).stream
+    return generator_state(np.random.RandomState(2**31 + worker)).stream

@@ -14,12 +14,12 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.probe.samples.digests import digest
-from pytest_dataloader.probe.samples.generators import Standing
+from pytest_dataloader.probe.samples.generators import GeneratorState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["start", "sample", "whole", "overwritten", "left out", "collate", "stop", "end"]
+EntryKind = Literal["start", "sample", "whole", "overwritten", "left out", "collate", "stop", "end"]
 """A worker began (its states before and after ``worker_init_fn``); samples were made; they were made as a whole, in
 which the sample of an index cannot be told from others; some were changed by the reading of others of their batch; the
 collate function was given some that its batch does not hold; samples were collated; StopIteration came out of code that
@@ -30,19 +30,19 @@ _WIDTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One call of the user's code. ``number`` counts calls of a kind in a worker's epoch; workers count from 0, and -1
     is the main process. ``indices`` and ``digests`` are of the samples that the call made.
     """
 
-    kind: Kind
+    kind: EntryKind
     epoch: int
     worker: int
     number: int
     indices: tuple[Any, ...] = ()
     digests: tuple[str, ...] = ()
-    before: dict[str, Standing] = field(default_factory=dict)
-    after: dict[str, Standing] = field(default_factory=dict)
+    before: dict[str, GeneratorState] = field(default_factory=dict)
+    after: dict[str, GeneratorState] = field(default_factory=dict)
 
     def moved(self, name: str) -> bool:
         """Whether the call drew from a generator, or seeded it."""
@@ -91,7 +91,7 @@ class Journal:
     def epoch(self, number: int) -> None:
         self._epoch[:_WIDTH] = number.to_bytes(_WIDTH, "little")
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: JournalEntry) -> None:
         if self._owner != os.getpid():  # forked: the file is the parent's
             self._close()
             name = Path(self.folder, f"{os.getpid()}.jsonl")
@@ -104,16 +104,16 @@ class Journal:
         with contextlib.suppress(FileNotFoundError):
             os.write(self._file, json.dumps(fields).encode() + b"\n")
 
-    def read(self) -> list[Entry]:
+    def read(self) -> list[JournalEntry]:
         """Everything that was written, each process's entries in the order in which it wrote them."""
         entries = []
         for file in sorted(Path(self.folder).glob("*.jsonl")):
             for line in file.read_bytes().splitlines():
                 kind, epoch, worker, number, indices, digests, before, after = json.loads(line)
                 entries.append(
-                    Entry(
+                    JournalEntry(
                         kind, epoch, worker, number, tuple(indices), tuple(digests),
-                        _standings(before), _standings(after),
+                        _generator_states(before), _generator_states(after),
                     )
                 )  # fmt: skip
         return entries
@@ -124,8 +124,8 @@ class Journal:
         self._file, self._owner = -1, 0
 
 
-def _standings(read: dict[str, list[Any]]) -> dict[str, Standing]:
-    return {name: Standing(*fields) for name, fields in read.items()}
+def _generator_states(read: dict[str, list[Any]]) -> dict[str, GeneratorState]:
+    return {name: GeneratorState(*fields) for name, fields in read.items()}
 
 
 def plain_index(index: Any) -> Any:

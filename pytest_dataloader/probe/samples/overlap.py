@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dataloader.probe.samples.share import thinned
+from pytest_dataloader.probe.samples.share import thin_by_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_dataloader.probe.samples.share import Share
+    from pytest_dataloader.probe.samples.share import RankShare
 
 By = Literal["indices", "contents"]
 
@@ -65,7 +65,7 @@ class Overlap:
         return max((n / min(sizes[one], sizes[other]) for one, other, n in self.pairs if n >= _TELLING), default=0.0)
 
 
-def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
+def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
     """Hold what real ranks read against each other, by index where all index one dataset, else by content."""
     ranked = sorted(shares.items())
     first = ranked[0][1]
@@ -87,7 +87,7 @@ def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
         slack = each if complete and len({count.total() for count in counts}) == 1 else 0
     padding = repeated if repeated <= slack else 0
     everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
-    expected = len(thinned(range(first.size), one_in)) if everybody else 0
+    expected = len(thin_by_checksum(range(first.size), one_in)) if everybody else 0
     lost = max(0, expected - len(union)) * one_in if everybody else 0
     dropped = lost if drops and lost <= slack else 0
     return Overlap(
@@ -114,7 +114,7 @@ def overlap(shares: Mapping[int, Share], world_size: int) -> Overlap:
     )
 
 
-def _by(shares: Sequence[Share]) -> tuple[By, bool]:
+def _by(shares: Sequence[RankShare]) -> tuple[By, bool]:
     """By what the samples of ranks are told apart, and whether what differs by it does differ.
 
     An index means the same on all ranks only where it leads to the same sample: each may number its own part.
@@ -127,15 +127,15 @@ def _by(shares: Sequence[Share]) -> tuple[By, bool]:
     return "contents", all(share.steady for share in shares)
 
 
-def _told(shares: Sequence[Share], by: By) -> tuple[list[Sequence[object]], int]:
+def _told(shares: Sequence[RankShare], by: By) -> tuple[list[Sequence[object]], int]:
     """What each rank says it reads, all thinned alike, and one in how many that is."""
     indexed = by == "indices"
     one_in = max(share.one_in[0 if indexed else 1] for share in shares)
     items = [share.indices if indexed else tuple(itertools.chain.from_iterable(share.contents)) for share in shares]
-    return [thinned(each, one_in) for each in items], one_in
+    return [thin_by_checksum(each, one_in) for each in items], one_in
 
 
-def _alike(shares: Sequence[Share], told: Sequence[Sequence[object]], by: By) -> bool:
+def _alike(shares: Sequence[RankShare], told: Sequence[Sequence[object]], by: By) -> bool:
     """Whether two ranks, or a worker of each, read the same samples in the same order."""
     if by == "indices":
         return any(_same_beginning(one, other) for one, other in itertools.combinations(told, 2))

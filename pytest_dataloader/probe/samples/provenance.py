@@ -15,8 +15,8 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.loader.settings import make_shallow
 from pytest_dataloader.probe.loader.state_restoration import random_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
-from pytest_dataloader.probe.samples.generators import find
-from pytest_dataloader.probe.samples.journal import Entry, Journal, plain_index
+from pytest_dataloader.probe.samples.generators import find_generators
+from pytest_dataloader.probe.samples.journal import Journal, JournalEntry, plain_index
 from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ class TracedSampler:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class TracedEpoch:
     """One epoch: what the sampler gave in each pass, what the workers wrote, how many batches came."""
 
     passes: tuple[Given, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     batches: int
     seconds: float
 
@@ -99,17 +99,17 @@ class Epoch:
         return any(given.cut for given in self.passes)
 
     @property
-    def samples(self) -> list[Entry]:
+    def samples(self) -> list[JournalEntry]:
         return [entry for entry in self.entries if entry.kind == "sample"]
 
 
-class Run:
+class TracedRun:
     """A traced copy of a loader. ``plan`` replaces what its sampler gives; ``workers`` how many it starts."""
 
     def __init__(self, journal: Journal, tracer: Tracer) -> None:
         self.journal = journal
         self.tracer = tracer
-        self.epochs: list[Epoch] = []
+        self.epochs: list[TracedEpoch] = []
         self.borrowed: Borrowed
         self._given: list[Given] = []
         self._samplers: list[Any] = []
@@ -136,7 +136,7 @@ class Run:
     def _over(self, samples: int) -> bool:
         return samples >= self._most or (self._most < math.inf and time.monotonic() > self._deadline)
 
-    def epoch(self, *, seconds: float, most: int) -> Epoch:
+    def epoch(self, *, seconds: float, most: int) -> TracedEpoch:
         """Run the next epoch, cut off ``seconds`` after its first batch, or after ``most`` samples.
 
         Raises NothingSeen for a loader that hangs; the user's errors come out as they are.
@@ -160,7 +160,7 @@ class Run:
             raise NothingSeen(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
         passes = self._given_in(number, begun, batches + (not ended), ended=ended)
         entries = tuple(entry for entry in self.journal.read() if entry.epoch == number)
-        self.epochs.append(Epoch(passes, entries, batches + (not ended), time.monotonic() - started))
+        self.epochs.append(TracedEpoch(passes, entries, batches + (not ended), time.monotonic() - started))
         return self.epochs[-1]
 
     @property
@@ -234,7 +234,7 @@ def traced(
     plan: Callable[[Any], list[Any]] | None = None,
     workers: int | None = None,
     shallow: bool = False,
-) -> Iterator[Run]:
+) -> Iterator[TracedRun]:
     """A traced copy of a loader; the user's is left as it was. ``shallow``: its workers make one batch ahead each.
 
     ``plan`` makes what the sampler gives instead of its own, from the loader and with random states put back later.
@@ -242,7 +242,7 @@ def traced(
     roots = (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)) if generators else ()
     with Journal.open() as journal, _generators_kept(roots):
         whole = torch_private.iterates_batches(loader)
-        run = Run(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
+        run = TracedRun(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
 
         def prepare(copy: Any) -> None:
             run.prepare(copy, None if plan is None else plan(copy), workers)
@@ -257,7 +257,7 @@ def traced(
 @contextlib.contextmanager
 def _generators_kept(roots: tuple[tuple[str, Any], ...]) -> Iterator[None]:
     """Put every generator back that tracing displaces in this process, module-level ones too."""
-    restorers = [random_state(each) for each in find(roots).values()] if roots else []
+    restorers = [random_state(each) for each in find_generators(roots).values()] if roots else []
     try:
         yield
     finally:

@@ -105,7 +105,7 @@ class Simulation:
         return underlying_loader(self.build(**(rank_arguments(self.build, rank, world) or {})))
 
 
-def simulate(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> Simulation:
+def simulate_ranks(loader: Any, build: Callable[..., Any] | None, *, insist: bool) -> Simulation:
     """How to tell a loader its rank: the first way that makes two ranks read different samples.
 
     Raises NotMeasured where none does, unless asked to ``insist``.

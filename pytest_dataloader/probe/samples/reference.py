@@ -18,7 +18,7 @@ from pytest_dataloader.probe.samples.generators import seed_child
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AGAIN = 64
+_MOST_REREAD = 64
 """Samples that are read again, to see which of them hold still and which follow the epoch."""
 
 
@@ -50,7 +50,7 @@ def read_alone(loader: Any, indices: Sequence[Any] | None, *, most: int, seconds
 
     def read() -> Reference:
         first, complete = _read(loader, indices, 0, 1, most, seconds)
-        few = len(first) if indices is None else min(AGAIN, len(first))
+        few = len(first) if indices is None else min(_MOST_REREAD, len(first))
         again, _ = _read(loader, indices, 0, 2, few, seconds / 2)
         other, _ = _read(loader, indices, 1, 1, few, seconds / 2)
         return Reference(first, again, other, complete)

@@ -26,7 +26,7 @@ Batch = dict[str, str]
 """The digests of a batch's parts by their path."""
 
 _TIMEOUT_SECONDS = 30.0
-NEVER = 10**9
+_NO_SNAPSHOTS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def snapshot_overhead(loader: Any, every: int, *, batches: int, rounds: int = 5)
     for _ in range(rounds):
         without, having = (
             child_process.ask(functools.partial(_cpu_seconds, loader, steps, batches), _TIMEOUT_SECONDS)
-            for steps in (NEVER, every)
+            for steps in (_NO_SNAPSHOTS, every)
         )
         if not without or not having:
             return None

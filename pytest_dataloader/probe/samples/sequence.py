@@ -15,10 +15,10 @@ from pytest_dataloader.quantities import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_dataloader.probe.samples.provenance import Epoch
+    from pytest_dataloader.probe.samples.provenance import TracedEpoch
     from pytest_dataloader.probe.samples.reference import Reference
 
-FaultKind = Literal[
+OrderFaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len",
@@ -39,14 +39,14 @@ _FEW = 0.05
 class OrderFault:
     """One fault: ``source`` is the function, sampler or attribute; ``count`` samples are concerned."""
 
-    kind: FaultKind
+    kind: OrderFaultKind
     source: str
     detail: str
     count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LoaderFacts:
     """What is known of a loader beside its epochs. ``given`` is what the sampler gives in a whole epoch."""
 
     dataset: str
@@ -75,9 +75,11 @@ class Subject:
         return self.batch_size * max(1, self.workers)
 
 
-def subject_of(loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1) -> Subject:
+def loader_facts(
+    loader: Any, given: Sequence[Any], given_all: bool, keeps_iterator: bool, ranks: int = 1
+) -> LoaderFacts:
     """What is known of a loader, beside what its sampler gave."""
-    return Subject(
+    return LoaderFacts(
         dataset=type(loader.dataset).__name__,
         sampler=type(sampling.named_sampler(loader)).__name__,
         size=length_of(loader.dataset),
@@ -103,7 +105,7 @@ def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
     return list(itertools.chain.from_iterable(batches))
 
 
-def indexed_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
+def indexed_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is indexed."""
     yield from _of_batches(epochs[0], about)
     yield from _not_delivered(epochs, about)
@@ -133,7 +135,7 @@ def _is_arranged(order: Sequence[Any]) -> bool:
     return up >= _ARRANGED * (len(order) - 1)
 
 
-def _of_batches(epoch: Epoch, about: Subject) -> Iterator[OrderFault]:
+def _of_batches(epoch: TracedEpoch, about: LoaderFacts) -> Iterator[OrderFault]:
     """Samples that were read well and did not come into their batch."""
     overwritten, left_out = (
         sum(len(entry.digests) for entry in epoch.entries if entry.kind == kind) for kind in ("overwritten", "left out")
@@ -147,7 +149,7 @@ def _of_batches(epoch: Epoch, about: Subject) -> Iterator[OrderFault]:
         yield OrderFault("left_out", about.collate, detail, left_out)
 
 
-def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFault]:
+def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterator[OrderFault]:
     """What the sampler gave and the loader did not make of it."""
     for epoch in epochs:
         stops = [entry for entry in epoch.entries if entry.kind == "stop"]
@@ -182,12 +184,12 @@ def _not_delivered(epochs: Sequence[Epoch], about: Subject) -> Iterator[OrderFau
         return
 
 
-def _given_again(epoch: Epoch) -> Counter[Any]:
+def _given_again(epoch: TracedEpoch) -> Counter[Any]:
     """What the sampler gave in the other passes of an epoch that has several."""
     return Counter(index for given in epoch.passes if given is not epoch.given for index in flat(given.indices))
 
 
-def passes_in(epoch: Epoch, about: Subject) -> int:
+def passes_in(epoch: TracedEpoch, about: LoaderFacts) -> int:
     """How often an epoch that was read to its end goes through all that there is; 1 where it does not, or once."""
     ends = Counter(entry.worker for entry in epoch.entries if entry.kind == "end")
     if ends:
@@ -196,7 +198,7 @@ def passes_in(epoch: Epoch, about: Subject) -> int:
     return 1 if about.keeps_iterator or not once else max(1, sum(len(e.indices) for e in epoch.samples) // once)
 
 
-def _of_sampler(about: Subject) -> Iterator[OrderFault]:
+def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     if not about.given_all or not about.size:
         return
     given = Counter(about.given)
@@ -214,7 +216,7 @@ def _of_sampler(about: Subject) -> Iterator[OrderFault]:
         yield OrderFault("uneven_sampler", about.sampler, detail, left_out + repeated)
 
 
-def _unexpected(given: Counter[Any], expected: Counter[Any], about: Subject) -> Iterator[OrderFault]:
+def _unexpected(given: Counter[Any], expected: Counter[Any], about: LoaderFacts) -> Iterator[OrderFault]:
     if more := given - expected:
         yield OrderFault(
             "duplicated", about.sampler, f"gives {counted(more.total(), 'sample')} more than once", more.total()
@@ -224,7 +226,7 @@ def _unexpected(given: Counter[Any], expected: Counter[Any], about: Subject) -> 
         yield OrderFault("lost", about.sampler, f"leaves out {lost:,} of {counted(about.size, 'sample')}", lost)
 
 
-def _unlike_alone(epochs: Sequence[Epoch], about: Subject, alone: Reference) -> Iterator[OrderFault]:
+def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference) -> Iterator[OrderFault]:
     """Samples that workers make otherwise than one process does, where seeds change nothing."""
     if not alone.steady or not about.workers:
         return
@@ -248,7 +250,7 @@ def _unlike_alone(epochs: Sequence[Epoch], about: Subject, alone: Reference) -> 
         yield OrderFault("unlike", about.dataset, detail, unlike)
 
 
-def _contents(epoch: Epoch) -> dict[Any, set[str]]:
+def _contents(epoch: TracedEpoch) -> dict[Any, set[str]]:
     found: dict[Any, set[str]] = {}
     for entry in epoch.samples:
         aligned = len(entry.indices) == len(entry.digests)
@@ -257,12 +259,12 @@ def _contents(epoch: Epoch) -> dict[Any, set[str]]:
     return found
 
 
-def _stale(about: Subject) -> OrderFault:
+def _stale(about: LoaderFacts) -> OrderFault:
     kept = "persistent workers keep the copy of the first epoch" if about.persistent else "workers do not see it"
     return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
 
 
-def by_worker(epoch: Epoch) -> dict[int, list[str]]:
+def by_worker(epoch: TracedEpoch) -> dict[int, list[str]]:
     """The contents that each worker made, in order; workers that made none have an empty list."""
     found: dict[int, list[str]] = {entry.worker: [] for entry in epoch.entries}
     for entry in epoch.samples:
@@ -270,7 +272,7 @@ def by_worker(epoch: Epoch) -> dict[int, list[str]]:
     return found
 
 
-def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | None) -> Iterator[OrderFault]:
+def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is iterated."""
     yield from _of_batches(epochs[0], about)
     made = by_worker(epochs[0])
@@ -308,7 +310,7 @@ def iterable_faults(epochs: Sequence[Epoch], about: Subject, alone: Reference | 
             yield _stale(about)
 
 
-def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
+def dropped_of_stream(epoch: TracedEpoch, about: LoaderFacts) -> int:
     """Samples of a whole epoch that ``drop_last`` leaves out: of each worker those that fill no batch."""
     if not about.drops_last or not is_whole(epoch):
         return 0
@@ -316,7 +318,7 @@ def dropped_of_stream(epoch: Epoch, about: Subject) -> int:
     return sum(passes * (len(made) // passes % about.batch_size) for made in by_worker(epoch).values())
 
 
-def _dropped_by_workers(epoch: Epoch, about: Subject, total: int) -> Iterator[OrderFault]:
+def _dropped_by_workers(epoch: TracedEpoch, about: LoaderFacts, total: int) -> Iterator[OrderFault]:
     """A stream of which each worker drops a last batch of its own, where len(loader) counts on one for all of them."""
     dropped = dropped_of_stream(epoch, about)
     if total == about.size and epoch.batches < about.batches and dropped > total % about.batch_size:
@@ -327,7 +329,7 @@ def _dropped_by_workers(epoch: Epoch, about: Subject, total: int) -> Iterator[Or
         yield OrderFault("dropped_by_workers", about.dataset, detail, dropped)
 
 
-def is_whole(epoch: Epoch) -> bool:
+def is_whole(epoch: TracedEpoch) -> bool:
     """Whether every worker read its part of a stream to the end: a loader may give a few batches of it on purpose.
 
     Not where the time was over: an epoch of several passes may have ended after the first.
@@ -335,11 +337,11 @@ def is_whole(epoch: Epoch) -> bool:
     return not epoch.cut and by_worker(epoch).keys() <= _ended(epoch)
 
 
-def _ended(epoch: Epoch) -> set[int]:
+def _ended(epoch: TracedEpoch) -> set[int]:
     return {entry.worker for entry in epoch.entries if entry.kind == "end"}
 
 
-def _wrong_length(total: int, about: Subject) -> Iterator[OrderFault]:
+def _wrong_length(total: int, about: LoaderFacts) -> Iterator[OrderFault]:
     """A stream that is much longer or shorter than it says; a length may be that of all ranks together."""
     if about.size and all(abs(about.size - times * total) > about.slack for times in {1, about.ranks}):
         detail = f"its len() says {counted(about.size, 'sample')}, and an epoch has {total:,}"
@@ -369,7 +371,9 @@ def _times(alone: Reference, passes: int) -> Counter[str]:
     return Counter({content: passes * times for content, times in Counter(alone.first).items()})
 
 
-def _uneven_stream(made: dict[int, list[str]], about: Subject, alone: Reference, passes: int) -> Iterator[OrderFault]:
+def _uneven_stream(
+    made: dict[int, list[str]], about: LoaderFacts, alone: Reference, passes: int
+) -> Iterator[OrderFault]:
     contents = Counter(itertools.chain.from_iterable(made.values()))
     expected = _times(alone, passes)
     times = contents.total() / max(1, expected.total())

@@ -20,7 +20,7 @@ from pytest_dataloader.probe.samples.provenance import traced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST = 32_768
+MOST_INDICES = 32_768
 """Indices, and contents, that a rank tells: half a megabyte. Of more, one in 2, 4, 8... is told, by its checksum, so
 that all ranks leave out the same ones."""
 _MOST_READ = 100_000
@@ -30,7 +30,7 @@ _SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RankShare:
     """What one rank reads. ``indices`` are what its sampler gives in an epoch (none of a dataset that is iterated);
     ``contents`` are digests of the samples that each of its workers made, in order; ``one_in`` of each is told.
 
@@ -59,13 +59,13 @@ class Share:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def decode(cls, text: str) -> Share:
+    def decode(cls, text: str) -> RankShare:
         fields = json.loads(text)
         lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
         return cls(**{**fields, **lists, "contents": tuple(map(tuple, fields["contents"]))})
 
 
-def share_of(loader: Any, *, seconds: float) -> Share:
+def rank_share(loader: Any, *, seconds: float) -> RankShare:
     """Trace two epochs of a copy of a rank's loader, each cut off after ``seconds``, and its sampler's whole epoch.
 
     The user's errors come out as they are; raises NotMeasured for a loader that hangs or can be iterated only once.
@@ -83,13 +83,13 @@ def share_of(loader: Any, *, seconds: float) -> Share:
     made = [_by_worker(epoch.samples) for epoch in run.epochs]
     one_in = (1 if iterable else thinning(len(given))), thinning(sum(map(len, made[0])))
     batches = getattr(loader, "batch_sampler", None)
-    return Share(
+    return RankShare(
         size=0 if iterable else length_of(loader.dataset),
         iterable=iterable,
-        indices=() if iterable else thinned(given, one_in[0]),
+        indices=() if iterable else thin_by_checksum(given, one_in[0]),
         all_given=all_given,
         batches=None if iterable else _length(torch_private.index_sampler(loader)),
-        contents=tuple(thinned(of_worker, one_in[1]) for of_worker in made[0]),
+        contents=tuple(thin_by_checksum(of_worker, one_in[1]) for of_worker in made[0]),
         all_read=not run.epochs[0].cut,
         one_in=one_in,
         marks=() if iterable else _marks(loader),
@@ -106,12 +106,12 @@ def share_of(loader: Any, *, seconds: float) -> Share:
 def thinning(many: int) -> int:
     """One in how many is told: a power of two, so that the coarser of two thinnings is part of the finer."""
     one_in = 1
-    while many > MOST * one_in:
+    while many > MOST_INDICES * one_in:
         one_in *= 2
     return one_in
 
 
-def thinned(items: Sequence[Any], one_in: int) -> tuple[Any, ...]:
+def thin_by_checksum(items: Sequence[Any], one_in: int) -> tuple[Any, ...]:
     """The items that every rank would tell, in order."""
     return tuple(item for item in items if one_in == 1 or zlib.crc32(str(item).encode()) % one_in == 0)
 

@@ -18,7 +18,7 @@ from pytest_dataloader.probe.loader.counting import first_dimension, samples_for
 from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest, leaves
-from pytest_dataloader.probe.samples.journal import Entry, Journal, Kind, plain_index
+from pytest_dataloader.probe.samples.journal import EntryKind, Journal, JournalEntry, plain_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,9 @@ class Tracer:
         self._found.clear()
         self._epoch = -1
 
-    def call(self, kind: Kind, indices: tuple[Any, ...], function: Callable[..., Any], *given: Any, many: bool) -> Any:
+    def call(
+        self, kind: EntryKind, indices: tuple[Any, ...], function: Callable[..., Any], *given: Any, many: bool
+    ) -> Any:
         """Call user code and write an entry of it; ``many``: it makes a sample for each index, in a list or otherwise.
 
         What can be iterated only once is handed on as an iterator over the samples that were looked at.
@@ -77,23 +79,23 @@ class Tracer:
         if number >= self.displaced_from.get(kind, number + 1):
             for name, generator in self._found.items():
                 generators.displace(generator, f"{name} {kind} {self._epoch} {self.worker} {number}")
-        before = self._standings()
+        before = self._generator_states()
         try:
             made = function(*given)
         except StopIteration:
             ends = kind == "sample" and function is next
-            self.journal.write(Entry("end" if ends else "stop", self._epoch, self.worker, number, indices))
+            self.journal.write(JournalEntry("end" if ends else "stop", self._epoch, self.worker, number, indices))
             raise
         once = many and isinstance(made, Iterator)
         if once:
             made = list(made)
         after = self._look()  # before digests are made: an image that is loaded late may draw as well
         contents = self._digests(kind, made, len(indices), many=many) if self.digests else ()
-        self.journal.write(Entry(kind, self._epoch, self.worker, number, indices, contents, before, after))
+        self.journal.write(JournalEntry(kind, self._epoch, self.worker, number, indices, contents, before, after))
         if kind == "sample":
             self._read += [Read(content, {} if len(contents) > 1 else _arrays(made)) for content in contents]
         if many and samples_for(made, len(indices)) is None:
-            self.journal.write(Entry("whole", self._epoch, self.worker, number, indices))
+            self.journal.write(JournalEntry("whole", self._epoch, self.worker, number, indices))
         return iter(made) if once else made
 
     def collate(self, function: Callable[[Any], Any], samples: Any) -> Any:
@@ -109,11 +111,11 @@ class Tracer:
             self._tell("left out", _left_out(given, read, batch))
         return batch
 
-    def _tell(self, kind: Kind, digests: tuple[str, ...]) -> None:
+    def _tell(self, kind: EntryKind, digests: tuple[str, ...]) -> None:
         if digests:
-            self.journal.write(Entry(kind, self._epoch, self.worker, 0, digests=digests))
+            self.journal.write(JournalEntry(kind, self._epoch, self.worker, 0, digests=digests))
 
-    def _digests(self, kind: Kind, made: Any, asked: int, *, many: bool) -> tuple[str, ...]:
+    def _digests(self, kind: EntryKind, made: Any, asked: int, *, many: bool) -> tuple[str, ...]:
         if many:
             samples = samples_for(made, asked)
             return (digest(made),) * asked if samples is None else tuple(map(digest, samples))
@@ -129,19 +131,19 @@ class Tracer:
         before = self._look()
         if function is not None:
             function(worker)
-        self.journal.write(Entry("start", self._epoch, worker, 0, before=before, after=self._look()))
+        self.journal.write(JournalEntry("start", self._epoch, worker, 0, before=before, after=self._look()))
 
-    def _look(self) -> dict[str, generators.Standing]:
+    def _look(self) -> dict[str, generators.GeneratorState]:
         self._walk()
-        return self._standings()
+        return self._generator_states()
 
     def _walk(self) -> None:
-        self._found = generators.find(self.roots) if self.roots else {}
+        self._found = generators.find_generators(self.roots) if self.roots else {}
 
-    def _standings(self) -> dict[str, generators.Standing]:
-        return {name: generators.standing(each) for name, each in self._found.items()}
+    def _generator_states(self) -> dict[str, generators.GeneratorState]:
+        return {name: generators.generator_state(each) for name, each in self._found.items()}
 
-    def _count(self, kind: Kind) -> int:
+    def _count(self, kind: EntryKind) -> int:
         epoch = self.journal.epoch
         if epoch != self._epoch:
             self._epoch = epoch

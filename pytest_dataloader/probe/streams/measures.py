@@ -16,7 +16,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.stream import drawn
-from pytest_dataloader.probe.memory.smaps import read_rollup, why_not
+from pytest_dataloader.probe.memory.smaps import read_rollup, why_no_smaps
 from pytest_dataloader.probe.resources.block import watched_block
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.sequence import OrderFault
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
     from pytest_dataloader.probe.resources.block import Block
-    from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.resources.leftovers import ResourceKind
     from pytest_dataloader.probe.samples.evidence import Order
 
 _MOST_SAMPLES = 100_000
@@ -87,7 +87,9 @@ def contents(stream: Stream, seconds: float) -> Contents:
     )
 
 
-def held(stream: Stream, kind: Kind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]) -> Held:
+def measure_held(
+    stream: Stream, kind: ResourceKind, seconds: float, sentences: Callable[[Block], tuple[str, ...]]
+) -> Held:
     """Run a warm-up epoch, then short ones, and look at what they leave open: more and more of it is a leak.
 
     What is on its way in a pipeline stays open where an epoch is left early, and is no more after four epochs.
@@ -128,7 +130,7 @@ class _Drawing:
             self.begun += 1
             for batch in source.epoch(self._seconds, _SHORT_EPOCH):
                 self.batches += 1
-                self.peak = max(self.peak, descriptors.count() or 0)
+                self.peak = max(self.peak, descriptors.count_descriptors() or 0)
                 self.peak_bytes = max(self.peak_bytes, _shared_bytes())
                 del batch
             source.close()
@@ -136,7 +138,7 @@ class _Drawing:
 
 def growth(stream: Stream, seconds: float) -> Growth:
     """Pull batches for about ``seconds`` and look at private memory, a few times and as far apart."""
-    if reason := why_not(os.getpid()):
+    if reason := why_no_smaps(os.getpid()):
         raise NotMeasured(reason)
     looks: list[tuple[int, int]] = []
     batches = between = size = epochs = 0
@@ -164,7 +166,7 @@ def growth(stream: Stream, seconds: float) -> Growth:
 
 def processes(stream: Stream, seconds: float) -> Processes:
     """Run two epochs, each for up to ``seconds``, and see which processes come with them and stay."""
-    before = {kin.pid for kin in process_tree.descendants()}
+    before = {info.pid for info in process_tree.descendants()}
     seen: set[int] = set()
     batches, first, whole = 0, 0.0, True
     with drawn(stream) as source:
@@ -173,7 +175,7 @@ def processes(stream: Stream, seconds: float) -> Processes:
             for _batch in source.epoch(seconds):
                 first = first or time.monotonic() - begun
                 batches += 1
-                seen |= {kin.pid for kin in process_tree.descendants()} - before
+                seen |= {info.pid for info in process_tree.descendants()} - before
             whole = whole and source.ended
         source.close()
         deadline = time.monotonic() + _GRACE_SECONDS
@@ -193,7 +195,7 @@ def _bytes_of(batch: Any) -> int:
 
 
 def _shared_bytes() -> int:
-    return segments.total_bytes(segments.held(mapped=True) | segments.named({os.getpid()}))
+    return segments.total_bytes(segments.open_segments(mapped=True) | segments.named({os.getpid()}))
 
 
 def _give_back_freed() -> None:
@@ -206,11 +208,11 @@ def _give_back_freed() -> None:
 def _private_bytes() -> tuple[int, int]:
     """Of this process, and of its children together."""
     children = 0
-    for kin in process_tree.descendants():
+    for info in process_tree.descendants():
         with contextlib.suppress(OSError):  # it has just ended
-            children += read_rollup(kin.pid).private_bytes
+            children += read_rollup(info.pid).private_bytes
     return read_rollup(os.getpid()).private_bytes, children
 
 
 def _running(pids: set[int]) -> tuple[str, ...]:
-    return tuple(kin.name for kin in process_tree.descendants() if kin.pid in pids and kin.runs)
+    return tuple(info.name for info in process_tree.descendants() if info.pid in pids and info.runs)

@@ -14,7 +14,7 @@ from pytest_dataloader.probe.timing.instrumented_run import BRIEF_NS
 from pytest_dataloader.probe.timing.stage_costs import (
     Costs,
     Pace,
-    Seen,
+    RunRecord,
     blocked,
     costs,
     helpful_workers,
@@ -23,13 +23,13 @@ from pytest_dataloader.probe.timing.stage_costs import (
 )
 from pytest_dataloader.probe.timing.stall import Stall, Waits, stall
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES, straggler
-from pytest_dataloader.probe.timing.windows import half_width, join, quietness, rate
+from pytest_dataloader.probe.timing.windows import half_width, join, measured_rate, quietness_of_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dataloader.probe.internals.envelopes import Passage
-    from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader, Start
+    from pytest_dataloader.probe.internals.envelopes import BatchStamps
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, InstrumentedLoader
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
 
 _MOST_WORKERS = 4
@@ -45,8 +45,8 @@ def aggregate(
     at_work: bool = False,
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
-    seen = Seen(
-        passages=tuple(instrumented.journal.passages),
+    seen = RunRecord(
+        batch_stamps=tuple(instrumented.journal.batch_stamps),
         handouts=tuple(instrumented.handouts),
         starts=tuple(instrumented.starts),
         ending_ns=dict(instrumented.ending_ns),
@@ -61,7 +61,7 @@ def aggregate(
         tensors_per_batch=instrumented.tensors,
         tensor_bytes_per_batch=instrumented.tensor_bytes,
         batches=meter.batches,
-        stamped_batches=len(seen.passages),
+        stamped_batches=len(seen.batch_stamps),
         epochs=meter.epochs,
         workers=meter.workers,
         cpus=cpus_allowed(),
@@ -70,17 +70,17 @@ def aggregate(
         measured_seconds=join(meter.windows).wall_ns / 1e9,
         hung_seconds=hung_seconds,
         at_work=at_work,
-        quietness=quietness(
+        quietness=quietness_of_windows(
             meter.windows, meter.speeds, workers=meter.workers, cpus=cpus_allowed(), delays_known=meter.delays_known
         ),
     )
-    if not seen.passages or not per_batch:
+    if not seen.batch_stamps or not per_batch:
         return found
     return _complete(found, seen, instrumented, meter, tolerated)
 
 
 def _complete(
-    found: Stages, seen: Seen, instrumented: InstrumentedLoader, meter: RateMeter, tolerated: float | None
+    found: Stages, seen: RunRecord, instrumented: InstrumentedLoader, meter: RateMeter, tolerated: float | None
 ) -> Stages:
     cost = costs(seen)
     ms = 1e-6 / found.samples_per_batch
@@ -89,7 +89,7 @@ def _complete(
     startup_ns, boundary_ns = _startup(seen, cost, persistent=found.persistent_workers)
     per_epoch = instrumented.batches_per_epoch
     begin_ns = startup_ns / per_epoch if per_epoch else 0.0
-    held_up = [one for one in seen.passages if factor < STRAGGLES or one.worker == slowest]
+    held_up = [one for one in seen.batch_stamps if factor < STRAGGLES or one.worker == slowest]
     held_up_by = costs(seen, held_up)
     windows = join(meter.windows)
     allowed = pace(
@@ -116,7 +116,7 @@ def _complete(
         helpful_workers=0
         if factor >= STRAGGLES
         else helpful_workers(cost, allowed, workers=seen.workers, most=_MOST_WORKERS * seen.workers),
-        samples_per_second=rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
+        samples_per_second=measured_rate(meter.windows, workers=meter.workers, cpus=found.cpus).mean,
         sampler_ms_per_sample=cost.sampler * ms,
         sampler_waiting_ms_per_sample=cost.sampler_waiting * ms,
         handover_ms_per_sample=cost.handover * ms,
@@ -134,7 +134,7 @@ def _complete(
         batches_per_epoch=per_epoch,
         simulated=_simulated(instrumented, meter, cost, allowed, tolerated),
     )
-    return dataclasses.replace(complete, why=bottleneck.sentence(complete, allowed.slowest))
+    return dataclasses.replace(complete, why=bottleneck.describe_bottleneck(complete, allowed.slowest))
 
 
 def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:
@@ -143,10 +143,10 @@ def _spent(cost: Costs, step_ns: float, startup_ns: float) -> dict[str, float]:
     return {**own, "consumer": step_ns, "startup": startup_ns}
 
 
-def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
+def _per_worker(seen: RunRecord, per_batch: float) -> tuple[WorkerStages, ...]:
     found = []
     for worker in range(seen.workers):
-        own = [one for one in seen.passages if one.worker == worker]
+        own = [one for one in seen.batch_stamps if one.worker == worker]
         if not own:
             continue
         cost = costs(seen, own)
@@ -165,26 +165,26 @@ def _per_worker(seen: Seen, per_batch: float) -> tuple[WorkerStages, ...]:
     return tuple(found)
 
 
-def _worker_starts(seen: Seen, own: Sequence[Passage]) -> list[float]:
+def _worker_starts(seen: RunRecord, own: Sequence[BatchStamps]) -> list[float]:
     """From asking for each epoch that started its workers to the first index in this one."""
     found: list[float] = []
     for start in seen.starts:
-        first = min((one for one in own if one.ticket.epoch == start.epoch), key=lambda one: one.made, default=None)
+        first = min((one for one in own if one.batch_id.epoch == start.epoch), key=lambda one: one.made, default=None)
         if start.fresh and first is not None and first.made == 0:
             found.append(max(0, first.index[WALL] - start.asked_ns - first.index[DELAY]))
     return found
 
 
-def _straggler(seen: Seen, *, in_order: bool) -> tuple[int, float]:
+def _straggler(seen: RunRecord, *, in_order: bool) -> tuple[int, float]:
     """The slowest worker, and how many times as long as the others' a batch of it takes; 1 where none waits for it."""
-    took = {worker: _work([one for one in seen.passages if one.worker == worker]) for worker in range(seen.workers)}
+    took = {worker: _work([one for one in seen.batch_stamps if one.worker == worker]) for worker in range(seen.workers)}
     slowest, factor = straggler(took)
     return slowest, factor if in_order else 1.0
 
 
-def _work(passages: Sequence[Passage]) -> list[float]:
+def _work(batch_stamps: Sequence[BatchStamps]) -> list[float]:
     """What the workers spent on each batch, warm-up left out."""
-    spent = (between(one.index, one.collated) for one in warm(passages))
+    spent = (between(one.index, one.collated) for one in warm(batch_stamps))
     return [max(cpu, wall - delay) for wall, cpu, _, delay in spent]
 
 
@@ -193,23 +193,25 @@ def _error(times: Sequence[float]) -> float:
     return half_width(times) / max(1.0, statistics.fmean(times)) if len(times) > 1 else 0.0
 
 
-def _startup(seen: Seen, cost: Costs, *, persistent: bool) -> tuple[float, float]:
+def _startup(seen: RunRecord, cost: Costs, *, persistent: bool) -> tuple[float, float]:
     """What starting an epoch costs beyond the work on its first batch, and the gap between two epochs.
 
     Where workers persist, or there are none, it is the start of a later epoch that counts.
     """
     ending = _median([float(spent) for spent in seen.ending_ns.values()])
     later = [start for start in seen.starts if not start.fresh]
-    counted: Sequence[Start] = later or ([] if persistent else seen.starts)
+    counted: Sequence[EpochStart] = later or ([] if persistent else seen.starts)
     beyond = [max(0.0, start.first_ns - start.asked_ns - cost.latency - _delay(seen, start)) for start in counted]
     followed = [start.first_ns - start.asked_ns for start in counted if start.epoch - 1 in seen.ending_ns]
     boundary = ending + _median([float(spent) for spent in followed]) if followed else 0.0
     return (_median(beyond) + ending if beyond else 0.0), boundary
 
 
-def _delay(seen: Seen, start: Start) -> int:
+def _delay(seen: RunRecord, start: EpochStart) -> int:
     """How long the main process, and the worker of the first batch since it was started, had waited for a CPU."""
-    first = (one.index[DELAY] for one in seen.passages if one.ticket.epoch == start.epoch and one.ticket.number == 0)
+    first = (
+        one.index[DELAY] for one in seen.batch_stamps if one.batch_id.epoch == start.epoch and one.batch_id.number == 0
+    )
     return start.delay_ns + (next(first, 0) if start.fresh and seen.workers else 0)
 
 
@@ -217,27 +219,27 @@ def _median(values: Sequence[float]) -> float:
     return statistics.median(values) if values else 0.0
 
 
-def _waiting(seen: Seen, step_ns: float) -> tuple[float, float]:
+def _waiting(seen: RunRecord, step_ns: float) -> tuple[float, float]:
     """Share of the time that the consumer waited for a batch, and share of these waits in which a later one lay ready.
 
     Without workers nobody waits: the consumer does the work.
     """
     if not seen.workers or not seen.handouts:
         return 0.0, 0.0
-    own = blocked([between(one.unpacking, one.unpacked) for one in seen.passages if one.in_main_thread])
+    own = blocked([between(one.unpacking, one.unpacked) for one in seen.batch_stamps if one.in_main_thread])
     waits = [max(0.0, look.blocked_ns - own) for look in seen.handouts]
     spent = sum(look.got[WALL] - look.asked[WALL] + step_ns for look in seen.handouts)
     behind = sum(wait for wait, look in zip(waits, seen.handouts, strict=True) if look.held)
     return sum(waits) / max(1.0, spent), behind / max(1.0, sum(waits))
 
 
-def _queue_wait(seen: Seen) -> float:
+def _queue_wait(seen: RunRecord) -> float:
     """From being written in the worker to being unpacked and handed out, without the unpacking."""
     got = {(look.epoch, look.number): look.got[WALL] for look in seen.handouts if look.number >= 0}
     waits = [
         max(0, got[place] - one.packed[WALL] - (one.unpacked[WALL] - one.unpacking[WALL]))
-        for one in warm(seen.passages)
-        if (place := (one.ticket.epoch, one.ticket.number)) in got
+        for one in warm(seen.batch_stamps)
+        if (place := (one.batch_id.epoch, one.batch_id.number)) in got
     ]
     return statistics.fmean(waits) if waits else 0.0
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.timing.evidence import Stages
 
-DEARER = 1.25
+COSTLY_WORKERS_RATIO = 1.25
 """Workers cost more than they bring where a sample takes this many times as long with them as without."""
 _APART = 1.25
 """Where what the stages allow is not known better than by this factor, its interval is told."""
-MOST = 0.5
+MAIN_SHARE = 0.5
 """Share of a cost from which a part of it is what to mend."""
 
 _WHAT = {
@@ -32,7 +32,7 @@ _WHAT = {
 }
 
 
-def sentence(seen: Stages, part: str) -> str:
+def describe_bottleneck(seen: Stages, part: str) -> str:
     """Which stage sets the pace, what of the time that passes it takes, and why; ``part`` is what it belongs to."""
     stage = seen.bottleneck
     if not stage:
@@ -45,7 +45,7 @@ def sentence(seen: Stages, part: str) -> str:
     if stage == "consumer":
         return f"consumer sets the pace: the training step takes {cost}, more than the loader needs"
     what = _WHAT[stage]
-    if stage == "collate" and seen.collate_waiting_ms_per_sample >= MOST * seen.ms_per_sample["collate"]:
+    if stage == "collate" and seen.collate_waiting_ms_per_sample >= MAIN_SHARE * seen.ms_per_sample["collate"]:
         what = "waiting in the collate function"
     clauses = [f"{stage} sets the pace: {what} takes {cost}", *_because(seen, part)]
     return ", ".join(clauses)
@@ -63,9 +63,9 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
             yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
-        if seen.sampler_ms_per_sample >= MOST * receive:
+        if seen.sampler_ms_per_sample >= MAIN_SHARE * receive:
             yield "most of it in the sampler"
-        elif seen.handover_ms_per_sample >= MOST * receive:
+        elif seen.handover_ms_per_sample >= MAIN_SHARE * receive:
             yield "most of it waiting for the workers' threads that hand tensors over, which their Python code holds up"
         else:
             yield "more than the workers need"
@@ -102,19 +102,21 @@ def cost_more(seen: Stages) -> bool:
         return False
     alone, costs = 1e3 / seen.alone_samples_per_second, seen.ms_per_sample
     handed_over = alone / min(seen.workers, max(1.0, seen.cpus)) + costs["send"] + costs["receive"]
-    return (alone + costs["consumer"]) * DEARER < best_ms_with_workers(seen) and alone * DEARER < handed_over
+    return (alone + costs["consumer"]) * COSTLY_WORKERS_RATIO < best_ms_with_workers(
+        seen
+    ) and alone * COSTLY_WORKERS_RATIO < handed_over
 
 
-def rates(seen: Stages) -> tuple[str, str]:
+def describe_rates(seen: Stages) -> tuple[str, str]:
     """Samples per second without workers, and with them at most."""
     return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
 
 
-def closer(seen: Stages) -> str:
+def describe_follow_up(seen: Stages) -> str:
     """What single samples, and a run without workers, add to the sentence."""
     found = ""
     if cost_more(seen):
-        alone, now = rates(seen)
+        alone, now = describe_rates(seen)
         found += (
             f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
         )

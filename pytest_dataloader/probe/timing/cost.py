@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.host.calibration import KERNELS
 from pytest_dataloader.probe.host.interference import QUIET, Quietness, read_machine
-from pytest_dataloader.probe.timing.neighbours import quietness
+from pytest_dataloader.probe.timing.neighbours import quietness_between
 from pytest_dataloader.probe.timing.turns import WARM_UP_UNITS, Turn, fitted
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Costing:
             self._take_turn()
         spent = clocks.wall_ns() - started
         speeds = [unit.kernels_ns[0] for unit in self.units]
-        quiet = quietness(before, read_machine(), wall_ns=spent, own_ns=_cpu_ns() - cpu, speeds=speeds)
+        quiet = quietness_between(before, read_machine(), wall_ns=spent, own_ns=_cpu_ns() - cpu, speeds=speeds)
         return self._cost(spent, quiet)
 
     def _over(self, spent_ns: int) -> bool:

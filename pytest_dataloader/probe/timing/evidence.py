@@ -236,7 +236,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Platform:
     """What must be equal for two costs to be comparable."""
 
     cpu_model: str
@@ -250,10 +250,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BaselineEntry:
     """A loader's cost at one place. ``num_workers`` is for the reader: samples are costed without workers."""
 
-    place: Place
+    place: Platform
     num_workers: int
     cpu_ms_per_sample: float
     wait_ms_per_sample: float
@@ -269,8 +269,8 @@ class Baseline:
     """
 
     cost: Cost
-    place: Place | None = None
-    known: Entry | None = None
+    place: Platform | None = None
+    known: BaselineEntry | None = None
     incomparable: str = ""
     """Why there is nothing to compare with."""
     num_workers: int = 0

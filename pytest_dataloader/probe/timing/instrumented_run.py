@@ -19,17 +19,17 @@ from pytest_dataloader.probe.internals.envelopes import (
     MOST_NAMED,
     NEVER,
     WALL,
-    Journal,
     Moment,
+    StampLog,
     between,
-    ending,
-    glancing,
-    starting,
+    stamp_after,
+    stamp_before,
+    stamp_cheap,
 )
 from pytest_dataloader.probe.loader.batch_storages import tensors
 from pytest_dataloader.probe.loader.borrowing import Borrowed
-from pytest_dataloader.probe.loader.counting import count
-from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, first_indices, length_of
+from pytest_dataloader.probe.loader.counting import count_samples
+from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, leading_indices, length_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 from pytest_dataloader.probe.timing.training_step import Steps
 
@@ -80,7 +80,7 @@ class Handout:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class EpochStart:
     """How an epoch began: wall clock when it was asked for, and when the first batch was there."""
 
     epoch: int
@@ -92,11 +92,11 @@ class Start:
     """Of this time, what the main process waited for a CPU."""
 
 
-def journal_of(loader: Any) -> Journal:
+def journal_of(loader: Any) -> StampLog:
     """An empty journal for a loader's batches, which knows how many samples an index of it asks for, and which."""
-    return Journal(
+    return StampLog(
         functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
-        name=functools.partial(first_indices, most=NAMED_SAMPLES),
+        name=functools.partial(leading_indices, most=NAMED_SAMPLES),
     )
 
 
@@ -117,10 +117,9 @@ class InstrumentedLoader(Borrowed):
     ) -> None:
         self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
-        self.starts: list[Start] = []
+        self.starts: list[EpochStart] = []
         self.ending_ns: dict[int, int] = {}
         """By epoch that ended: from asking for one more batch to being told that there is none."""
-        self.pulling_wall_ns = 0
         self.pulling_cpu_ns = 0
         """Of the consuming thread, first batches of epochs left out."""
         self.pulled = 0
@@ -189,7 +188,7 @@ class InstrumentedLoader(Borrowed):
         self._due.clear()
         self._arm(True)
         self.journal.open()
-        self._asked = starting()
+        self._asked = stamp_before()
         super().begin_epoch()
 
     def pull(self, most: int) -> tuple[int, int]:
@@ -240,9 +239,9 @@ class InstrumentedLoader(Borrowed):
         return got, samples
 
     def _pull_run(self, run: int) -> tuple[int, int]:
-        asked = starting() if self.step_ns else glancing()
+        asked = stamp_before() if self.step_ns else stamp_cheap()
         got = self._take(run)
-        spent = between(asked, ending() if self.step_ns else glancing())
+        spent = between(asked, stamp_after() if self.step_ns else stamp_cheap())
         samples = round(got * self._size)
         if got < run:
             self._at += got
@@ -257,9 +256,9 @@ class InstrumentedLoader(Borrowed):
         if stamping and self._at:
             self._arm(True)
         number, early, _ = torch_private.turn(self._iterator) if self._made else (-1, False, 0)
-        asked = starting()
+        asked = stamp_before()
         taken = self._take_one()
-        now = ending()
+        now = stamp_after()
         got = len(taken)
         if stamping:
             self._arm(False)
@@ -289,7 +288,7 @@ class InstrumentedLoader(Borrowed):
         if stamping:
             self._stamp_at = self._at - 1 + self._draw.randint(1, 2 * self.stride - 1)
         if self._traced and self.sparse_from is None:
-            self.memory.look(now[WALL], self.workers)
+            self.memory.read(now[WALL], self.workers)
         return got, samples
 
     def _take_one(self) -> list[Any]:
@@ -311,7 +310,7 @@ class InstrumentedLoader(Borrowed):
     def _learn_size(self, batch: Any) -> int:
         """How many samples are in a batch, by the rules of ``samples``, the mean of the timed batches."""
         if torch_private.reads_by_iteration(self.loader) or not self.journal.sized[1]:
-            self._sized[0] += count(batch, self.batch_size)
+            self._sized[0] += count_samples(batch, self.batch_size)
             self._sized[1] += 1
         samples, batches = self._sized if self._sized[1] else self.journal.sized
         self._size = samples / batches
@@ -327,7 +326,7 @@ class InstrumentedLoader(Borrowed):
         fresh = not self.starts or workers != self._known
         self._known = workers
         delay = between(self._asked, now)[DELAY]
-        self.starts.append(Start(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
+        self.starts.append(EpochStart(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
 
     def _suspect(self, got: int, wall_ns: float) -> None:
         """Remember which batches made a wait much longer than others: one of their samples may be slow."""
@@ -352,7 +351,6 @@ class InstrumentedLoader(Borrowed):
         if first:
             return
         self.pulled += got
-        self.pulling_wall_ns += wall
         self.pulling_cpu_ns += cpu
         self._period_ns += (wall / got - self._period_ns) * (_SMOOTHING if self._period_ns else 1.0)
         self._spent_ns += (cpu / got - self._spent_ns) * (_SMOOTHING if self._spent_ns else 1.0)
@@ -373,7 +371,7 @@ class InstrumentedLoader(Borrowed):
         """
         arrived = len(self.journal.arrived)
         for at in range(self._worked, arrived):
-            one = self.journal.passage(at)
+            one = self.journal.stamps(at)
             wall, _, _, delay = between(one.index, one.collated)
             self._working_ns += max(0, wall - delay)
         self._worked = arrived

@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.cpu_accounting import CpuAccount
 from pytest_dataloader.probe.host.interference import Quietness, read_machine
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.borrowing import Borrowed
 
 
-class Watch:
+class NeighbourWatch:
     """Begins where it is made."""
 
     def __init__(self, borrowed: Borrowed) -> None:
-        self._borrowed, self._processes = borrowed, Processes()
+        self._borrowed, self._processes = borrowed, CpuAccount()
         self._spent, self._machine = self._processes.read(borrowed.workers), read_machine()
 
     def quietness(self) -> Quietness:
@@ -30,7 +30,7 @@ class Watch:
             spent.consumer_delay_ns - self._spent.consumer_delay_ns,
             spent.worker_delay_ns - self._spent.worker_delay_ns,
         ]
-        return quietness(
+        return quietness_between(
             self._machine,
             machine,
             wall_ns=spent.wall_ns - self._spent.wall_ns,
@@ -40,7 +40,7 @@ class Watch:
         )
 
 
-def quietness(
+def quietness_between(
     before: Machine,
     after: Machine,
     *,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.cpu_accounting import CpuAccount
 from pytest_dataloader.probe.host.interference import Machine, read_machine
 from pytest_dataloader.probe.timing.windows import Stamp, Window, join, stretch
 
@@ -50,7 +50,7 @@ class RateMeter:
     machine: Callable[[], Machine] = read_machine
     kernel: Callable[[], int] = clocks.kernel_ns
     sleep: Callable[[float], None] = time.sleep
-    processes: Processes = field(default_factory=Processes)
+    processes: CpuAccount = field(default_factory=CpuAccount)
 
     windows: list[Window] = field(default_factory=list)
     steady: bool = True
@@ -84,7 +84,7 @@ class RateMeter:
         if self._open and not self.windows:
             self._close_window()
 
-    def look_again(self, seconds: float, enough: Enough) -> None:
+    def measure_again(self, seconds: float, enough: Enough) -> None:
         """Rest for ``seconds``, then measure some more: neighbours come and go."""
         self.came("looking again in a while", min(1.0, self.spent))
         self.sleep(seconds)

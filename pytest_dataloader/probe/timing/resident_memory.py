@@ -22,13 +22,13 @@ class ResidentMemory:
     """Readings of this process and of workers: wall clock, process, bytes."""
 
     readings: list[tuple[int, int, int]] = field(default_factory=list)
-    _looked_ns: int = 0
+    _read_ns: int = 0
 
-    def look(self, now_ns: int, workers: Iterable[BaseProcess]) -> None:
+    def read(self, now_ns: int, workers: Iterable[BaseProcess]) -> None:
         """Read what each has, unless that was done just now."""
-        if now_ns - self._looked_ns < _PERIOD_NS or len(self.readings) >= _MOST:
+        if now_ns - self._read_ns < _PERIOD_NS or len(self.readings) >= _MOST:
             return
-        self._looked_ns = now_ns
+        self._read_ns = now_ns
         for pid in (os.getpid(), *(worker.pid for worker in workers)):
             if pid is not None and (resident := resident_bytes(pid)) is not None:
                 self.readings.append((wall_ns(), pid, resident))

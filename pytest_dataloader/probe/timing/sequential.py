@@ -47,7 +47,7 @@ STILL_SHARE, STILL_SWITCHES = 0.02, 20.0
 """Of processes that wait: share of the time on a CPU, or queueing for one, and voluntary context switches per second.
 A loop around ``time.sleep(0.1)`` takes 0.0003 and 8.5 (benchmarks/worker_timeouts.py)."""
 
-Way = Literal["measured", "hung", "unclear"]
+MeasurementEnd = Literal["measured", "hung", "unclear"]
 """How measuring ended: ``unclear`` where no batch came for long, though something was at work."""
 
 
@@ -59,7 +59,7 @@ def measure_until_decided(
     progress: Callable[[str, float], None],
     clear: Callable[[float], bool],
     narrow: Callable[[], bool],
-) -> Way:
+) -> MeasurementEnd:
     """Have the meter pull until it is ``clear`` (told the share of the budget that is spent), or ``seconds`` are spent.
 
     Looks again, later, while the loader fails but by no more than what neighbours can do (``narrow``). Where no batch
@@ -76,7 +76,7 @@ def measure_until_decided(
             meter.run(lambda seen: clear(seen.spent))
             for rest in _RESTS:
                 if narrow():
-                    meter.look_again(rest * seconds, lambda _: not narrow())
+                    meter.measure_again(rest * seconds, lambda _: not narrow())
     except Hang:
         still = _stands_still()
         meter.borrowed.close(kill=True)
@@ -87,8 +87,8 @@ def measure_until_decided(
 def _stands_still() -> bool:
     """Whether this process, but for this thread, and all below it do no more than wait."""
     here = threading.get_native_id()
-    before, began = waits.look(os.getpid(), without=here), time.monotonic()
+    before, began = waits.process_activity(os.getpid(), without=here), time.monotonic()
     time.sleep(STILL_SECONDS)
-    after, seconds = waits.look(os.getpid(), without=here), time.monotonic() - began
+    after, seconds = waits.process_activity(os.getpid(), without=here), time.monotonic() - began
     busy, switches = (after.busy_ns - before.busy_ns) * 1e-9, after.switches - before.switches
     return busy < STILL_SHARE * seconds and switches < STILL_SWITCHES * seconds

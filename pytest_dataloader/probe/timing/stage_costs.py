@@ -10,13 +10,13 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.internals.envelopes import CPU, DELAY, PROCESS_CPU, WALL, Moment, Passage, between
+from pytest_dataloader.probe.internals.envelopes import CPU, DELAY, PROCESS_CPU, WALL, BatchStamps, Moment, between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dataloader.probe.timing.evidence import Stage
-    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, Handout
 
 _WARM_UP = 2
 """Batches of a fresh worker that do not count: they cost up to 8 times a later one (probe/timing/rate_meter.py)."""
@@ -34,12 +34,12 @@ _HELPERS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunRecord:
     """What a run gathered: timed batches, looks at the consumer, starts and ends of epochs."""
 
-    passages: Sequence[Passage]
+    batch_stamps: Sequence[BatchStamps]
     handouts: Sequence[Handout]
-    starts: Sequence[Start]
+    starts: Sequence[EpochStart]
     ending_ns: Mapping[int, int]
     """By epoch that ended: from asking for one more batch to being told that there is none."""
     workers: int
@@ -92,9 +92,9 @@ class Costs:
         return self.read + self.fetch + self.collate + self.send + self.receive + self.pin
 
 
-def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
+def costs(seen: RunRecord, batch_stamps: Sequence[BatchStamps] | None = None) -> Costs:
     """Mean costs over the timed batches, or over some of them; the first ones of each worker are left out."""
-    chosen = warm(seen.passages if passages is None else passages)
+    chosen = warm(seen.batch_stamps if batch_stamps is None else batch_stamps)
     if not chosen:
         return Costs()
     fetched = _mean(between(one.index, one.fetched) for one in chosen)
@@ -114,17 +114,17 @@ def costs(seen: Seen, passages: Sequence[Passage] | None = None) -> Costs:
         receive_aside=aside,
         handover=_handover(chosen) if seen.workers else 0.0,
         pin=pin,
-        sampler=statistics.fmean(one.ticket.sampler_cpu_ns for one in chosen) + sampler_waiting,
+        sampler=statistics.fmean(one.batch_id.sampler_cpu_ns for one in chosen) + sampler_waiting,
         sampler_waiting=sampler_waiting,
         delay=fetched[DELAY] + collated[DELAY],
     )
 
 
-def warm(passages: Sequence[Passage]) -> Sequence[Passage]:
+def warm(batch_stamps: Sequence[BatchStamps]) -> Sequence[BatchStamps]:
     """The batches of settled workers; where these are few, those of warmed-up ones; all where there are no others."""
-    warmed = [one for one in passages if one.made >= _WARM_UP]
+    warmed = [one for one in batch_stamps if one.made >= _WARM_UP]
     settled = [one for one in warmed if one.made >= _SETTLED]
-    return (settled if len(settled) >= _ENOUGH * len(warmed) else warmed) or passages
+    return (settled if len(settled) >= _ENOUGH * len(warmed) else warmed) or batch_stamps
 
 
 def _mean(moments: Iterable[Moment]) -> tuple[float, ...]:
@@ -144,20 +144,20 @@ def _waiting(fetched: Sequence[float], send: float) -> tuple[float, float]:
     return max(0.0, waiting - helped - in_turns), helped
 
 
-def _sending(passages: Sequence[Passage]) -> float:
+def _sending(batch_stamps: Sequence[BatchStamps]) -> float:
     """CPU time per batch of the threads that pickle, write to the pipe and hand tensors over.
 
     From what they had spent at two batches. What they are kept waiting by is no cost of sending: a consumer that does
     not read yet, or Python computing.
     """
-    return _per_batch(passages, CPU) + _per_batch(passages, PROCESS_CPU)
+    return _per_batch(batch_stamps, CPU) + _per_batch(batch_stamps, PROCESS_CPU)
 
 
-def _per_batch(passages: Sequence[Passage], clock: int) -> float:
+def _per_batch(batch_stamps: Sequence[BatchStamps], clock: int) -> float:
     """What the threads that send spent by a clock, per batch; with too few batches, what packing one took."""
     spent = batches = 0
-    last: dict[int, Passage] = {}
-    for one in passages:
+    last: dict[int, BatchStamps] = {}
+    for one in batch_stamps:
         before = last.get(one.pid)
         if before is not None and one.made > before.made:
             spent += one.packed[clock] - before.packed[clock]
@@ -165,23 +165,23 @@ def _per_batch(passages: Sequence[Passage], clock: int) -> float:
         last[one.pid] = one
     if batches:
         return spent / batches
-    return statistics.fmean(one.packed[CPU] - one.packing[CPU] for one in passages) if clock == CPU else 0.0
+    return statistics.fmean(one.packed[CPU] - one.packing[CPU] for one in batch_stamps) if clock == CPU else 0.0
 
 
-def _handover(passages: Sequence[Passage]) -> float:
+def _handover(batch_stamps: Sequence[BatchStamps]) -> float:
     """Waiting for the workers' threads that hand tensors over, but not while these wait for a CPU."""
-    waits = [(between(one.unpacking, one.unpacked), one.handing_delay) for one in passages]
+    waits = [(between(one.unpacking, one.unpacked), one.handing_delay) for one in batch_stamps]
     return blocked([(wall - others, cpu, process, delay) for (wall, cpu, process, delay), others in waits])
 
 
-def _arriving(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+def _arriving(seen: RunRecord, batch_stamps: Sequence[BatchStamps], cpu_in_stages: float) -> tuple[float, float, float]:
     """Receiving in the consuming thread, receiving in the pinning thread, and pinning."""
     if not seen.workers:
-        return _handing_out(seen, passages, cpu_in_stages)
-    here = _handover([one for one in passages if one.in_main_thread])
-    aside = [between(one.unpacking, one.unpacked) for one in passages if not one.in_main_thread]
-    pinned = [between(one.unpacked, one.pinned) for one in passages if one.pinned[WALL]]
-    return seen.consumer_cpu_ns + _sampler_blocked(passages) + here, _served(aside), _served(pinned)
+        return _handing_out(seen, batch_stamps, cpu_in_stages)
+    here = _handover([one for one in batch_stamps if one.in_main_thread])
+    aside = [between(one.unpacking, one.unpacked) for one in batch_stamps if not one.in_main_thread]
+    pinned = [between(one.unpacked, one.pinned) for one in batch_stamps if one.pinned[WALL]]
+    return seen.consumer_cpu_ns + _sampler_blocked(batch_stamps) + here, _served(aside), _served(pinned)
 
 
 def blocked(moments: Sequence[Moment]) -> float:
@@ -191,15 +191,17 @@ def blocked(moments: Sequence[Moment]) -> float:
     return statistics.median(max(0, wall - cpu - delay) for wall, cpu, _, delay in moments) if moments else 0.0
 
 
-def _sampler_blocked(passages: Sequence[Passage]) -> float:
-    return statistics.median(max(0, one.ticket.sampler_ns - one.ticket.sampler_cpu_ns) for one in passages)
+def _sampler_blocked(batch_stamps: Sequence[BatchStamps]) -> float:
+    return statistics.median(max(0, one.batch_id.sampler_ns - one.batch_id.sampler_cpu_ns) for one in batch_stamps)
 
 
 def _served(moments: Sequence[Moment]) -> float:
     return statistics.fmean(moment[CPU] for moment in moments) + blocked(moments) if moments else 0.0
 
 
-def _handing_out(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) -> tuple[float, float, float]:
+def _handing_out(
+    seen: RunRecord, batch_stamps: Sequence[BatchStamps], cpu_in_stages: float
+) -> tuple[float, float, float]:
     """Without workers: what comes before and after fetching and collating, in the call that hands the batch out.
 
     Its CPU time is taken from unstamped batches, because the clocks themselves would be in it.
@@ -207,7 +209,7 @@ def _handing_out(seen: Seen, passages: Sequence[Passage], cpu_in_stages: float) 
     before, after = [], []
     looks = iter(seen.handouts)
     look = next(looks, None)
-    for one in passages:
+    for one in batch_stamps:
         while look is not None and look.got[WALL] < one.collated[WALL]:
             look = next(looks, None)
         if look is not None and look.asked[WALL] <= one.index[WALL]:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.timing.evidence import Throughput
-from pytest_dataloader.probe.timing.windows import Window, cpu_ms_per_sample, join, quietness, rate, rates
+from pytest_dataloader.probe.timing.windows import (
+    Window,
+    cpu_ms_per_sample,
+    join,
+    measured_rate,
+    quietness_of_windows,
+    window_rates,
+)
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.rate_meter import RateMeter
@@ -33,15 +40,17 @@ def step_of(
 def throughput(meter: RateMeter, *, hung_seconds: float = 0.0, at_work: bool = False) -> Throughput:
     """What a meter has seen so far."""
     cpus = cpus_allowed()
-    machine = quietness(meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known)
-    speed = rate(meter.windows, workers=meter.workers, cpus=cpus, machine=machine)
+    machine = quietness_of_windows(
+        meter.windows, meter.speeds, workers=meter.workers, cpus=cpus, delays_known=meter.delays_known
+    )
+    speed = measured_rate(meter.windows, workers=meter.workers, cpus=cpus, machine=machine)
     cost = cpu_ms_per_sample(meter.windows)
     whole = join(meter.windows)
     return Throughput(
         samples_per_second=speed.mean,
         interval=(speed.low, speed.high),
         best_samples_per_second=speed.best,
-        window_samples_per_second=tuple(rates(meter.windows, workers=meter.workers, cpus=cpus)),
+        window_samples_per_second=tuple(window_rates(meter.windows, workers=meter.workers, cpus=cpus)),
         wall_samples_per_second=whole.samples / max(1, whole.wall_ns) * 1e9,
         batches_per_second=speed.mean * whole.batches / whole.samples if whole.samples else 0.0,
         cpu_ms_per_sample=cost.mean,

@@ -12,8 +12,8 @@ from pytest_dataloader.probe.internals.envelopes import MOST_NAMED, WALL, betwee
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_dataloader.probe.internals.envelopes import Journal, Passage
-    from pytest_dataloader.probe.timing.instrumented_run import Handout, Start
+    from pytest_dataloader.probe.internals.envelopes import BatchStamps, StampLog
+    from pytest_dataloader.probe.timing.instrumented_run import EpochStart, Handout
     from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 MAIN = -1
@@ -99,38 +99,39 @@ class Timeline:
     """Whether a thread of its own in the main process unpickles batches, and pins them."""
 
 
-class Run(Protocol):
+class TimelineSource(Protocol):
     """What a timeline is made of: an ``InstrumentedLoader``, or a ``WatchedLoop``."""
 
-    journal: Journal
+    journal: StampLog
     handouts: list[Handout]
-    starts: list[Start]
+    starts: list[EpochStart]
     sparse_from: int | None
     taken: list[tuple[int, int, int, int]]
     memory: ResidentMemory
 
 
-def timeline(run: Run) -> Timeline | None:
+def timeline(run: TimelineSource) -> Timeline | None:
     """What a run says so far; None where no batch came with clocks on it."""
-    passages = _consecutive(run.journal.passages, run.sparse_from)
-    if not passages:
+    batch_stamps = _consecutive(run.journal.batch_stamps, run.sparse_from)
+    if not batch_stamps:
         return None
     fresh = {start.epoch: start.asked_ns for start in run.starts if start.fresh}
-    first = min([*fresh.values(), *(one.index[WALL] for one in passages)])
+    first = min([*fresh.values(), *(one.index[WALL] for one in batch_stamps)])
     offset = unix_offset_ns()
     origin = (first + offset - _LEAD_NS) // 1000 * 1000 - offset
-    last = max(max(one.collated[WALL], one.unpacked[WALL], one.pinned[WALL]) for one in passages)
+    last = max(max(one.collated[WALL], one.unpacked[WALL], one.pinned[WALL]) for one in batch_stamps)
 
     def ms(wall_ns: int) -> float:
         return round((wall_ns - origin) / 1e6, 3) if wall_ns else 0.0
 
-    waits, places = _waits(run, passages), {_place(one) for one in passages}
+    waits, places = _waits(run, batch_stamps), {_place(one) for one in batch_stamps}
     return Timeline(
         started_unix_ns=origin + offset,
         main_pid=os.getpid(),
-        workers=_workers(passages, fresh, ms),
+        workers=_workers(batch_stamps, fresh, ms),
         batches=tuple(
-            _batch(one, waits.get(_handed(one), (0, 0)), run.journal.named.get(_place(one), ()), ms) for one in passages
+            _batch(one, waits.get(_handed(one), (0, 0)), run.journal.named.get(_place(one), ()), ms)
+            for one in batch_stamps
         ),
         steps=tuple(
             StepTimes(epoch, number, ms(began), ms(ended))
@@ -138,20 +139,20 @@ def timeline(run: Run) -> Timeline | None:
             if (epoch, number) in places
         ),
         resident=tuple(Resident(ms(at), pid, size) for at, pid, size in run.memory.readings if at <= last),
-        pins_aside=not all(one.in_main_thread for one in passages),
+        pins_aside=not all(one.in_main_thread for one in batch_stamps),
     )
 
 
-def _place(one: Passage) -> _Place:
-    return one.ticket.epoch, one.ticket.number
+def _place(one: BatchStamps) -> _Place:
+    return one.batch_id.epoch, one.batch_id.number
 
 
-def _handed(one: Passage) -> _Place:
+def _handed(one: BatchStamps) -> _Place:
     """The batch as it was handed out: a kept iterator had asked for its first ones before any epoch."""
-    return one.ticket.epoch or 1, one.ticket.number
+    return one.batch_id.epoch or 1, one.batch_id.number
 
 
-def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[Passage]:
+def _consecutive(batch_stamps: Iterable[BatchStamps], sparse_from: int | None) -> list[BatchStamps]:
     """Those of each epoch up to the first batch that was left out, in the order of arrival.
 
     An epoch that was begun after ``sparse_from`` followed one whose last batches have no clocks. Where one iterator is
@@ -160,7 +161,7 @@ def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[P
     """
     found: list[_Place] = []
     left = None
-    for place in sorted({_place(one) for one in passages}):
+    for place in sorted({_place(one) for one in batch_stamps}):
         epoch, number = place
         follows = number == (found[-1][1] if found else -1) + 1 and epoch != left
         begins = number == 0 and (sparse_from is None or epoch <= sparse_from)
@@ -171,10 +172,10 @@ def _consecutive(passages: Iterable[Passage], sparse_from: int | None) -> list[P
         else:
             left = epoch
     places = set(found)
-    return [one for one in passages if _place(one) in places]
+    return [one for one in batch_stamps if _place(one) in places]
 
 
-def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int]]:
+def _waits(run: TimelineSource, batch_stamps: Sequence[BatchStamps]) -> dict[_Place, tuple[int, int]]:
     """When each batch was asked for, and when it was there."""
     waits = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in run.starts}
     unnumbered = []
@@ -185,7 +186,7 @@ def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int
         else:
             unnumbered.append(wait)
     # Without workers, or as they come: the one whose last stamp falls into the wait.
-    for one in passages:
+    for one in batch_stamps:
         stamp = one.unpacked[WALL] or one.collated[WALL]
         for asked, got in unnumbered if one.in_main_thread and _handed(one) not in waits else ():
             if asked <= stamp <= got:
@@ -194,24 +195,24 @@ def _waits(run: Run, passages: Sequence[Passage]) -> dict[_Place, tuple[int, int
 
 
 def _workers(
-    passages: Sequence[Passage], fresh: dict[int, int], ms: Callable[[int], float]
+    batch_stamps: Sequence[BatchStamps], fresh: dict[int, int], ms: Callable[[int], float]
 ) -> tuple[WorkerProcess, ...]:
     """Every process but this one that made a batch."""
-    firsts: dict[tuple[int, int], Passage] = {}
-    for one in passages:
+    firsts: dict[tuple[int, int], BatchStamps] = {}
+    for one in batch_stamps:
         if one.unpacked[WALL]:
             firsts.setdefault((one.worker, one.pid), one)
     return tuple(
-        WorkerProcess(worker, pid, ms(fresh.get(one.ticket.epoch, 0)) if one.made == 0 else 0.0)
-        for (worker, pid), one in sorted(firsts.items(), key=lambda item: (item[1].ticket.epoch, item[0]))
+        WorkerProcess(worker, pid, ms(fresh.get(one.batch_id.epoch, 0)) if one.made == 0 else 0.0)
+        for (worker, pid), one in sorted(firsts.items(), key=lambda item: (item[1].batch_id.epoch, item[0]))
     )
 
 
-def _batch(one: Passage, wait: tuple[int, int], indices: tuple[int, ...], ms: Callable[[int], float]) -> BatchTimes:
+def _batch(one: BatchStamps, wait: tuple[int, int], indices: tuple[int, ...], ms: Callable[[int], float]) -> BatchTimes:
     wall, cpu, _, delay = between(one.index, one.fetched)
     return BatchTimes(
-        epoch=one.ticket.epoch,
-        number=one.ticket.number,
+        epoch=one.batch_id.epoch,
+        number=one.batch_id.number,
         worker=one.worker if one.unpacked[WALL] else MAIN,
         pid=one.pid,
         indices=indices,

@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_dataloader.probe.host.clocks import close_kept_delay
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
-from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Moment, ending, starting
+from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Moment, stamp_after, stamp_before
 from pytest_dataloader.probe.loader.sampling import loaders_inside
-from pytest_dataloader.probe.timing.instrumented_run import TRACED, Handout, Start, journal_of
+from pytest_dataloader.probe.timing.instrumented_run import TRACED, EpochStart, Handout, journal_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 
@@ -23,7 +23,7 @@ class WatchedLoop:
     def __init__(self, loader: Any) -> None:
         self.journal = journal_of(loader)
         self.handouts: list[Handout] = []
-        self.starts: list[Start] = []
+        self.starts: list[EpochStart] = []
         self.sparse_from: int | None = None
         self.taken: list[tuple[int, int, int, int]] = []
         self.memory = ResidentMemory()
@@ -70,22 +70,22 @@ class WatchedLoop:
 
     def _begin(self, *, fresh: bool) -> None:
         self.journal.epoch += 1
-        self._at, self._fresh, self._begun, self._got = 0, fresh, starting(), NEVER
+        self._at, self._fresh, self._begun, self._got = 0, fresh, stamp_before(), NEVER
 
     def _ask(self) -> None:
-        self._asked = starting()
+        self._asked = stamp_before()
         if self._got[WALL]:
             self.taken.append((self.journal.epoch, self._at - 1, self._got[WALL], self._asked[WALL]))
 
     def _get(self, number: int) -> None:
-        self._got = ending()
+        self._got = stamp_after()
         if self._at == 0:
-            self.starts.append(Start(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
+            self.starts.append(EpochStart(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
         else:
             self.handouts.append(Handout(self.journal.epoch, number, self._asked, self._got, early=False, held=0))
         self._at += 1
         workers = [worker for iterator in self._iterators for worker in torch_private.worker_processes(iterator)]
-        self.memory.look(self._got[WALL], workers)
+        self.memory.read(self._got[WALL], workers)
         if len(self.starts) + len(self.handouts) >= TRACED:
             self._end()
 

@@ -18,7 +18,7 @@ _WAITS_FOR_WORKERS = 0.2
 _ATTAINABLE = 0.9
 """Share of the CPUs that a loader with workers uses when it is alone: 2 workers on 2 CPUs used 0.86 to 0.89 (Python),
 0.85 to 0.90 (memory copies), 0.94 to 0.96 (JPEG), 0.76 to 0.86 (tiny tensors)."""
-DEARER = 3.0
+MOST_SLOWDOWN = 3.0
 """Times as much as alone, at most, that a sample costs beside others, for caches and context switches: CPU time of 5
 kinds of loader with 0 and 2 workers beside 0, 4 and 14 busy loops, over that with real-time priority, was 0.8 to 1.8 in
 27 of 30 cases; 2.0 (JPEG), 2.4 and 3.1 (copies of a megabyte) in the others. In benchmarks/rate_coverage.py beside 0 to
@@ -152,7 +152,7 @@ def least_service_ns(window: Window, *, workers: int, cpus: float, delays_known:
     service = service_ns(window, workers=workers, cpus=cpus)
     delays = window.consumer_delay_ns + window.threads_delay_ns
     most = min(delays, window.others_cpu_ns) if delays_known else window.others_cpu_ns
-    return min(service, _without(window, most, cpus=cpus)) / DEARER
+    return min(service, _without(window, most, cpus=cpus)) / MOST_SLOWDOWN
 
 
 def _without(window: Window, lost_ns: float, *, cpus: float) -> float:
@@ -160,7 +160,7 @@ def _without(window: Window, lost_ns: float, *, cpus: float) -> float:
     return min(float(window.wall_ns), max(window.wall_ns - lost_ns, needed))
 
 
-def quietness(
+def quietness_of_windows(
     windows: Sequence[Window], speeds: Sequence[int], *, workers: int, cpus: float, delays_known: bool
 ) -> Quietness:
     """How quiet the machine was over the windows; ``speeds`` are the times of the calibration kernel."""
@@ -188,12 +188,12 @@ class Spread:
     best: float
 
 
-def rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float]:
+def window_rates(windows: Sequence[Window], *, workers: int, cpus: float) -> list[float]:
     """Samples per second of each window, without the neighbours."""
     return [window.samples / service_ns(window, workers=workers, cpus=cpus) * 1e9 for window in windows]
 
 
-def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
+def measured_rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quietness = QUIET) -> Spread:
     """Samples per second, without the neighbours.
 
     The interval holds the spread between the windows, or where the machine was busy what others can have cost at most
@@ -201,7 +201,7 @@ def rate(windows: Sequence[Window], *, workers: int, cpus: float, machine: Quiet
     """
     if not windows:
         return Spread(0.0, 0.0, 0.0, 0.0)
-    each = rates(windows, workers=workers, cpus=cpus)
+    each = window_rates(windows, workers=workers, cpus=cpus)
     whole = join(windows)
     service = least = service_ns(whole, workers=workers, cpus=cpus)
     if machine.disturbances:

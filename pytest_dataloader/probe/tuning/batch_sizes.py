@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.loader.settings import Settings
-    from pytest_dataloader.probe.tuning.trial import Start
+    from pytest_dataloader.probe.tuning.trial import TrialStart
 
 _FACTORS = (0.5, 1, 2, 4)
 _SHARE = 0.08
@@ -86,7 +86,7 @@ def resized(loader: Any, size: int) -> Any:
     return copy
 
 
-def _row(start: Start, size: int, *, now: bool) -> BatchSize:
+def _row(start: TrialStart, size: int, *, now: bool) -> BatchSize:
     settings = start.settings
     under_way = max(1, settings.num_workers * settings.prefetch_factor)
     return BatchSize(

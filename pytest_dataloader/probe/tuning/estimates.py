@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_dataloader.probe.loader.settings import Settings, settings_of
-from pytest_dataloader.probe.tuning.prediction import Profile, period, rate
+from pytest_dataloader.probe.tuning.prediction import Profile, period, predicted_rate
 from pytest_dataloader.probe.tuning.trial import Alone, Trial, rate_of
 
-WORTH = 0.05
+WORTHWHILE_GAIN = 0.05
 """The fewest workers that come within this share of the best are chosen."""
 _PREFETCHED = (4, 8)
 _KEEPS_UP = 0.9
@@ -46,7 +46,7 @@ class Estimates:
     def predicted(self, settings: Settings) -> float:
         """Samples per second, by the profile and by how far it was off for the nearest number of workers measured."""
         assert self.profile is not None
-        return rate(self.profile, settings) * self._correction(settings)
+        return predicted_rate(self.profile, settings) * self._correction(settings)
 
     def _correction(self, settings: Settings) -> float:
         assert self.profile is not None
@@ -55,7 +55,7 @@ class Estimates:
         plain = [known for known in self.trials if known.num_workers and known.in_order == settings.in_order]
         plain = plain or [known for known in self.trials if known.num_workers]
         near = min(plain, key=lambda known: abs(math.log(known.num_workers / settings.num_workers)))
-        return rate_of(self.trials[near], self.profile) / rate(self.profile, near)
+        return rate_of(self.trials[near], self.profile) / predicted_rate(self.profile, near)
 
     def rate(self, settings: Settings) -> float:
         """Samples per second: as measured, else as predicted."""
@@ -80,7 +80,7 @@ class Estimates:
         if keeping:
             return self.settings(min(keeping))
         best = max(rates.values())
-        return self.settings(min(number for number in numbers if rates[number] >= (1 - WORTH) * best))
+        return self.settings(min(number for number in numbers if rates[number] >= (1 - WORTHWHILE_GAIN) * best))
 
     def keeps_up(self, settings: Settings) -> bool:
         """Whether a training step need not wait; without workers it waits while each batch is made."""
@@ -105,8 +105,8 @@ class Estimates:
         assert self.profile is not None
         plain = period(self.profile, chosen)
         deeper = [replace(chosen, prefetch_factor=each) for each in _PREFETCHED if each > chosen.prefetch_factor]
-        found = [each for each in deeper if period(self.profile, each) < (1 - WORTH) * plain][:1]
+        found = [each for each in deeper if period(self.profile, each) < (1 - WORTHWHILE_GAIN) * plain][:1]
         if "in_order" in vars(self.loader) and chosen.in_order:
             free = replace(chosen, in_order=False)
-            found += [free] if period(self.profile, free) < (1 - 2 * WORTH) * plain else []
+            found += [free] if period(self.profile, free) < (1 - 2 * WORTHWHILE_GAIN) * plain else []
         return found

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host.clocks import cpus_allowed
-from pytest_dataloader.probe.tuning.ladder import Row, ladder, recommended
-from pytest_dataloader.probe.tuning.prediction import rate
+from pytest_dataloader.probe.tuning.ladder import LadderRow, ladder, recommended
+from pytest_dataloader.probe.tuning.prediction import predicted_rate
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.settings import Settings
@@ -39,7 +39,7 @@ class Tuning:
     """Times the rate of the settings as they are; 1 where these were not measured."""
     keeps_up_with_ms: float = 0.0
     """The training step that need not wait for a batch then; 0 where none was given or none keeps up."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[LadderRow, ...] = ()
     predictions: tuple[Predicted, ...] = ()
     batch_sizes: tuple[BatchSize, ...] = ()
     """Under the recommended settings, by size; fewer than two where the loader cannot have others."""
@@ -61,7 +61,7 @@ class Tuning:
     empty: bool = False
 
 
-def tuning(search: Search) -> Tuning:
+def tuning_of(search: Search) -> Tuning:
     """What a search has found so far."""
     alone = search.alone
     if alone is None:
@@ -98,5 +98,5 @@ def _predictions(search: Search) -> list[Predicted]:
     for number in search.numbers:
         settings = search.settings(number)
         measured = search.rate(settings) if search.is_measured(settings) else 0.0
-        found.append(Predicted(number, rate(search.profile, settings), measured))
+        found.append(Predicted(number, predicted_rate(search.profile, settings), measured))
     return found

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
 from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
-from pytest_dataloader.probe.tuning.estimates import WORTH
-from pytest_dataloader.probe.tuning.prediction import batched, rate
+from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN
+from pytest_dataloader.probe.tuning.prediction import batched, predicted_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.tuning.search import Search
     from pytest_dataloader.probe.tuning.trial import Alone
 
-Source = Literal["measured", "predicted", "at most"]
+RateSource = Literal["measured", "predicted", "at most"]
 _LITTLE = 0.02
 """Keeping workers alive costs memory between epochs: below this gain it is not worth it."""
 _WAITS = 0.25
@@ -24,12 +24,12 @@ _WAITS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LadderRow:
     """One line: ``change`` is what it adds to the line above it."""
 
     change: str
     samples_per_second: float
-    source: Source
+    source: RateSource
     vs_baseline: float = 1.0
     vs_previous: float = 1.0
     """0 for the settings as they are where they are no step of the ladder."""
@@ -37,11 +37,11 @@ class Row:
     """Whether these are the loader's settings as they are."""
 
 
-def ladder(search: Search) -> tuple[Row, ...]:
+def ladder(search: Search) -> tuple[LadderRow, ...]:
     """The rows that are known so far."""
     if search.alone is None:
         return ()
-    rows: list[Row] = []
+    rows: list[LadderRow] = []
     for row in _rows(search, search.alone):
         first, previous = (rows[0], rows[-1]) if rows else (row, row)
         gain = row.samples_per_second / previous.samples_per_second if row.vs_previous else 0.0
@@ -49,27 +49,27 @@ def ladder(search: Search) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _rows(search: Search, alone: Alone) -> Iterator[Row]:
+def _rows(search: Search, alone: Alone) -> Iterator[LadderRow]:
     now = search.now
     if search.unbatched is not None:
-        yield Row("num_workers=0, sample by sample", search.unbatched.samples_per_second, "measured")
-        yield Row("+ the dataset's __getitems__", alone.samples_per_second, "measured", now=not now.num_workers)
+        yield LadderRow("num_workers=0, sample by sample", search.unbatched.samples_per_second, "measured")
+        yield LadderRow("+ the dataset's __getitems__", alone.samples_per_second, "measured", now=not now.num_workers)
     else:
-        yield Row("num_workers=0", alone.samples_per_second, "measured", now=not now.num_workers)
+        yield LadderRow("num_workers=0", alone.samples_per_second, "measured", now=not now.num_workers)
     if search.profile is None:
         return
     chosen = search.chosen
     shown = {Settings()}
     for change, settings in _steps(search, chosen):
         shown.add(settings)
-        source: Source = "measured" if search.is_measured(settings) else "predicted"
-        yield Row(change, search.rate(settings), source, now=settings == now)
+        source: RateSource = "measured" if search.is_measured(settings) else "predicted"
+        yield LadderRow(change, search.rate(settings), source, now=settings == now)
     if search.unbatched is None and _could_batch(search, alone):
         better = batched(search.profile)
-        most = rate(better, chosen) * search.rate(chosen) / rate(search.profile, chosen)
-        yield Row("+ __getitems__ in the dataset", most, "at most")
+        most = predicted_rate(better, chosen) * search.rate(chosen) / predicted_rate(search.profile, chosen)
+        yield LadderRow("+ __getitems__ in the dataset", most, "at most")
     if now.num_workers and now not in shown and search.is_measured(now):
-        yield Row(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)
+        yield LadderRow(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)
 
 
 def _steps(search: Search, chosen: Settings) -> Iterator[tuple[str, Settings]]:
@@ -105,7 +105,7 @@ def recommended(search: Search) -> Settings:
     fewer, gain = best.num_workers < now.num_workers, search.rate(best) / search.rate(now)
     if search.keeps_up(best) and not search.keeps_up(now):
         return best
-    worth = 1 - WORTH if fewer else 1 + WORTH
+    worth = 1 - WORTHWHILE_GAIN if fewer else 1 + WORTHWHILE_GAIN
     return best if gain >= worth or (fewer and search.keeps_up(best)) else now
 
 
@@ -122,7 +122,7 @@ def _best(search: Search) -> Settings:
         if (
             same
             and other.prefetch_factor != chosen.prefetch_factor
-            and search.rate(other) > (1 + WORTH) * search.rate(chosen)
+            and search.rate(other) > (1 + WORTHWHILE_GAIN) * search.rate(chosen)
         ):
             return replace(chosen, prefetch_factor=other.prefetch_factor)
     return chosen

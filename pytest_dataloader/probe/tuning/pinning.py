@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.batch_storages import tensors
-from pytest_dataloader.probe.loader.counting import count
+from pytest_dataloader.probe.loader.counting import count_samples
 from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, borrow_with, next_batch
 
 if TYPE_CHECKING:
@@ -95,4 +95,4 @@ def _copy(borrowed: Borrowed) -> tuple[int, int, float]:
     began = time.perf_counter()
     for tensor in held:
         tensor.to("cuda", non_blocking=True)
-    return count(batch, borrowed.batch_size), len(held), time.perf_counter() - began
+    return count_samples(batch, borrowed.batch_size), len(held), time.perf_counter() - began

@@ -72,10 +72,10 @@ def period(profile: Profile, settings: Settings) -> float:
         return profile.alone_seconds
     cpu = profile.worker_cpu_seconds + profile.main_cpu_seconds
     full = cpu * profile.crowding / profile.cpus
-    return _norm(simulate(profile, settings), full)
+    return _norm(simulate_workers(profile, settings), full)
 
 
-def simulate(profile: Profile, settings: Settings) -> float:
+def simulate_workers(profile: Profile, settings: Settings) -> float:
     """Seconds per batch of workers that are kept busy as torch does it, with the variation of the profile.
 
     In order, batch i goes to worker i mod N, and only once batch i - N x prefetch_factor was handed out; out of order
@@ -121,7 +121,9 @@ def _out_of_order(times: Sequence[float], workers: int, most: int, receiving: fl
     return handed
 
 
-def rate(profile: Profile, settings: Settings, batch_period: float | None = None, first: float | None = None) -> float:
+def predicted_rate(
+    profile: Profile, settings: Settings, batch_period: float | None = None, first: float | None = None
+) -> float:
     """Samples per second over a later epoch, its start included; over an endless one where its length is unknown.
 
     ``batch_period`` and ``first``, the seconds to the first batch of new workers, are predicted where not given.

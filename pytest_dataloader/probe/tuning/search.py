@@ -95,7 +95,7 @@ class Search(Estimates):
         if self._repeats_data():
             most = 1
         self._verify([number for number in _WORKERS if number <= most])
-        self._look_again()
+        self._measure_again()
         self._refine()
         self.complete = True
 
@@ -124,7 +124,7 @@ class Search(Estimates):
             self.profile = profile_of(self.alone, single, cpus=clocks.cpus_allowed(), crowding=self.crowding)
         self.known()
 
-    def _look_again(self) -> None:
+    def _measure_again(self) -> None:
         """Look in turn, with what is left of the budget, at the numbers of workers between which it was close.
 
         And at none before any are recommended for what only computes: that look came first, to a process whose caches

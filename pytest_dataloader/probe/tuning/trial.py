@@ -19,7 +19,7 @@ from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.batches import size_bytes
-from pytest_dataloader.probe.tuning.prediction import Profile, rate
+from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _HIDDEN = 1.3
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class TrialStart:
     """A loader that gave batches under some settings: what is known of it even where they were too few for a rate."""
 
     settings: Settings
@@ -62,7 +62,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial(Start):
+class Trial(TrialStart):
     """A start that ran long enough for a rate, which is more than 0; without the neighbours."""
 
     samples_per_second: float
@@ -114,7 +114,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
     return found
 
 
-def measure_start(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Start:
+def measure_start(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> TrialStart:
     """Measure a loader under settings for about ``seconds``: a Trial where enough batches came for a rate.
 
     Raises NotMeasured for a subclass that does not take them or hangs, EmptyEpoch for one without a batch.
@@ -143,11 +143,11 @@ def measure_start(loader: Any, settings: Settings, seconds: float, came: Callabl
             )
         seen, own = throughput(meter), _unique_bytes(borrowed)
         batch_bytes = size_bytes(next_batch(borrowed))
-    start = Start(settings, seen.batches, seen.seconds_to_first_batch, own, batch_bytes)
+    start = TrialStart(settings, seen.batches, seen.seconds_to_first_batch, own, batch_bytes)
     return with_rate(start, seen, join(meter.windows))
 
 
-def with_rate(start: Start, seen: Throughput, whole: Window) -> Start:
+def with_rate(start: TrialStart, seen: Throughput, whole: Window) -> TrialStart:
     """A Trial of what was seen over ``whole``; the start alone where no rate was."""
     if not seen.batches_per_second:
         return start
@@ -317,4 +317,4 @@ def rate_of(trial: Trial, profile: Profile, settings: Settings | None = None) ->
     """
     if not trial.steady:
         return trial.samples_per_second
-    return rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)
+    return predicted_rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)

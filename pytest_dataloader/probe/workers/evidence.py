@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.workers.fault import Kind, Phase
-    from pytest_dataloader.probe.workers.lifecycle import Epoch
-    from pytest_dataloader.probe.workers.startup import Start
+    from pytest_dataloader.probe.workers.fault import Phase, WorkerFaultKind
+    from pytest_dataloader.probe.workers.lifecycle import EpochTimes
+    from pytest_dataloader.probe.workers.startup import WorkerStart
 
 Sharing = Literal["position", "stream", "library", ""]
 """What makes the use a fault: a file has one ``position`` for all workers, a socket one ``stream``; a ``library`` says
@@ -34,7 +34,7 @@ class Workers:
     where none was watched. ``batches_in_epoch`` is 0 where it is unknown; ``hollow`` batches were all ``hollow_batch``.
     """
 
-    fault: Kind
+    fault: WorkerFaultKind
     worker: int | None
     pid: int | None
     signal: str
@@ -53,7 +53,7 @@ class Workers:
     worker_start_seconds: float | None
     end_seconds: float | None
     restarts_per_epoch: int | None
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[EpochTimes, ...]
     batches: int
     whole: bool
     zombies: tuple[int, ...]
@@ -95,7 +95,7 @@ class Portability:
     (``tensor_bytes``); None where it does not pickle. ``pinned`` is the method that the loader itself asks for.
     """
 
-    starts: tuple[Start, ...]
+    starts: tuple[WorkerStart, ...]
     attribute: str
     what: str
     error: str

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["none", "killed", "exception", "hang", "exit"]
+WorkerFaultKind = Literal["none", "killed", "exception", "hang", "exit"]
 Phase = Literal["", "starting", "worker_init_fn", "reading", "collating", "sending", "receiving", "sampling", "exiting"]
 """What a worker was at: ``starting`` is before any code of the user's but imports and unpickling."""
 
@@ -25,7 +25,7 @@ _FRAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WorkerFault:
     """The first thing that went wrong. ``worker`` is None for this process; ``exception`` is ``Type: message``.
 
     ``sample`` is the index that was being read, where it is known, and ``sample_indices`` all those of the batch that
@@ -33,7 +33,7 @@ class Fault:
     for a wait of which it cannot be told whether it ends.
     """
 
-    kind: Kind = "none"
+    kind: WorkerFaultKind = "none"
     worker: int | None = None
     pid: int | None = None
     signal: str = ""
@@ -48,7 +48,7 @@ class Fault:
     certain: bool = True
 
 
-NONE = Fault()
+NONE = WorkerFault()
 
 
 def caught(error: BaseException) -> tuple[int, str, tuple[str, ...]] | None:

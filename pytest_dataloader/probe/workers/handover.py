@@ -21,7 +21,7 @@ _DEPTH = 4
 
 
 @contextlib.contextmanager
-def given_up_with_its_process() -> Iterator[None]:
+def drain_pipe_of_dead_child() -> Iterator[None]:
     """Let this thread start processes by spawn that may end at once, as where the main module cannot be imported.
 
     multiprocessing writes what a process is handed to a pipe whose reading end it keeps open itself. Once the process

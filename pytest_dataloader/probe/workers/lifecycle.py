@@ -24,8 +24,8 @@ from pytest_dataloader.probe.loader.sampling import epochs_told
 from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
 from pytest_dataloader.probe.workers import attribution, fault, status_slots
-from pytest_dataloader.probe.workers.fault import NONE, Fault
-from pytest_dataloader.probe.workers.handover import given_up_with_its_process
+from pytest_dataloader.probe.workers.fault import NONE, WorkerFault
+from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
 from pytest_dataloader.probe.workers.watchdog import GivenUp, Watchdog
 
@@ -41,7 +41,7 @@ _ORPHAN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class EpochTimes:
     """One epoch as it was watched; seconds from asking for it, None for what did not come.
 
     ``worker_start_seconds`` is when the slowest worker began with ``worker_init_fn``, ``end_seconds`` what ending the
@@ -64,8 +64,8 @@ class Epoch:
 class Lifecycle:
     """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory."""
 
-    epochs: list[Epoch] = field(default_factory=list)
-    fault: Fault = NONE
+    epochs: list[EpochTimes] = field(default_factory=list)
+    fault: WorkerFault = NONE
     zombies: tuple[int, ...] = ()
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class _Observation:
         self.forks = method == "fork"
         self.watchdog = Watchdog(slots)
         self.task_log = TaskLog()
-        self.lives = Lifecycle()
+        self.lifecycle = Lifecycle()
         self.processes: dict[int, BaseProcess] = {}
         self.pids: set[int] = set()
         self.children: set[int] = set()
@@ -132,12 +132,12 @@ class _Observation:
             stack.enter_context(self.watchdog.interrupting())
             stack.enter_context(self._hearing_threads())
             if not self.forks:
-                stack.enter_context(given_up_with_its_process())
+                stack.enter_context(drain_pipe_of_dead_child())
             if self.in_process:
                 stack.enter_context(status_slots.main_process_slot(self.slots))
             try:
                 borrowed = stack.enter_context(borrow_as(functools.partial(_ObservedLoader, self), self.loader))
-                self._live(borrowed, seconds, epochs, stack.enter_context(epochs_told(self.loader)))
+                self._run_epochs(borrowed, seconds, epochs, stack.enter_context(epochs_told(self.loader)))
                 self._end(borrowed)
             except GivenUp:
                 self._abort(borrowed, None)
@@ -148,8 +148,8 @@ class _Observation:
             except BaseException:
                 self._kill(borrowed)
                 raise
-        self.lives.oom_kills = _oom_kills() - killed
-        return self.lives
+        self.lifecycle.oom_kills = _oom_kills() - killed
+        return self.lifecycle
 
     @contextlib.contextmanager
     def _hearing_threads(self) -> Iterator[None]:
@@ -186,7 +186,7 @@ class _Observation:
         self.slots.forget_workers()
         if self.forks:
             self.watchdog.stop()
-            self.lives.forked_threads = self.lives.forked_threads or _threads()
+            self.lifecycle.forked_threads = self.lifecycle.forked_threads or _threads()
 
     def made(self, iterator: Any) -> None:
         """What happens once they have started."""
@@ -208,23 +208,23 @@ class _Observation:
 
         vars(process)["terminate"] = noted
 
-    def _live(self, borrowed: Borrowed, seconds: float, epochs: int, tell: Callable[[int], None]) -> None:
+    def _run_epochs(self, borrowed: Borrowed, seconds: float, epochs: int, tell: Callable[[int], None]) -> None:
         """An epoch, and shorter ones where starting workers again costs less than what was planned for all of it."""
-        while len(self.lives.epochs) < epochs:
-            tell(len(self.lives.epochs))
+        while len(self.lifecycle.epochs) < epochs:
+            tell(len(self.lifecycle.epochs))
             epoch = self._epoch(borrowed, seconds)
-            self.lives.epochs.append(epoch)
+            self.lifecycle.epochs.append(epoch)
             if epoch.first_batch_seconds is None or (
                 not self.loader.persistent_workers and epoch.first_batch_seconds > seconds
             ):
                 break
             seconds /= 2
 
-    def _epoch(self, borrowed: Borrowed, seconds: float) -> Epoch:
+    def _epoch(self, borrowed: Borrowed, seconds: float) -> EpochTimes:
         known, delay = set(self.pids), clocks.thread_delay_ns() or 0
         self.task_log.enough, self.watchdog.delivered = False, 0
         self.slots.forget_positions()
-        begun = time.monotonic() - (0.0 if self.lives.epochs else borrowed.started_seconds)
+        begun = time.monotonic() - (0.0 if self.lifecycle.epochs else borrowed.started_seconds)
         if not self.forks:
             self.watchdog.start()
         with self.watchdog.waiting():
@@ -249,10 +249,10 @@ class _Observation:
                 self.task_log.enough = True
                 if not self.task_log.may_stop:
                     break
-        if self.of_threads and all(epoch.whole for epoch in self.lives.epochs):  # not for one that we left early
+        if self.of_threads and all(epoch.whole for epoch in self.lifecycle.epochs):  # not for one that we left early
             raise self.of_threads[0]
         self._look_for_silent_end(came)
-        return Epoch(
+        return EpochTimes(
             pids=tuple(process.pid or 0 for process in self.processes.values()),
             started=len(self.pids - known),
             start_seconds=started,
@@ -296,31 +296,33 @@ class _Observation:
 
     def _remember_children(self) -> None:
         for pid in self.pids:
-            self.children.update(waits.descendants(pid))
+            self.children.update(waits.descendant_pids(pid))
 
     def _end(self, borrowed: Borrowed) -> None:
         """End the workers as a user's loop would, and see who does not go."""
         self._remember_children()
-        if borrowed.iterator is not None and self.lives.fault is NONE:
+        if borrowed.iterator is not None and self.lifecycle.fault is NONE:
             receive_what_would_stay(borrowed.iterator)
         asked = time.monotonic()
         with self.watchdog.waiting():
             if borrowed.iterator is not None:
-                torch_private.shut_down(borrowed.iterator)
-        if self.lives.epochs and (self.lives.epochs[-1].end_seconds is None or self.loader.persistent_workers):
-            self.lives.epochs[-1] = dataclasses.replace(self.lives.epochs[-1], end_seconds=time.monotonic() - asked)
+                torch_private.shut_down_workers(borrowed.iterator)
+        if self.lifecycle.epochs and (self.lifecycle.epochs[-1].end_seconds is None or self.loader.persistent_workers):
+            self.lifecycle.epochs[-1] = dataclasses.replace(
+                self.lifecycle.epochs[-1], end_seconds=time.monotonic() - asked
+            )
         self.watchdog.stop()
-        self.lives.zombies = tuple(sorted(pid for pid in self.pids if waits.state_of(pid) == "Z"))
+        self.lifecycle.zombies = tuple(sorted(pid for pid in self.pids if waits.state_of(pid) == "Z"))
         lingering = []
         for number, process in self.processes.items():
             code = process.exitcode
             if code is None or process.pid in self.terminated:
                 lingering.append(f"worker {number} (pid {process.pid})")
-            elif code and self.lives.fault is NONE:
+            elif code and self.lifecycle.fault is NONE:
                 kind: Any = "killed" if code < 0 else "exit"
                 name = fault.signal_name(code)
-                self.lives.fault = Fault(kind, number, process.pid, name, code, phase="exiting")
-        self.lives.lingering = (*lingering, *self._orphans())
+                self.lifecycle.fault = WorkerFault(kind, number, process.pid, name, code, phase="exiting")
+        self.lifecycle.lingering = (*lingering, *self._orphans())
         borrowed.close()
         segments.unlink_of(self.pids)
 
@@ -338,13 +340,13 @@ class _Observation:
         if error is not None:
             torch_private.discard_half_made(error)
         try:
-            self.lives.fault = self._diagnose(error)
+            self.lifecycle.fault = self._diagnose(error)
         finally:
             self._kill(borrowed)
 
     def _kill(self, borrowed: Borrowed | None) -> None:
         self.watchdog.stop()
-        children = [pid for worker in self.pids for pid in waits.descendants(worker)]
+        children = [pid for worker in self.pids for pid in waits.descendant_pids(worker)]
         if borrowed is not None:
             borrowed.close(kill=True)
         for pid in children:
@@ -354,14 +356,14 @@ class _Observation:
         self.processes.clear()
         segments.unlink_of(self.pids)
 
-    def _diagnose(self, error: BaseException | None) -> Fault:
+    def _diagnose(self, error: BaseException | None) -> WorkerFault:
         if isinstance(error, _SilentEnd):
-            return attribution.ended_silently(self._scene(), self.watchdog.delivered)
-        return attribution.attribute_fault(self._scene(), error)
+            return attribution.ended_silently(self._fault_context(), self.watchdog.delivered)
+        return attribution.attribute_fault(self._fault_context(), error)
 
-    def _scene(self) -> attribution.Scene:
+    def _fault_context(self) -> attribution.FaultContext:
         watchdog = self.watchdog
-        return attribution.Scene(
+        return attribution.FaultContext(
             self.slots, self.task_log, watchdog.iterator, watchdog.finding, self._task_raised(), self.in_process
         )
 
@@ -370,14 +372,14 @@ class _ObservedLoader(Borrowed):
     """A borrowed loader that tells of its iterators."""
 
     def __init__(self, observation: _Observation, loader: Any) -> None:
-        self._attendance = observation
+        self._observation = observation
         self._first: Any = None
         self._being_made = observation.making
         super().__init__(loader, prepare=observation.prepare)
 
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)
-        self._attendance.made(iterator)
+        self._observation.made(iterator)
 
     def _pull_and_look(self, most: int) -> tuple[int, int]:
         """Samples are not counted here."""
@@ -390,13 +392,13 @@ class _ObservedLoader(Borrowed):
 
     def _look_inside(self, batch: Any) -> None:
         """Count batches that nothing could be learned from: None, and one number or text for all samples."""
-        lives = self._attendance.lives
+        lifecycle = self._observation.lifecycle
         if isinstance(batch, str | bytes | int | float) and getattr(self.loader, "batch_sampler", None) is not None:
             if self._first is None:
-                self._first, lives.hollow_batch = batch, reprlib.repr(batch)
-            lives.hollow += batch == self._first
+                self._first, lifecycle.hollow_batch = batch, reprlib.repr(batch)
+            lifecycle.hollow += batch == self._first
         else:
-            lives.hollow += batch is None
+            lifecycle.hollow += batch is None
 
     def _count_indices(self, _copy: Any) -> None:
         return None

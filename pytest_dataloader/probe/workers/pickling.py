@@ -110,7 +110,7 @@ def _weigh(thing: Any) -> Luggage:
     return Luggage(scale.size, pickler.tensor_bytes)
 
 
-def weigh(loader: Any) -> Luggage | None:
+def weigh_luggage(loader: Any) -> Luggage | None:
     """What a worker of this loader is handed; None where it cannot be pickled."""
     try:
         return _weigh(tuple(getattr(loader, part, None) for part in PARTS))
@@ -170,7 +170,7 @@ def _descend(thing: Any, path: str, error: str, depth: int) -> Culprit:
             inner = _refusal(part)
             if inner is not None:
                 return _descend(part, f"{path}{name}", inner, depth - 1)
-    return Culprit(path, describe(thing), error)
+    return Culprit(path, describe_unpicklable(thing), error)
 
 
 def _search(thing: Any, path: str, wanted: Callable[[Any], bool], depth: int, seen: set[int]) -> str:
@@ -221,10 +221,10 @@ def _state_of(thing: Any) -> list[tuple[str, Any]]:
     return [*found, *(("", part) for part in reduced[1] if part is not type(thing))]
 
 
-def describe(thing: Any) -> str:
+def describe_unpicklable(thing: Any) -> str:
     """What a thing that does not pickle is.
 
-    >>> describe(lambda: 0), describe(object()), describe(None for _ in ())
+    >>> describe_unpicklable(lambda: 0), describe_unpicklable(object()), describe_unpicklable(None for _ in ())
     ('a lambda', 'a builtins.object', 'a generator')
     """
     kind = type(thing)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.workers.handover import given_up_with_its_process
+from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.probe.workers.pickling import PARTS, Culprit, find_culprit, find_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dataloader.probe.workers.fault import Fault, Kind, Phase
+    from pytest_dataloader.probe.workers.fault import Phase, WorkerFault, WorkerFaultKind
 
 _IMPORT_SECONDS = 60.0
 """For one process to import what a dataset needs: torch alone took 12 to 25 s on a busy machine."""
@@ -39,7 +39,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class WorkerStart:
     """One worker started by ``method`` and its first batch.
 
     ``attribute`` is the path of what keeps it from starting, ``what`` what that is; ``error`` what was raised.
@@ -47,7 +47,7 @@ class Start:
 
     method: str
     available: bool = True
-    fault: Kind = "none"
+    fault: WorkerFaultKind = "none"
     certain: bool = True
     phase: Phase = ""
     attribute: str = ""
@@ -68,25 +68,25 @@ class Start:
         return self.available and self.fault == "none" and self.seconds_to_first_batch is None
 
 
-def try_methods(loader: Any, methods: Iterable[str]) -> tuple[Start, ...]:
+def try_methods(loader: Any, methods: Iterable[str]) -> tuple[WorkerStart, ...]:
     """Start a worker by each method, until one had no batch to give: then no other has."""
     there = multiprocessing.get_all_start_methods()
-    starts: list[Start] = []
+    starts: list[WorkerStart] = []
     for method in methods:
-        starts.append(_try(loader, method) if method in there else Start(method, available=False))
+        starts.append(_try(loader, method) if method in there else WorkerStart(method, available=False))
         if starts[-1].empty:
             break
     return tuple(starts)
 
 
-def unpicklable(method: str, culprit: Culprit) -> Start:
+def unpicklable(method: str, culprit: Culprit) -> WorkerStart:
     """The start by a method that imports everything anew, known without trying from what does not pickle."""
-    return Start(
+    return WorkerStart(
         method, fault="exception", phase="starting", attribute=culprit.path, what=culprit.what, error=culprit.error
     )
 
 
-def obstacle(loader: Any, found: Fault, method: str) -> Obstacle:
+def start_obstacle(loader: Any, found: WorkerFault, method: str) -> Obstacle:
     """What keeps a worker from starting by a method that imports everything anew; nothing for other faults."""
     if found.phase != "starting" or method == "fork":
         return Obstacle()
@@ -111,7 +111,7 @@ def _last_words(loader: Any) -> str:
     with tempfile.TemporaryFile() as said:
         try:
             os.dup2(said.fileno(), 2)
-            with given_up_with_its_process():
+            with drain_pipe_of_dead_child():
                 process.start()
             process.join(_IMPORT_SECONDS)
         finally:
@@ -128,12 +128,12 @@ def _arrive(*_parts: Any) -> None:
     """What was handed over is here."""
 
 
-def _try(loader: Any, method: str) -> Start:
+def _try(loader: Any, method: str) -> WorkerStart:
     seen = observe_lifecycle(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
     found = seen.fault
     first = seen.epochs[0].first_batch_seconds if seen.epochs else None
-    met = obstacle(loader, found, method)
-    return Start(
+    met = start_obstacle(loader, found, method)
+    return WorkerStart(
         method=method,
         fault=found.kind,
         certain=found.certain,

@@ -77,7 +77,7 @@ class Finding:
     stack: tuple[str, ...] = ()
 
 
-def conclude(silence: Silence, longest: float | None) -> tuple[Literal["hang", "unclear"], str] | None:
+def judge_silence(silence: Silence, longest: float | None) -> tuple[Literal["hang", "unclear"], str] | None:
     """Whether a silence will never end, or has lasted too long to tell; None while waiting makes sense.
 
     ``longest`` is the longest wait for a batch so far, None before the first batch.
@@ -104,7 +104,7 @@ class Watchdog:
     """Watches the workers of ``iterator``; ``waiting()`` surrounds each wait of this process for them."""
 
     slots: status_slots.StatusSlots
-    look: Callable[..., waits.Look] = waits.look
+    observe: Callable[..., waits.ProcessActivity] = waits.process_activity
     clock: Callable[[], float] = time.monotonic
     iterator: Any = None
     delivered: int = 0
@@ -197,8 +197,8 @@ class Watchdog:
             return None
         suspect, pid = self._suspect(pids)
         here = threading.get_native_id() if pid == os.getpid() else None
-        looks = {number: self.look(each) for number, each in pids.items()}
-        seen = looks[suspect] if suspect in looks else self.look(pid, without=here)
+        looks = {number: self.observe(each) for number, each in pids.items()}
+        seen = looks[suspect] if suspect in looks else self.observe(pid, without=here)
         busy = sum(each.busy_ns for each in looks.values()) or seen.busy_ns
         switches = sum(each.switches for each in looks.values()) or seen.switches
         signs = (self.delivered, *self._positions(), *(self.slots.state(number) for number in pids))
@@ -217,7 +217,7 @@ class Watchdog:
             asleep_seconds=seen.asleep_seconds if long_asleep else None,
             on_disk=seen.state == "D",
         )
-        found = conclude(silence, self.longest)
+        found = judge_silence(silence, self.longest)
         if found is None:
             return None
         return Finding(found[0], suspect, found[1], silence.seconds, self._stack(suspect, pid))

@@ -23,7 +23,7 @@ _MOST_ATTRIBUTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Remedy:
     """One thing to change: the check that says so, the rule of dl-lint that finds it, and where that is explained."""
 
     check: str
@@ -72,7 +72,7 @@ class Shown:
     nodeid: str
     description: str
     checks: tuple[Judged, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Remedy, ...]
     figures: tuple[figures.Figure, ...]
     tables: tuple[Table, ...]
 
@@ -123,7 +123,7 @@ def _shown(number: int, loader: Mapping[str, Any], charts: Sequence[figures.Figu
         description=printable(loader["description"]),
         checks=tuple(_judged(name, each) for name, each in checks.items()),
         changes=tuple(
-            Change(name, printable(one["code"]), explanation_of(one["code"]), printable(one["text"]))
+            Remedy(name, printable(one["code"]), explanation_of(one["code"]), printable(one["text"]))
             for name, each in checks.items()
             for one in each["advice"]
         ),

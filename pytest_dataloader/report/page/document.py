@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 _TEMPLATE, _STYLE, _SCRIPT = "page.html.jinja", "page.css", "page.js"
 
 
-def write(path: Path, document: Mapping[str, Any], written: str) -> None:
-    """Write the page of a document of evidence in one step, as ``files.write`` does; ``written`` says when.
+def write_page(path: Path, document: Mapping[str, Any], written: str) -> None:
+    """Write the page of a document of evidence in one step, as ``files.write_text`` does; ``written`` says when.
 
     Raises OSError as that does, and ImportError where jinja2 or plotly is missing.
     """
-    files.write(path, page(document, written))
+    files.write_text(path, page(document, written))
 
 
 def now() -> str:
@@ -64,7 +64,7 @@ def page(document: Mapping[str, Any], written: str = "") -> str:
         script=markupsafe.Markup(part(_SCRIPT)),
         nonce=secrets.token_urlsafe(16),
         packed_json=lambda value: packed(text_json.dumps(value, separators=(",", ":"), allow_nan=False)),
-        evidence=packed(json.text(document)),
+        evidence=packed(json.json_text(document)),
         plotly=packed(get_plotlyjs()),
     )
     return str(text)

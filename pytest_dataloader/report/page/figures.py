@@ -89,7 +89,7 @@ def stages(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     )  # fmt: skip
 
 
-def rate(evidence: Mapping[str, Any], limits: Mapping[str, Any]) -> Figure | None:
+def rate_figure(evidence: Mapping[str, Any], limits: Mapping[str, Any]) -> Figure | None:
     """Samples per second in each window, the interval of their mean, and the floor."""
     rates = evidence.get("window_samples_per_second") or ()
     if not rates:
@@ -191,7 +191,7 @@ def memory(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     )  # fmt: skip
 
 
-def tuning(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | None:
+def tuning_figure(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | None:
     """Rates with other numbers of workers: predicted, and measured where that was tried."""
     found = evidence.get("predictions") or ()
     if len(found) < 2:
@@ -212,7 +212,7 @@ def tuning(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
 
 def device(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | None:
     """What the device did in each training step."""
-    steps = thinned(evidence["use"]["steps"])
+    steps = thin_points(evidence["use"]["steps"])
     numbers = list(range(1, len(steps) + 1))
     data = [
         {"type": "bar", "name": name, "x": numbers, "y": [_round(step[part]) for step in steps],
@@ -252,11 +252,11 @@ def _resources(checks: Mapping[str, Mapping[str, Any]]) -> Figure | None:
 
 _DRAWN: tuple[tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Figure | None]], ...] = (
     ("stages", stages),
-    ("throughput", rate),
+    ("throughput", rate_figure),
     ("stages", batches),
     ("memory", memory),
     ("stages", workers),
-    ("tune", tuning),
+    ("tune", tuning_figure),
     ("transfer", device),
 )
 
@@ -304,7 +304,7 @@ def _of_curve(curve: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[int], 
     """A line for each process of a memory check: batches, and megabytes."""
     lines = []
     for number in sorted({point["worker"] for point in curve}):
-        points = thinned([point for point in curve if point["worker"] == number])
+        points = thin_points([point for point in curve if point["worker"] == number])
         sizes = [round(point["private_bytes"] / 1e6, 1) for point in points]
         name = f"worker {number}" if number >= 0 else "main"
         lines.append((name, [point["batch"] for point in points], sizes))
@@ -319,14 +319,14 @@ def _of_growth(evidence: Mapping[str, Any]) -> list[tuple[str, list[int], list[f
         seen = evidence.get(key) or ()
         if any(seen):
             at = [number * between for number in range(len(seen))]
-            lines.append((name, thinned(at), [round(each / 1e6, 1) for each in thinned(seen)]))
+            lines.append((name, thin_points(at), [round(each / 1e6, 1) for each in thin_points(seen)]))
     return lines
 
 
-def thinned(points: Sequence[Any], most: int = MOST_POINTS) -> list[Any]:
+def thin_points(points: Sequence[Any], most: int = MOST_POINTS) -> list[Any]:
     """At most so many of the points, evenly, the first and the last among them.
 
-    >>> thinned(range(10), 4), thinned([1, 2])
+    >>> thin_points(range(10), 4), thin_points([1, 2])
     ([0, 3, 6, 9], [1, 2])
     """
     if len(points) <= most:

@@ -11,23 +11,25 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting
-from pytest_dataloader.checks.baseline import compare, judge, measure
+from pytest_dataloader.checks.baseline import compare_with_baseline, judge, measure
 from pytest_dataloader.probe.host.calibration import KERNELS
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
-from pytest_dataloader.probe.timing.evidence import Baseline, Entry, Place
+from pytest_dataloader.probe.timing.evidence import Baseline, BaselineEntry, Platform
 
 pytestmark = pytest.mark.xdist_group("cpu")
 
 BUSY = dataclasses.replace(QUIET, others_share=0.9)
-PLACE = Place("a", "b", "c")
-KNOWN = Entry(PLACE, 0, 1.0, 0.0, {"compute": 0.2, "copy": 0.1})
+PLACE = Platform("a", "b", "c")
+KNOWN = BaselineEntry(PLACE, 0, 1.0, 0.0, {"compute": 0.2, "copy": 0.1})
 
 
-def seen(cpu: float, compute: float = 0.2, copy: float = 0.1, known: Entry | None = KNOWN, **fields: Any) -> Baseline:
+def seen(
+    cpu: float, compute: float = 0.2, copy: float = 0.1, known: BaselineEntry | None = KNOWN, **fields: Any
+) -> Baseline:
     quietness = fields.pop("quietness", QUIET)
     cost = Cost(cpu, 0.0, {"compute": compute, "copy": copy}, units=100, measured_seconds=5.0, quietness=quietness)
-    return compare(Baseline(cost, PLACE, known, **fields))
+    return compare_with_baseline(Baseline(cost, PLACE, known, **fields))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ SETTING = Setting(seconds=0.8, bench=True)
 
 def held(now: DataLoader[Any], before: DataLoader[Any]) -> Baseline:
     cost = measure(before, setting=SETTING).cost
-    known = Entry(PLACE, 0, cost.cpu_ms_per_sample, cost.wait_ms_per_sample, cost.kernel_ms)
+    known = BaselineEntry(PLACE, 0, cost.cpu_ms_per_sample, cost.wait_ms_per_sample, cost.kernel_ms)
     return measure(now, setting=SETTING, place=PLACE, known=known)
 
 

@@ -37,7 +37,7 @@ def leaking() -> DataLoader[Any]:
 @pytest.fixture
 def release(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Have torch be another release."""
-    caches: list[Any] = [trials.failure, self_test.failure]
+    caches: list[Any] = [trials.trial_failure, self_test.self_test_failure]
 
     def forget() -> None:
         for cache in caches:
@@ -70,7 +70,7 @@ def test_checks_that_rest_on_a_missing_name_are_not_measured_and_name_it(monkeyp
 
 def test_a_release_that_nobody_has_tried_is_tried_out(release: Callable[[str], None]) -> None:
     release("2.16.0")
-    assert {check: compatibility.obstacle(check) for check in compatibility.RESTS_ON} == dict.fromkeys(
+    assert {check: compatibility.incompatibility(check) for check in compatibility.RESTS_ON} == dict.fromkeys(
         compatibility.RESTS_ON, ""
     )
     report = pytest_dataloader.diagnose(leaking(), checks=["memory"], quick=True)
@@ -116,4 +116,4 @@ def test_the_memory_test_says_where_its_reader_died(monkeypatch: pytest.MonkeyPa
 
 
 def test_each_trial_passes_under_the_torch_of_the_development() -> None:
-    assert [trials.failure(part) for part in requirements.ROWS] == [""] * len(requirements.ROWS)
+    assert [trials.trial_failure(part) for part in requirements.ROWS] == [""] * len(requirements.ROWS)

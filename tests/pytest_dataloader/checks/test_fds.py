@@ -409,7 +409,7 @@ def limited(descriptors_allowed: int) -> Iterator[None]:
 
 
 def test_workers_that_would_hang_for_want_of_descriptors_are_not_run() -> None:
-    open_now = descriptors.count() or 0
+    open_now = descriptors.count_descriptors() or 0
     with limited(open_now + 90):
         seen = measured(load(Rows(tensors=40)))
     verdict = fds.judge(seen)
@@ -421,7 +421,7 @@ def test_workers_that_would_hang_for_want_of_descriptors_are_not_run() -> None:
 
 @pytest.mark.slow
 def test_running_out_for_kept_batches_names_who_keeps_them() -> None:
-    open_now = descriptors.count() or 0
+    open_now = descriptors.count_descriptors() or 0
     with limited(open_now + 80):
         seen = measured(load(Rows(tensors=4), kind=KeepsInList))
     verdict = fds.judge(seen)
@@ -474,7 +474,7 @@ def test_a_loader_that_raises_is_not_judged() -> None:
 
 
 def test_where_descriptors_are_not_listed_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "why_not", lambda: "there is no /proc here")
+    monkeypatch.setattr(descriptors, "why_no_descriptors", lambda: "there is no /proc here")
     with pytest.raises(NotMeasured, match="no /proc"):
         measured(load())
 

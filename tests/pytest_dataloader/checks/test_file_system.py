@@ -63,13 +63,13 @@ def by_file() -> Iterator[None]:
 
 def left_by(check: str, loader: Any) -> set[segments.Segment]:
     """Segments with a name that this process and the workers that it started meanwhile have left in /dev/shm."""
-    with process_tree.keep_roster() as roster:
+    with process_tree.keep_process_registry() as process_registry:
         try:
             evidence = checks.measure(check, loader, setting=Setting(seconds=0.5, bench=True), limits={})
         except NotMeasured:
             evidence = None
-        left = segments.named({os.getpid(), *roster.pids})
-        assert evidence is None or roster.pids
+        left = segments.named({os.getpid(), *process_registry.pids})
+        assert evidence is None or process_registry.pids
         return left
 
 

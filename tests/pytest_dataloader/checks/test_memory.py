@@ -976,7 +976,7 @@ class Rows(Dataset):
     def __getitem__(self, at): return len(self.rows[at])
 loader = DataLoader(Rows(), num_workers=2, multiprocessing_context="fork")
 memory.measure(loader, setting=Setting(seconds=1, bench=True))  # imports all that somebody else could not read
-pagemap.why_not.cache_clear()
+pagemap.why_no_pagemap.cache_clear()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, {dumpable})  # becoming somebody else clears PR_SET_DUMPABLE, and with it all of /proc/self
 ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS

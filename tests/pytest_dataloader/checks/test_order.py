@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, RandomSamp
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from pytest_dataloader.errors import EmptyEpoch
-from pytest_dataloader.probe.samples.sequence import FaultKind, OrderFault
+from pytest_dataloader.probe.samples.sequence import OrderFault, OrderFaultKind
 from tests.judgement import Judgement
 from tests.variants import first_of_each, named, variants
 from tests.zoo import evidence
@@ -33,11 +33,11 @@ STREAM = replace(SEEN, iterable=True, sampler="", size=0, reshuffled=None)
 IN_TURN = replace(SEEN, sampler="SequentialSampler", reshuffled=None)
 
 
-def with_faults(*kinds: FaultKind, source: str = "Rows", seen: Order = SEEN) -> Order:
+def with_faults(*kinds: OrderFaultKind, source: str = "Rows", seen: Order = SEEN) -> Order:
     return replace(seen, faults=tuple(OrderFault(kind, source, f"is {kind}", 8) for kind in kinds))
 
 
-CODES: dict[FaultKind, str] = {
+CODES: dict[OrderFaultKind, str] = {
     "truncated": "DL309", "lost": "", "duplicated": "", "unsharded": "DL405", "starved": "", "not_reshuffled": "",
     "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
     "whole": "", "same_order": "", "wrong_length": "", "unlike": "", "dropped_by_workers": "",
@@ -134,7 +134,7 @@ def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
 
 
 def test_every_kind_of_fault_has_a_row() -> None:
-    assert set(CODES) == set(get_args(FaultKind))
+    assert set(CODES) == set(get_args(OrderFaultKind))
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from pytest_dataloader.checks import Setting, read_limits
 from pytest_dataloader.checks.portability import judge, measure
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.probe.workers.evidence import Portability
-from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh
-from pytest_dataloader.probe.workers.startup import Start
+from pytest_dataloader.probe.workers.pickling import find_culprit, find_generator, weigh_luggage
+from pytest_dataloader.probe.workers.startup import WorkerStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 QUICK = Setting(seconds=1.0)
 
-FORK = Start("fork", seconds_to_first_batch=0.1)
-SPAWN = Start("spawn", seconds_to_first_batch=3.5)
-LAMBDA = Start(
+FORK = WorkerStart("fork", seconds_to_first_batch=0.1)
+SPAWN = WorkerStart("spawn", seconds_to_first_batch=3.5)
+LAMBDA = WorkerStart(
     "spawn",
     fault="exception",
     phase="starting",
@@ -34,8 +34,8 @@ LAMBDA = Start(
     what="a lambda",
     error="PicklingError",
 )
-UNIMPORTED = Start("spawn", fault="exit", phase="starting", exit_code=1)
-STATEFUL = Start("spawn", fault="exception", phase="reading", sample=3, error="KeyError: 'root'")
+UNIMPORTED = WorkerStart("spawn", fault="exit", phase="starting", exit_code=1)
+STATEFUL = WorkerStart("spawn", fault="exception", phase="reading", sample=3, error="KeyError: 'root'")
 SEEN = Portability(
     starts=(FORK, SPAWN), attribute="", what="", error="", pickled_bytes=2130, tensor_bytes=0, workers=2, pinned="",
     seconds=4.0,
@@ -160,12 +160,14 @@ def test_what_does_not_pickle_is_named_by_its_path(
         culprit = find_culprit(made)
         assert culprit is not None
         assert (culprit.path, culprit.what) == (path, what)
-        assert weigh(made) is None
+        assert weigh_luggage(made) is None
 
 
 def test_what_pickles_is_weighed_and_nobody_is_named() -> None:
     shared = torch.zeros(1000)
-    luggage = weigh(DataLoader(Selective(handle=threading.Lock(), words=[str(n) for n in range(1000)], table=shared)))
+    luggage = weigh_luggage(
+        DataLoader(Selective(handle=threading.Lock(), words=[str(n) for n in range(1000)], table=shared))
+    )
     assert luggage is not None
     assert luggage.tensor_bytes == 4000
     assert 3000 < luggage.pickled_bytes < 20_000

@@ -16,9 +16,9 @@ from torch.utils.data import DataLoader, get_worker_info
 from pytest_dataloader.checks import Setting, randomness
 from pytest_dataloader.checks.randomness import judge, measure, merge_ranks
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.samples.draws import Draws, Fault, FaultKind
-from pytest_dataloader.probe.samples.generators import Standing
-from pytest_dataloader.probe.samples.journal import Entry
+from pytest_dataloader.probe.samples.draws import DrawFault, DrawFaultKind, Draws
+from pytest_dataloader.probe.samples.generators import GeneratorState
+from pytest_dataloader.probe.samples.journal import JournalEntry
 from tests.judgement import Judgement
 from tests.variants import every, first_of_each, named
 from tests.zoo import evidence
@@ -39,7 +39,7 @@ QUICK = Setting()
 
 
 SEEN = evidence.RANDOMNESS
-OF_ALL_KINDS: dict[FaultKind, tuple[str, str]] = {
+OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
     "frozen_generator": ("dataset.rng gives the same numbers to all workers", "DL402"),
     "constant_seed": ("dataset.rng seeds all workers alike", "DL403"),
     "epoch_repeating_seed": ("dataset.rng seeds all workers alike", "DL404"),
@@ -48,8 +48,8 @@ OF_ALL_KINDS: dict[FaultKind, tuple[str, str]] = {
     "same_seed_on_ranks": ("dataset.rng seeds all workers alike", ""),
     "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
 }
-SHARED = Fault("frozen_generator", "dataset.rng", ("workers", "epochs"))
-ALIKE = Fault("same_content", "Rows", ("workers",))
+SHARED = DrawFault("frozen_generator", "dataset.rng", ("workers", "epochs"))
+ALIKE = DrawFault("same_content", "Rows", ("workers",))
 VERDICTS = {
     "all draws differ": Judgement(
         SEEN, "passed", "numpy.random: all draws differ (32 samples in 2 epochs of 2 workers)", in_full=True
@@ -101,7 +101,7 @@ VERDICTS = {
         "dataset.rng gives the same numbers to all workers and epochs (ranks 0 and 2)", ("DL402",), in_full=True,
     ),
     "two faults": Judgement(
-        replace(SEEN, faults=(SHARED, Fault("constant_seed", "init", ("workers",)))), "failed",
+        replace(SEEN, faults=(SHARED, DrawFault("constant_seed", "init", ("workers",)))), "failed",
         "dataset.rng gives the same numbers to all workers and epochs; init seeds all workers alike",
         ("DL402", "DL403"), in_full=True,
     ),
@@ -118,7 +118,7 @@ VERDICTS = {
     ),
     **{
         str(kind): Judgement(
-            replace(SEEN, faults=(Fault(kind, "dataset.rng", ("workers",)),)), "failed", says, (code,), in_full=True
+            replace(SEEN, faults=(DrawFault(kind, "dataset.rng", ("workers",)),)), "failed", says, (code,), in_full=True
         )
         for kind, (says, code) in OF_ALL_KINDS.items()
     },
@@ -131,7 +131,7 @@ def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
 
 
 def test_every_kind_of_fault_has_a_row() -> None:
-    assert {*OF_ALL_KINDS, "same_content"} == set(get_args(FaultKind))
+    assert {*OF_ALL_KINDS, "same_content"} == set(get_args(DrawFaultKind))
 
 
 def test_what_the_ranks_of_a_job_draw_alike_is_added_once() -> None:
@@ -293,9 +293,11 @@ def test_what_a_slow_dataset_did_not_show_is_said(monkeypatch: pytest.MonkeyPatc
     assert "not all that were planned" in judge(seen).reason
 
 
-def call(number: int, before: str, after: str, *, worker: int = 0, epoch: int = 0, unused: bool = False) -> Entry:
-    standings = {"rng": Standing(before, before)}, {"rng": Standing(after, after, unused)}
-    return Entry("sample", epoch, worker, number, (number % 2,), (after,), *standings)
+def call(
+    number: int, before: str, after: str, *, worker: int = 0, epoch: int = 0, unused: bool = False
+) -> JournalEntry:
+    standings = {"rng": GeneratorState(before, before)}, {"rng": GeneratorState(after, after, unused)}
+    return JournalEntry("sample", epoch, worker, number, (number % 2,), (after,), *standings)
 
 
 FROZEN = [call(0, "a", "b"), call(1, "b", "c"), call(0, "a", "b", worker=1), call(1, "b", "c", worker=1)]
@@ -312,7 +314,7 @@ FROZEN = [call(0, "a", "b"), call(1, "b", "c"), call(0, "a", "b", worker=1), cal
         ([call(2, "x", "k", unused=True), call(3, "y", "k", unused=True)], []),  # seeded, never drawn from
     ],
 )  # fmt: skip
-def test_faults_follow_from_states(entries: list[Entry], kinds: list[str]) -> None:
+def test_faults_follow_from_states(entries: list[JournalEntry], kinds: list[str]) -> None:
     draws = Draws(entries, {"sample": 2, "collate": 2}, True, {})
     functions = {"sample": "Rows.__getitem__", "collate": "collate", "start": "init"}
     assert [fault.kind for fault in draws.faults(shuffles=True, functions=functions)] == kinds

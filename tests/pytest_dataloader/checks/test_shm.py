@@ -19,7 +19,7 @@ from pytest_dataloader.checks import Setting, shm
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import process_tree, segments
 from pytest_dataloader.probe.resources import usage
-from pytest_dataloader.probe.resources.leaks import NAMES, Leak
+from pytest_dataloader.probe.resources.leaks import NAMED_SEGMENT, Leak
 from pytest_dataloader.probe.resources.referrers import Referrer
 from tests.judgement import Judgement
 from tests.variants import variants
@@ -151,7 +151,7 @@ def test_what_stays_is_offered_for_removal_by_name_and_no_more_than_fifty() -> N
 
 
 def test_segments_of_torch_without_a_descriptor_are_told_from_others() -> None:
-    named = replace(BATCHES, sort=NAMES, where="/dev/shm", example="torch_7_1_1")
+    named = replace(BATCHES, sort=NAMED_SEGMENT, where="/dev/shm", example="torch_7_1_1")
     [of_torch] = shm.judge(replace(SEEN, leaks=(named,))).advice
     [other] = shm.judge(replace(SEEN, leaks=(replace(named, example="psm_1"),))).advice
     assert of_torch.code == "DL305"
@@ -257,17 +257,17 @@ def left_by_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A segment that a killed process left behind, whose pid a worker has. No other names: workers of tests that run
     beside this one might have their pids."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        killed = process_tree.read(process.pid)
+        killed = process_tree.read_process(process.pid)
         process.kill()
     assert killed is not None
 
-    def with_that_pid() -> process_tree.Roster:
-        roster = roster_of_now()
-        roster.seen.append(killed)
-        return roster
+    def with_that_pid() -> process_tree.ProcessRegistry:
+        process_registry = registry_of_now()
+        process_registry.seen.append(killed)
+        return process_registry
 
-    roster_of_now = process_tree.Roster
-    monkeypatch.setattr(process_tree, "Roster", with_that_pid)
+    registry_of_now = process_tree.ProcessRegistry
+    monkeypatch.setattr(process_tree, "ProcessRegistry", with_that_pid)
     path = Path(f"/dev/shm/torch_{killed.pid}_1_1")
     path.write_bytes(b"x")
     yield
@@ -412,6 +412,6 @@ def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> No
 
 
 def test_where_shared_memory_is_not_shown_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "why_not", lambda: "there is no /dev/shm here")
+    monkeypatch.setattr(segments, "why_no_segments", lambda: "there is no /dev/shm here")
     with pytest.raises(NotMeasured, match="no /dev/shm"):
         measured(load())

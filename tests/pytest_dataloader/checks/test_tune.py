@@ -17,7 +17,7 @@ from pytest_dataloader.probe.host import capacity
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.tuning import batch_sizes, search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
-from pytest_dataloader.probe.tuning.ladder import Row
+from pytest_dataloader.probe.tuning.ladder import LadderRow
 from pytest_dataloader.report.ladder import size_cells
 from pytest_dataloader.verdict import Verdict
 
@@ -74,7 +74,7 @@ class Stubborn(DataLoader[Any]):
         return super().__iter__()
 
 
-def rated(start: trial.Start, rate: float, *disturbances: str, vague: bool = False) -> trial.Trial:
+def rated(start: trial.TrialStart, rate: float, *disturbances: str, vague: bool = False) -> trial.Trial:
     """A trial of a start that was real, with the rate that a test is about."""
     return trial.Trial(
         **known_of(start), samples_per_second=rate, vague=vague, steady=True, batch_seconds=4 / rate,
@@ -110,9 +110,9 @@ def stored(
     return tried
 
 
-def started(settings: Settings, size: int) -> trial.Start:
+def started(settings: Settings, size: int) -> trial.TrialStart:
     """A start with so many numbers in a batch."""
-    return trial.Start(settings, batches=100, first_seconds=0.05, worker_bytes=10_000_000, batch_bytes=8 * size)
+    return trial.TrialStart(settings, batches=100, first_seconds=0.05, worker_bytes=10_000_000, batch_bytes=8 * size)
 
 
 def by_workers(number: int) -> float:
@@ -120,8 +120,8 @@ def by_workers(number: int) -> float:
     return 240.0 * number or 250.0
 
 
-def known_of(start: trial.Start) -> dict[str, Any]:
-    return {each.name: getattr(start, each.name) for each in dataclasses.fields(trial.Start)}
+def known_of(start: trial.TrialStart) -> dict[str, Any]:
+    return {each.name: getattr(start, each.name) for each in dataclasses.fields(trial.TrialStart)}
 
 
 def state(loader: DataLoader[Any]) -> dict[str, int]:
@@ -349,7 +349,7 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def what_was_in_store(loader: Any, settings: Settings, *_: Any) -> trial.Start:
+    def what_was_in_store(loader: Any, settings: Settings, *_: Any) -> trial.TrialStart:
         start = started(settings, loader.batch_size)
         return start if loader.batch_size == 32 else rated(start, 75_000.0, vague=loader.batch_size == 16)
 
@@ -395,8 +395,8 @@ def test_batch_sizes_that_fill_the_memory_are_left_out(
     for name, roomy in (("available_bytes", 10**12), ("shared_memory_bytes", None)):
         monkeypatch.setattr(capacity, name, lambda bytes_=free if name == room else roomy: bytes_)
 
-    def with_numbers_of_a_kilobyte(loader: Any, settings: Settings, *_: Any) -> trial.Start:
-        return trial.Start(settings, 16, first_seconds=0.1, worker_bytes=0, batch_bytes=8_000 * loader.batch_size)
+    def with_numbers_of_a_kilobyte(loader: Any, settings: Settings, *_: Any) -> trial.TrialStart:
+        return trial.TrialStart(settings, 16, first_seconds=0.1, worker_bytes=0, batch_bytes=8_000 * loader.batch_size)
 
     monkeypatch.setattr(batch_sizes, "measure_start", with_numbers_of_a_kilobyte)
     samples = 16_000
@@ -495,7 +495,7 @@ def test_a_look_without_a_rate_is_said_where_no_earlier_one_gave_any(monkeypatch
         raise NotMeasured(f"too few batches came with {settings.text}")
 
     monkeypatch.setattr(search, "measure_trial", rateless)
-    start = trial.Start(Settings(2), batches=2, first_seconds=1.0, worker_bytes=0, batch_bytes=0)
+    start = trial.TrialStart(Settings(2), batches=2, first_seconds=1.0, worker_bytes=0, batch_bytes=0)
     tuner = search.Search(DataLoader(Waiting()), trials={start.settings: rated(start, 400.0)})
     for settings in (Settings(2), Settings(4)):
         tuner._look(settings, 0.1)
@@ -512,7 +512,7 @@ def test_batches_without_samples_have_no_rate() -> None:
 PASTE = "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, 3.7 times num_workers=0"
 BASE = Tuning(
     recommendation="num_workers=4, persistent_workers=True", settings=Settings(4, persistent_workers=True),
-    now="num_workers=0", samples_per_second=1234.5, gain=3.7, rows=(Row("num_workers=0", 333.0, "measured"),),
+    now="num_workers=0", samples_per_second=1234.5, gain=3.7, rows=(LadderRow("num_workers=0", 333.0, "measured"),),
     complete=True,
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
 from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
-from pytest_dataloader.probe.workers.lifecycle import Epoch
+from pytest_dataloader.probe.workers.lifecycle import EpochTimes
 from tests.variants import named, variants
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ PATIENT = Setting(seconds=120.0, bench=True)
 """For epochs that end by themselves, however busy the machine is."""
 BAD, IN_FLIGHT = 17, (16, 17, 18, 19)
 
-EPOCH = Epoch((7, 8), 2, 0.1, 0.2, 0.5, 0.1, 12, True, 1.0, 0.1)
+EPOCH = EpochTimes((7, 8), 2, 0.1, 0.2, 0.5, 0.1, 12, True, 1.0, 0.1)
 SEEN = Workers(
     fault="none", worker=None, pid=None, signal="", exit_code=None, exception="", phase="", sample=None,
     sample_indices=(), stack=(), waited_seconds=0.0, why="", certain=True, oom_kills=0, seconds_to_first_batch=3.0,

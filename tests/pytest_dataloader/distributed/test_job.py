@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dataloader import loaders
-from pytest_dataloader.distributed.job import ENDED, LEFT, Job, Place, place_in
+from pytest_dataloader.distributed.job import ENDED, LEFT, Job, RankAddress, place_in
 from tests.pytest_dataloader.rendering import annotations_in, page
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ENVIRON = {
 
 
 def test_the_place_of_a_rank_is_read_from_the_launchers_environment() -> None:
-    assert place_in(ENVIRON) == Place(1, 4, 2, "localhost", 29500, "none-0")
+    assert place_in(ENVIRON) == RankAddress(1, 4, 2, "localhost", 29500, "none-0")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def join() -> Callable[[int, int], Job]:
     server: Any = TCPStore("localhost", 0, is_master=True, timeout=timedelta(seconds=30), wait_for_workers=False)
 
     def make(rank: int, world_size: int) -> Job:
-        place = Place(rank, world_size, world_size, "localhost", server.port, "none-0")
+        place = RankAddress(rank, world_size, world_size, "localhost", server.port, "none-0")
         return Job.join(place, seconds=1.0)
 
     return make

@@ -94,11 +94,11 @@ RECORDS = [
 
 @pytest.mark.parametrize("width", [None, 200, 80, 60, 50])
 def test_drawings_fit_the_terminal_and_are_left_out_when_quiet(width: int | None) -> None:
-    drawn = text(terminal.lines(RECORDS, 0, width))
+    drawn = text(terminal.report_lines(RECORDS, 0, width))
     assert any("█" in line for line in drawn)
     assert max(map(len, drawn)) <= (width or 120)
-    assert not any("█" in line for line in text(terminal.lines(RECORDS, -1, width)))
-    assert "".join(text(terminal.lines(RECORDS, 0, width, ASCII))).isascii()
+    assert not any("█" in line for line in text(terminal.report_lines(RECORDS, -1, width)))
+    assert "".join(text(terminal.report_lines(RECORDS, 0, width, ASCII))).isascii()
 
 
 def test_evidence_without_a_figure_draws_nothing() -> None:

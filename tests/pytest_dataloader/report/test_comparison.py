@@ -25,13 +25,13 @@ def loader(id_: str, nodeid: str = "", **checks: Document) -> Document:
     return {"id": id_, "nodeid": nodeid or f"pyproject.toml::{id_}", "description": "", "checks": checks}
 
 
-def run(*loaders: Document, **environment: object) -> comparison.Run:
+def run(*loaders: Document, **environment: object) -> comparison.ReportedRun:
     document = {"schema": 1, "environment": environment, "loaders": list(loaders)}
-    return comparison.read(json.loads(json.dumps(document)))
+    return comparison.read_run(json.loads(json.dumps(document)))
 
 
-def text(found: comparison.Comparison, width: int | None = None) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in comparison.lines(found, width)]
+def text(found: comparison.RunComparison, width: int | None = None) -> list[str]:
+    return ["".join(piece for piece, _ in line) for line in comparison.comparison_lines(found, width)]
 
 
 def rate(value: float, low: float, high: float, verdict: str = "passed") -> Document:
@@ -66,7 +66,7 @@ NEW = run(
 
 
 def test_what_got_worse_comes_first_and_then_what_got_better() -> None:
-    found = comparison.compare(OLD, NEW, ("old.json", "new.json"))
+    found = comparison.compare_runs(OLD, NEW, ("old.json", "new.json"))
     assert found.worse
     assert text(found) == [
         "old.json -> new.json: 1 worse, 1 better, 2 other changes, 3 gone, 2 new, 1 the same",
@@ -92,7 +92,7 @@ def test_what_got_worse_comes_first_and_then_what_got_better() -> None:
 
 
 def test_as_markdown_it_has_the_same_rows() -> None:
-    seen = page(comparison.document(comparison.compare(OLD, NEW, ("old.json", "new.json"))))
+    seen = page(comparison.comparison_document(comparison.compare_runs(OLD, NEW, ("old.json", "new.json"))))
     assert seen.headings == [
         "DataLoader checks compared: 1 worse, 1 better, 2 other changes, 3 gone, 2 new, 1 the same"
     ]
@@ -118,7 +118,7 @@ def test_as_markdown_it_has_the_same_rows() -> None:
 )
 def test_worse_is_what_passed_and_fails_now(old: str, new: str, worse: bool) -> None:
     before, now = (run(loader("train", fds=check(each))) for each in (old, new))
-    assert comparison.compare(before, now).worse == worse
+    assert comparison.compare_runs(before, now).worse == worse
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_worse_is_what_passed_and_fails_now(old: str, new: str, worse: bool) -> 
 def test_a_rate_has_moved_where_its_intervals_have_nothing_in_common(
     old: tuple[float, float, float], new: tuple[float, float, float], change: str | None
 ) -> None:
-    found = comparison.compare(run(rate(*old)), run(rate(*new)))
+    found = comparison.compare_runs(run(rate(*old)), run(rate(*new)))
     assert [each.change for each in found.movements] == ([] if change is None else [change])
     assert found.still == (change is None)
     assert not found.worse  # the limits say what is bad
@@ -141,23 +141,23 @@ def test_a_rate_has_moved_where_its_intervals_have_nothing_in_common(
 
 def test_figures_without_an_interval_have_moved_from_a_tenth_on() -> None:
     runs = [run(loader("train", fds=check("passed", peak=peak))) for peak in (100, 108, 120)]
-    assert [len(comparison.compare(runs[0], each).movements) for each in runs] == [0, 0, 1]
-    assert "1 other figure moved by less than 10 %" in text(comparison.compare(runs[0], runs[1]))[-1]
+    assert [len(comparison.compare_runs(runs[0], each).movements) for each in runs] == [0, 0, 1]
+    assert "1 other figure moved by less than 10 %" in text(comparison.compare_runs(runs[0], runs[1]))[-1]
 
 
 def test_what_was_inconclusive_is_said_beside_the_figure() -> None:
-    found = comparison.compare(run(rate(1000, 990, 1010)), run(rate(100, 90, 110, "inconclusive")))
+    found = comparison.compare_runs(run(rate(1000, 990, 1010)), run(rate(100, 90, 110, "inconclusive")))
     assert text(found)[-1] == "  train  throughput  samples/s  1,000  100  -90 %  inconclusive now"
 
 
 def test_another_place_and_other_limits_are_said() -> None:
     old = run(loader("train", fds=check("passed", limits={"max_fd_use": 0.5})), cpu_model="A", torch="2.9", pid=1)
     new = run(loader("train", fds=check("failed", "much", {"max_fd_use": 0.1, "n": ["a"]})), cpu_model="B", torch="2.9")
-    found = comparison.compare(old, new)
+    found = comparison.compare_runs(old, new)
     _, place, _, row = text(found)
     assert place == "measured at another place, where figures differ: CPU A -> B"
     assert row == "  train  fds  passed -> failed  much (limits changed: max_fd_use 0.5 -> 0.1, n none -> ['a'])"
-    assert "Measured at another place, where figures differ: CPU A -> B" in comparison.document(found)
+    assert "Measured at another place, where figures differ: CPU A -> B" in comparison.comparison_document(found)
 
 
 def test_a_loader_is_known_by_its_name_where_its_file_moved() -> None:
@@ -165,14 +165,14 @@ def test_a_loader_is_known_by_its_name_where_its_file_moved() -> None:
     new = run(
         loader("train", "vision/pyproject.toml::train", fds=check("failed")), loader("b", "b", fds=check("passed"))
     )
-    assert [row.kind for row in comparison.compare(old, new).rows] == ["worse", "gone", "new"]
+    assert [row.kind for row in comparison.compare_runs(old, new).rows] == ["worse", "gone", "new"]
     twice = run(*(loader("train", f"{folder}/pyproject.toml::train", fds=check("failed")) for folder in "ab"))
     with pytest.raises(BadReport, match="no check of a loader in common"):
-        comparison.compare(run(loader("train", fds=check("passed"))), twice)
+        comparison.compare_runs(run(loader("train", fds=check("passed"))), twice)
 
 
 def test_a_terminal_has_whole_words_and_columns() -> None:
-    found = comparison.compare(OLD, run(loader("train", memory=check("failed", "word " * 30))))
+    found = comparison.compare_runs(OLD, run(loader("train", memory=check("failed", "word " * 30))))
     lines = text(found, 80)
     assert max(map(len, lines)) <= 80
     at = next(number for number, line in enumerate(lines) if line.startswith("  train  memory"))
@@ -183,10 +183,10 @@ def test_nothing_in_a_document_is_obeyed() -> None:
     odd = {HOSTILE: check("passed", HOSTILE, {HOSTILE: HOSTILE})}
     old = run({"id": HOSTILE, "nodeid": HOSTILE, "checks": odd}, torch="1")
     new = run({"id": HOSTILE, "nodeid": HOSTILE, "checks": {HOSTILE: check("failed", HOSTILE)}}, torch=HOSTILE)
-    found = comparison.compare(old, new, (HOSTILE, HOSTILE))
+    found = comparison.compare_runs(old, new, (HOSTILE, HOSTILE))
     for line in text(found):
         assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e\udc80-\udcff]|^\s*::", line)
-    told = comparison.document(found)
+    told = comparison.comparison_document(found)
     told.encode()
     seen = page(told)
     (row,) = seen.rows
@@ -199,12 +199,12 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     names = [f"loader{number}" for number in range(2_000)]
     old = run(*(loader(name, fds=check("passed", peak=8)) for name in names))
     new = run(*(loader(name, fds=check("failed", "much " * 200, peak=110)) for name in names))
-    found = comparison.compare(old, new)
-    told = comparison.document(found, 100_000)
+    found = comparison.compare_runs(old, new)
+    told = comparison.comparison_document(found, 100_000)
     assert 90_000 < len(told.encode()) <= 100_000
     seen = page(told)
     assert f"**Left out**, as a summary holds no more: {4_000 - len(seen.rows):,} lines." in told
-    assert len(comparison.document(found).encode()) <= markdown.MOST_BYTES
+    assert len(comparison.comparison_document(found).encode()) <= markdown.MOST_BYTES
 
 
 GOOD = {"verdict": "passed", "reason": "", "evidence": {}, "limits": {}}
@@ -239,7 +239,7 @@ def test_a_document_of_any_other_shape_is_told_with_its_place(document: Any, wor
     if isinstance(document, dict) and document.get("loaders") and "schema" not in document:
         document = {"schema": 1, "environment": {}, **document}
     with pytest.raises(BadReport, match=words) as caught:
-        comparison.read(document)
+        comparison.read_run(document)
     assert len(str(caught.value)) < 400
 
 
@@ -252,11 +252,13 @@ def test_a_figure_that_is_none_is_not_compared(odd: object) -> None:
         "loaders": [loader("train", fds=strange, throughput=strange, memory=strange)],
     }
     known = check("passed", peak=8, samples_per_second=8, interval=[1, 2])
-    found = comparison.compare(run(loader("train", fds=known, throughput=known, memory=known)), comparison.read(new))
+    found = comparison.compare_runs(
+        run(loader("train", fds=known, throughput=known, memory=known)), comparison.read_run(new)
+    )
     assert [each.check for each in found.movements] == (["memory"] if odd == "8" else [])
 
 
 def test_runs_with_nothing_in_common_are_not_compared() -> None:
     for new in (run(), run(loader("other", fds=check("passed"))), run(loader("train", shm=check("passed")))):
         with pytest.raises(BadReport, match="they have no check of a loader in common"):
-            comparison.compare(run(loader("train", fds=check("passed"))), new)
+            comparison.compare_runs(run(loader("train", fds=check("passed"))), new)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOSTILE = "100 %25 a,b:c=d::error file=e::f\x1b[31m\r\n::stop-commands::g\n\u202eh\udcff"
-PLACE = github.Place("pyproject.toml", 4)
+PLACE = github.AnnotationLocation("pyproject.toml", 4)
 
 
 def record(check: str, verdict: Outcome = "failed", reason: str = "it grows", id_: str = "train") -> Record:
     return Record(id_, f"pyproject.toml::{id_}", "", check, verdict, reason, {}, {}, (Advice("DL301", "use an array"),))
 
 
-def told(*records: Record, place: github.Place = PLACE, strict: bool = False) -> list[Annotation]:
+def told(*records: Record, place: github.AnnotationLocation = PLACE, strict: bool = False) -> list[Annotation]:
     lines = list(github.commands([(each, place) for each in records], strict=strict))
     found = annotations_in("\n".join(lines))
     assert len(found) == len(lines) == sum(len(line.splitlines()) for line in lines)
@@ -58,7 +58,7 @@ def test_there_are_no_more_than_are_shown_and_the_last_one_counts_the_rest() -> 
 
 
 def test_nothing_in_a_name_or_a_message_is_obeyed() -> None:
-    place = github.Place("tests/test,a:b%.py", 7)
+    place = github.AnnotationLocation("tests/test,a:b%.py", 7)
     (found,) = told(record("memory", reason=HOSTILE, id_=HOSTILE), place=place)
     clean = "\n".join(map(printable, HOSTILE.split("\n")))
     assert found.properties == {
@@ -81,13 +81,13 @@ def test_files_are_named_from_the_root_of_the_checkout(tmp_path: Path, monkeypat
     file.parent.mkdir(parents=True)
     file.touch()
     environ = {"GITHUB_WORKSPACE": str(tmp_path)}
-    assert github.place_of(file, 3, environ) == github.Place("packages/vision/pyproject.toml", 3)
+    assert github.location_of(file, 3, environ) == github.AnnotationLocation("packages/vision/pyproject.toml", 3)
     above = tmp_path / "packages" / ".." / "packages" / "vision" / "pyproject.toml"
-    assert github.place_of(above, 3, environ).file == "packages/vision/pyproject.toml"
-    assert github.place_of(file, 3, {"GITHUB_WORKSPACE": "/elsewhere"}).file == str(file)
+    assert github.location_of(above, 3, environ).file == "packages/vision/pyproject.toml"
+    assert github.location_of(file, 3, {"GITHUB_WORKSPACE": "/elsewhere"}).file == str(file)
     monkeypatch.chdir(file.parent)
-    assert github.place_of(file, 3, {}).file == "pyproject.toml"
-    assert github.place_of(file.with_name("dataloader-target"), 3, environ) == github.Place()
+    assert github.location_of(file, 3, {}).file == "pyproject.toml"
+    assert github.location_of(file.with_name("dataloader-target"), 3, environ) == github.AnnotationLocation()
 
 
 def test_a_summary_is_added_to_what_is_there_and_stays_below_what_github_takes(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_path_of_the_summary_is_added_to_and_any_other_one_replaced(tmp_path
     tmp_path.joinpath("link").symlink_to("summary")
     environ = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
     for name in ("link", "other"):
-        github.write(tmp_path / name, environ, lambda _room: "ours")
+        github.write_markdown(tmp_path / name, environ, lambda _room: "ours")
     assert tmp_path.joinpath("summary").read_text() == "theirs\n\nours"
     assert tmp_path.joinpath("other").read_text() == "ours"
     assert not github.is_summary(None, environ)

@@ -32,7 +32,7 @@ THROUGHPUT = Record(
 
 
 def test_checks_of_a_loader_stand_together() -> None:
-    content = json.document([THROUGHPUT, MEMORY], {"python": "3.11"})
+    content = json.evidence_document([THROUGHPUT, MEMORY], {"python": "3.11"})
     assert content == {
         "schema": 1,
         "environment": {"python": "3.11"},
@@ -64,8 +64,8 @@ def test_checks_of_a_loader_stand_together() -> None:
 
 def test_a_report_is_written_over_the_last_one_with_the_folders_it_needs(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "seen.json"
-    json.write(path, {"schema": 1, "loaders": ["ä", "\udcff"]})
-    json.write(path, {"schema": 1, "loaders": []})
+    json.write_json(path, {"schema": 1, "loaders": ["ä", "\udcff"]})
+    json.write_json(path, {"schema": 1, "loaders": []})
     assert stdlib_json.loads(path.read_text(encoding="utf-8")) == {"schema": 1, "loaders": []}
     assert [file.name for file in path.parent.iterdir()] == ["seen.json"]  # no draft is left
     umask = os.umask(0)
@@ -75,10 +75,10 @@ def test_a_report_is_written_over_the_last_one_with_the_folders_it_needs(tmp_pat
 
 def test_a_report_that_cannot_be_written_leaves_the_last_one_whole(tmp_path: Path) -> None:
     path = tmp_path / "seen.json"
-    json.write(path, {"schema": 1})
+    json.write_json(path, {"schema": 1})
     with pytest.raises(ValueError, match="not JSON compliant"):
-        json.write(path, {"schema": float("nan")})
+        json.write_json(path, {"schema": float("nan")})
     assert stdlib_json.loads(path.read_text()) == {"schema": 1}
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match=r"Not a directory|exists"):
-        json.write(path / "below.json", {"schema": 1})
+        json.write_json(path / "below.json", {"schema": 1})

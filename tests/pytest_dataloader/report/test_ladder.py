@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_dataloader.report.ladder import batch_sizes, pinning, table
+from pytest_dataloader.report.ladder import batch_sizes, ladder_lines, pinning
 
 
 def row(change: str, rate: float, factor: float, source: str = "measured", *, now: bool = False) -> dict[str, Any]:
@@ -22,7 +22,7 @@ ROWS = [
 
 
 def text(width: int | None) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in table(ROWS, width)]
+    return ["".join(piece for piece, _ in line) for line in ladder_lines(ROWS, width)]
 
 
 def test_each_line_tells_what_it_adds_and_brings() -> None:
@@ -36,7 +36,7 @@ def test_each_line_tells_what_it_adds_and_brings() -> None:
 
 def test_settings_that_are_no_step_are_compared_with_the_baseline_alone() -> None:
     aside = {**row("as it is: num_workers=2", 300.0, 1.5, now=True), "vs_previous": 0.0}
-    [line] = ["".join(piece for piece, _ in line) for line in table([*ROWS, aside], None)][-1:]
+    [line] = ["".join(piece for piece, _ in line) for line in ladder_lines([*ROWS, aside], None)][-1:]
     assert line.split() == ["as", "it", "is:", "num_workers=2", "300", "1.5x", "now"]
 
 
@@ -49,7 +49,7 @@ def test_a_narrow_terminal_loses_columns_and_no_words() -> None:
 
 
 def test_the_settings_as_they_are_stand_out() -> None:
-    assert [bool(line[0][1]) for line in table(ROWS, None)] == [False, True, False, False]
+    assert [bool(line[0][1]) for line in ladder_lines(ROWS, None)] == [False, True, False, False]
 
 
 def sized(batch_size: int, rate: float, *, now: bool = False) -> dict[str, Any]:

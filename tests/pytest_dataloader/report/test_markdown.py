@@ -45,7 +45,7 @@ RECORDS = [
 
 
 def test_what_needs_a_look_comes_first_and_the_rest_is_folded_by_loader() -> None:
-    seen = page(markdown.document(RECORDS, PLACE))
+    seen = page(markdown.report_document(RECORDS, PLACE))
     assert seen.headings == ["DataLoader checks: 1 failed, 1 inconclusive, 2 passed, 2 not measured"]
     urgent, train, val = seen.tables
     assert urgent == [
@@ -67,13 +67,13 @@ def test_what_needs_a_look_comes_first_and_the_rest_is_folded_by_loader() -> Non
 
 
 def test_a_run_where_nothing_fails_is_folded_as_a_whole_and_says_where_it_was() -> None:
-    text = markdown.document([RECORDS[0]], PLACE)
+    text = markdown.report_document([RECORDS[0]], PLACE)
     assert len(page(text).tables) == 1
     assert "<sub>Python 3.12.1, torch 2.9.0, 1.5 of 4 CPUs (CPU\\|X), Linux</sub>" in text
 
 
 def test_a_run_without_a_loader_says_so() -> None:
-    seen = page(markdown.document([], PLACE))
+    seen = page(markdown.report_document([], PLACE))
     assert seen.headings == ["DataLoader checks: nothing was measured"]
     assert not seen.tables + seen.summaries
 
@@ -91,7 +91,7 @@ def test_bars_and_a_tuning_are_drawn() -> None:
     }
     tuning = {"rows": [row], "batch_sizes": [], "pinning": []}
     seen = page(
-        markdown.document(
+        markdown.report_document(
             [
                 record("throughput", "failed", "96.5 samples/s", evidence=rate, limits=floor),
                 record("tune", "passed", "4 workers", evidence=tuning, advice=(Advice("", "DataLoader(<x>)"),)),
@@ -109,7 +109,9 @@ def test_bars_and_a_tuning_are_drawn() -> None:
 def test_names_and_messages_are_shown_as_they_are_and_obeyed_nowhere() -> None:
     advice = (Advice("DL1|2", HOSTILE),)
     hostile = record("memory", "failed", HOSTILE, id_=HOSTILE, description=HOSTILE, advice=advice)
-    text = markdown.document([hostile, replace(hostile, check="fds", verdict="passed")], {**PLACE, "torch": HOSTILE})
+    text = markdown.report_document(
+        [hostile, replace(hostile, check="fds", verdict="passed")], {**PLACE, "torch": HOSTILE}
+    )
     seen = page(text)
     (row,), (calm,) = (table[1:] for table in seen.tables)
     told = printable(HOSTILE).replace("\t", " ")
@@ -141,7 +143,7 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     many = [record("memory", "failed", reason, id_=f"loader{number}") for number in range(600)]
     many += [replace(each, check="fds", verdict="inconclusive") for each in many]
     many += [replace(each, check="shm", verdict="passed") for each in many[:600]]
-    text = markdown.document(many, PLACE)
+    text = markdown.report_document(many, PLACE)
     assert 900_000 < len(text.encode()) <= markdown.MOST_BYTES < 2**20
     seen = page(text)
     assert seen.headings == ["DataLoader checks: 600 failed, 600 inconclusive, 600 passed"]
@@ -156,13 +158,13 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
 
 def test_a_block_that_fits_no_more_is_left_out_whole() -> None:
     many = [record("fds", "passed", "peak", id_=f"loader{number}") for number in range(100)]
-    seen = page(text := markdown.document(many, PLACE, 9_000))
+    seen = page(text := markdown.report_document(many, PLACE, 9_000))
     assert len(text.encode()) <= 9_000
     assert f"the details of {100 - len(seen.summaries)} loaders" in text
     assert 20 < len(seen.summaries) < 100
 
 
 def test_one_long_message_does_not_push_out_the_others() -> None:
-    seen = page(markdown.document([record("fds", "failed", "x" * 10**7), *RECORDS], PLACE))
+    seen = page(markdown.report_document([record("fds", "failed", "x" * 10**7), *RECORDS], PLACE))
     assert len(seen.rows) == 1 + len(RECORDS)
     assert seen.rows[0][3].startswith("x" * 1_997 + "...")

@@ -24,7 +24,7 @@ RECORDS = [
 
 
 def text(verbosity: int) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in terminal.lines(RECORDS, verbosity)]
+    return ["".join(piece for piece, _ in line) for line in terminal.report_lines(RECORDS, verbosity)]
 
 
 def test_a_block_names_the_loader_and_says_of_each_check_what_was_seen() -> None:
@@ -53,30 +53,30 @@ def test_quiet_leaves_advice_out_and_verbose_adds_the_figures() -> None:
 def test_checks_that_were_not_measured_for_one_reason_have_one_line() -> None:
     later = [record(check, "not_measured", "the loader raises: see workers") for check in ("fds", "shm")]
     one = [record("workers", "failed", "worker 0 raised"), *later, record("resume", "not_measured", "no state")]
-    told = ["".join(piece for piece, _ in line) for line in terminal.lines(one, 0, 60)]
+    told = ["".join(piece for piece, _ in line) for line in terminal.report_lines(one, 0, 60)]
     assert told[-2:] == [
         "  resume   not measured  no state",
         "  not measured  fds, shm: the loader raises: see workers",
     ]
-    assert sum("see workers" in "".join(piece for piece, _ in line) for line in terminal.lines(one, 1, 60)) == 2
+    assert sum("see workers" in "".join(piece for piece, _ in line) for line in terminal.report_lines(one, 1, 60)) == 2
 
 
 def test_a_torch_that_is_not_supported_is_the_first_line() -> None:
     why = f"{UNSUPPORTED}2.16.0: _worker_loop takes profiler"
     records = [record(check, "not_measured", why, id_) for id_ in ("train", "val") for check in ("fds", "memory")]
-    first, *rest = ["".join(piece for piece, _ in line) for line in terminal.lines([*RECORDS, *records], 0)]
+    first, *rest = ["".join(piece for piece, _ in line) for line in terminal.report_lines([*RECORDS, *records], 0)]
     assert first == "unsupported torch 2.16.0: not measured: fds, memory"
     assert rest[: len(text(0)) - 2] == text(0)[:-2]
     assert f"  not measured  fds, memory: {why}" in rest
 
 
 def test_a_loader_that_was_not_built_has_no_block() -> None:
-    assert list(terminal.lines([replace(RECORDS[0], description="")], 0)) == []
+    assert list(terminal.report_lines([replace(RECORDS[0], description="")], 0)) == []
 
 
 def test_long_texts_are_wrapped_to_the_terminal() -> None:
     long = record("throughput", "failed", " ".join(["word"] * 20))
-    wrapped = ["".join(piece for piece, _ in line) for line in terminal.lines([long], 0, 60)]
+    wrapped = ["".join(piece for piece, _ in line) for line in terminal.report_lines([long], 0, 60)]
     assert max(map(len, wrapped)) <= 60
     assert wrapped[1].startswith("  throughput  failed  word word")
     assert wrapped[2].startswith(" " * 14 + "word")
@@ -84,13 +84,13 @@ def test_long_texts_are_wrapped_to_the_terminal() -> None:
         " ".join(" ".join(wrapped[1:]).split())
         == f"throughput failed {long.reason} DL204: keep the workers use a faster disk"
     )
-    narrow = ["".join(piece for piece, _ in line) for line in terminal.lines([long], 0, 40)]
+    narrow = ["".join(piece for piece, _ in line) for line in terminal.report_lines([long], 0, 40)]
     assert narrow[1].endswith(long.reason)
 
 
 @pytest.mark.parametrize("verdict", ["passed", "failed", "inconclusive", "not_measured"])
 def test_the_verdict_alone_is_coloured(verdict: Outcome) -> None:
-    _, line = terminal.lines([record("memory", verdict, "reason")], -1)
+    _, line = terminal.report_lines([record("memory", verdict, "reason")], -1)
     coloured = [(piece, markup) for piece, markup in line if markup]
     assert coloured == [(verdict.replace("_", " "), terminal.MARKUP[verdict])]
 
@@ -100,5 +100,5 @@ def test_the_verdict_alone_is_coloured(verdict: Outcome) -> None:
     [(12345678.9, "1.235e+07"), (812.34567, "812.3"), (12345678, "12345678"), (None, "-"), ("a", "a")],
 )
 def test_figures_are_cut_for_reading(value: object, shown: str) -> None:
-    lines = list(terminal.lines([record("memory", "passed", "", x=value)], 1))
+    lines = list(terminal.report_lines([record("memory", "passed", "", x=value)], 1))
     assert lines[-1][0][0].strip() == f"x = {shown}"

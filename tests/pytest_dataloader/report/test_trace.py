@@ -56,7 +56,7 @@ def records() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def document(records: list[Record]) -> dict[str, Any]:
-    return trace.document(trace.timelines(records), {"python": "3.11"})
+    return trace.trace_document(trace.timelines(records), {"python": "3.11"})
 
 
 def events(document: dict[str, Any], kind: str, name: str | None = None) -> list[Event]:
@@ -204,12 +204,12 @@ def test_a_loader_without_a_timeline_is_left_out(records: list[Record]) -> None:
     unseen = replace(records[0], evidence={"timeline": None})
     nothing = replace(records[0], evidence={})
     assert trace.timelines([other, unseen, nothing]) == []
-    assert trace.document([], {})["traceEvents"] == []
+    assert trace.trace_document([], {})["traceEvents"] == []
 
 
 def test_ranks_have_rows_of_their_own(records: list[Record]) -> None:
     ranks = tuple({"rank": rank, "evidence": records[1].evidence} for rank in (0, 1))
-    named = rows(trace.document(trace.timelines([replace(records[1], ranks=ranks)]), {}))
+    named = rows(trace.trace_document(trace.timelines([replace(records[1], ranks=ranks)]), {}))
     assert sorted(named.values()) == [
         "main process of rank 0 / val, rank 0: loop",
         "main process of rank 1 / val, rank 1: loop",
@@ -220,7 +220,7 @@ def test_ranks_have_rows_of_their_own(records: list[Record]) -> None:
 def test_two_workers_of_one_pid_are_two_rows(records: list[Record]) -> None:
     earlier = records[0].evidence["timeline"]
     later = {**earlier, "started_unix_ns": earlier["started_unix_ns"] + 10**9}
-    named = rows(trace.document([("train", earlier), ("later", later)], {}))
+    named = rows(trace.trace_document([("train", earlier), ("later", later)], {}))
     assert len({pid for pid, _ in named}) == 5
     assert len({thread for _, thread in named}) == len(named) == 10
 
@@ -230,7 +230,7 @@ def test_batches_of_a_pinning_thread_are_received_and_pinned_there(records: list
     timeline["pins_aside"] = True
     for one in timeline["batches"]:
         one["pinned_ms"] = one["unpacked_ms"] + 0.25
-    found = trace.document([("train", timeline)], {})
+    found = trace.trace_document([("train", timeline)], {})
     (pinning,) = (row for row, name in rows(found).items() if name == "main process / train: pinning")
     for name in ("receive", "pin"):
         assert {(each["pid"], each["tid"]) for each in events(found, "X", name)} == {pinning}

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.device import remedies, training_loop
 from pytest_dataloader.probe.device.evidence import DeviceUse, StepUse
-from pytest_dataloader.probe.device.remedies import Way, gain, gains, way_of
+from pytest_dataloader.probe.device.remedies import LoadingMode, gain, gains, way_of
 from pytest_dataloader.probe.device.training_loop import Copying, TrainingLoop, stand_in
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.tuning.trial import borrow_with
@@ -140,7 +140,7 @@ def use(*, waiting: float, copying: float) -> DeviceUse:
     return DeviceUse("", 1, None, "annotation", steps, 3, None, (), ())
 
 
-NOW = Way(Settings(), False, Copying())
+NOW = LoadingMode(Settings(), False, Copying())
 HERS = replace(NOW, copying=None)
 PINNED = "num_workers=0, pin_memory=True, non_blocking=True"
 
@@ -169,7 +169,7 @@ PINNED = "num_workers=0, pin_memory=True, non_blocking=True"
     ],
 )
 def test_what_could_shorten_a_step_is_tried(
-    monkeypatch: pytest.MonkeyPatch, now: Way, seen: DeviceUse, tried: list[str]
+    monkeypatch: pytest.MonkeyPatch, now: LoadingMode, seen: DeviceUse, tried: list[str]
 ) -> None:
     monkeypatch.setattr("pytest_dataloader.probe.host.clocks.cpus_allowed", lambda: 8.0)
     assert [each.text for each in remedies.remedies(DataLoader(Numbers()), now, seen)] == tried

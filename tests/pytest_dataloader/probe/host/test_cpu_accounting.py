@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.cpu_accounting import CpuAccount
 from pytest_dataloader.probe.loader.borrowing import borrow
 
 pytestmark = pytest.mark.xdist_group("cpu")
@@ -24,8 +24,8 @@ class Worker:
     pid: int | None
 
 
-def processes(cpu: dict[int, int], delays: dict[int, int], consumer_delay: int | None = 5) -> Processes:
-    return Processes(
+def processes(cpu: dict[int, int], delays: dict[int, int], consumer_delay: int | None = 5) -> CpuAccount:
+    return CpuAccount(
         wall=lambda: 1,
         main_cpu=lambda: 100,
         consumer_cpu=lambda: 90,
@@ -36,7 +36,7 @@ def processes(cpu: dict[int, int], delays: dict[int, int], consumer_delay: int |
     )
 
 
-def read(of: Processes, *pids: int | None) -> Any:
+def read(of: CpuAccount, *pids: int | None) -> Any:
     return of.read([Worker(pid) for pid in pids])  # type: ignore[misc]  # a process by its number
 
 
@@ -70,7 +70,7 @@ def test_delays_that_the_system_does_not_tell_are_unknown(delays: dict[int, int]
 
 def test_clocks_between_which_the_reader_waited_for_a_cpu_are_read_again() -> None:
     walls, delays = iter((100, 190)), iter((5, 45, 45, 45))
-    seen = Processes(wall=walls.__next__, consumer_delay=delays.__next__)
+    seen = CpuAccount(wall=walls.__next__, consumer_delay=delays.__next__)
     spent = read(seen)
     assert (spent.wall_ns, spent.consumer_delay_ns) == (190, 45)
 
@@ -92,7 +92,7 @@ class Computing(Dataset[Any]):
 )
 def test_the_work_of_workers_that_end_with_their_epoch_counts_once(method: str) -> None:
     """A whole epoch: its workers start and end between the two readings."""
-    seen, main = Processes(), time.process_time()
+    seen, main = CpuAccount(), time.process_time()
     with borrow(DataLoader(Computing(), 10, num_workers=2, multiprocessing_context=method)) as borrowed:
         before = seen.read(borrowed.workers)
         borrowed.begin_epoch()

@@ -21,7 +21,7 @@ from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.host.interruption import (
     Terminated,
     finishing,
-    forget,
+    forget_signals,
     raise_on_signals,
     raise_received,
     would_be_lost,
@@ -136,7 +136,7 @@ def test_one_that_was_dropped_is_raised_when_asked_for(
     send(number)
     with pytest.raises(kind):
         raise_received()
-    forget()
+    forget_signals()
     raise_received()
     send(number)
     put_back()

@@ -35,8 +35,8 @@ def child() -> Iterator[BaseProcess]:
 
 
 def test_a_name_may_hold_anything() -> None:
-    kin = process_tree.parse_stat("42 (a) b (c) S 7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1")
-    assert kin == process_tree.ProcessInfo(42, 12345, 7, "a) b (c", "S")
+    info = process_tree.parse_stat("42 (a) b (c) S 7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1")
+    assert info == process_tree.ProcessInfo(42, 12345, 7, "a) b (c", "S")
 
 
 @pytest.mark.parametrize("text", ["", "42", "42 (name) S 7", "x (name) S 7 42"])
@@ -50,41 +50,41 @@ def test_descendants_are_found_below_children() -> None:
         deadline = time.monotonic() + 20
         grandchildren: list[process_tree.ProcessInfo] = []
         while not grandchildren and time.monotonic() < deadline:  # beside other children of the run, a fork server say
-            below = {kin.pid: kin for kin in process_tree.descendants()}
-            grandchildren = [kin for kin in below.values() if kin.parent == parent.pid]
+            below = {info.pid: info for info in process_tree.descendants()}
+            grandchildren = [info for info in below.values() if info.parent == parent.pid]
         [grandchild] = grandchildren
         assert below[parent.pid].parent == os.getpid()
         os.kill(grandchild.pid, 9)
     assert not process_tree.is_alive(grandchild)
 
 
-def test_a_roster_remembers_who_is_gone(child: BaseProcess) -> None:
-    with process_tree.keep_roster() as roster:
+def test_a_process_registry_remembers_who_is_gone(child: BaseProcess) -> None:
+    with process_tree.keep_process_registry() as process_registry:
         child.start()
-        [kin] = roster.alive
-        assert (kin.pid, kin.parent) == (child.pid, os.getpid())
-        assert process_tree.is_alive(kin)
+        [info] = process_registry.alive
+        assert (info.pid, info.parent) == (child.pid, os.getpid())
+        assert process_tree.is_alive(info)
         child.kill()
         child.join()
-        assert roster.alive == ()
-        assert roster.pids == {kin.pid}
-    assert not process_tree.is_alive(kin)
+        assert process_registry.alive == ()
+        assert process_registry.pids == {info.pid}
+    assert not process_tree.is_alive(info)
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_a_roster_sees_other_start_methods(method: str) -> None:
+def test_a_process_registry_sees_other_start_methods(method: str) -> None:
     context: Any = multiprocessing.get_context(method)
     process = context.Process(target=os.getpid)
-    with process_tree.keep_roster() as roster:
+    with process_tree.keep_process_registry() as process_registry:
         process.start()
     process.join()
-    assert roster.pids == {process.pid}
+    assert process_registry.pids == {process.pid}
 
 
-def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
+def test_a_process_registry_ends_with_its_block(child: BaseProcess) -> None:
     before = BaseProcess.start
-    with process_tree.keep_roster() as outer:
-        with process_tree.keep_roster() as inner:
+    with process_tree.keep_process_registry() as outer:
+        with process_tree.keep_process_registry() as inner:
             pass
         child.start()
     assert BaseProcess.start is before
@@ -94,10 +94,10 @@ def test_a_roster_ends_with_its_block(child: BaseProcess) -> None:
 def test_the_pid_of_another_process_is_told_apart(child: BaseProcess) -> None:
     child.start()
     assert child.pid is not None
-    kin = process_tree.read(child.pid)
-    assert kin is not None
+    info = process_tree.read_process(child.pid)
+    assert info is not None
     assert not process_tree.is_alive(
-        process_tree.ProcessInfo(kin.pid, kin.started - 1, kin.parent, kin.name, kin.state)
+        process_tree.ProcessInfo(info.pid, info.started - 1, info.parent, info.name, info.state)
     )
 
 

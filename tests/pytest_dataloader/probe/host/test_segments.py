@@ -63,9 +63,9 @@ def test_a_segment_that_several_processes_hold_counts_once() -> None:
 
 @linux
 def test_a_segment_is_held_until_it_is_closed(segment: shared_memory.SharedMemory) -> None:
-    [held] = [each for each in segments.held() if each.name == segment.name]
+    [held] = [each for each in segments.open_segments() if each.name == segment.name]
     assert (held.bytes, held.linked, held.path) == (8192, True, f"/dev/shm/{segment.name}")
-    assert held.inode in {each.inode for each in segments.held(mapped=True)}
+    assert held.inode in {each.inode for each in segments.open_segments(mapped=True)}
 
 
 @linux
@@ -141,26 +141,28 @@ def test_what_a_spawned_process_creates_is_written_down_too() -> None:
 
 @linux
 def test_descriptors_are_counted_without_the_listing_itself() -> None:
-    before = descriptors.count()
+    before = descriptors.count_descriptors()
     reading, writing = os.pipe()
     try:
         assert before is not None
-        assert descriptors.count() == before + 2
+        assert descriptors.count_descriptors() == before + 2
         seen = descriptors.links()
         assert seen[reading] == seen[writing]
         assert descriptors.shared_with(seen, [[seen[reading]]]) >= {reading, writing}
     finally:
         os.close(reading)
         os.close(writing)
-    assert descriptors.count(2**22 - 1) is None
+    assert descriptors.count_descriptors(2**22 - 1) is None
 
 
 def test_tensors_of_one_storage_weigh_once_and_arrays_nothing() -> None:
     whole: Any = torch.zeros(1000, 4)
-    seen = payload.weigh({"rows": list(whole), "more": whole.t(), "empty": torch.zeros(0), "label": torch.zeros(1)})
+    seen = payload.weigh_batch(
+        {"rows": list(whole), "more": whole.t(), "empty": torch.zeros(0), "label": torch.zeros(1)}
+    )
     assert (seen.storages, seen.bytes) == (2, 16384 + 4096)
-    assert payload.weigh([whole.numpy(), "text", 1]).storages == 0
-    assert payload.weigh(torch.eye(3).to_sparse()).storages == 2
+    assert payload.weigh_batch([whole.numpy(), "text", 1]).storages == 0
+    assert payload.weigh_batch(torch.eye(3).to_sparse()).storages == 2
 
 
 def test_a_shape_is_worth_what_the_formulas_say() -> None:

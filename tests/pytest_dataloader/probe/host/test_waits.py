@@ -20,12 +20,12 @@ LOCK = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire(
 HELPED = "import threading; threading.Thread(target={}, daemon=True).start(); threading.Event().wait()"
 
 
-def look_at(code: str, done: Callable[[waits.Look], bool]) -> waits.Look:
+def look_at(code: str, done: Callable[[waits.ProcessActivity], bool]) -> waits.ProcessActivity:
     """The first look at a process that runs ``code`` which is as expected, or the last one."""
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         try:
             deadline = time.monotonic() + 20
-            while not done(seen := waits.look(process.pid)) and time.monotonic() < deadline:
+            while not done(seen := waits.process_activity(process.pid)) and time.monotonic() < deadline:
                 time.sleep(0.05)
         finally:
             process.kill()
@@ -86,9 +86,9 @@ def test_a_sleep_tells_how_long_it_goes_on() -> None:
 def test_a_process_at_work_uses_the_cpu() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
         try:
-            first = waits.look(process.pid)
+            first = waits.process_activity(process.pid)
             deadline = time.monotonic() + 20
-            while (seen := waits.look(process.pid)).busy_ns < first.busy_ns + 100_000_000:
+            while (seen := waits.process_activity(process.pid)).busy_ns < first.busy_ns + 100_000_000:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
         finally:
@@ -111,7 +111,7 @@ def test_a_thread_at_work_is_no_rest() -> None:
         at_work.join()
     with subprocess.Popen([sys.executable, "-c", LOCK]) as process:
         deadline = time.monotonic() + 20
-        while not (waits.look(process.pid).deadlocked and waits.at_rest(process.pid)):
+        while not (waits.process_activity(process.pid).deadlocked and waits.at_rest(process.pid)):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.kill()
@@ -123,7 +123,7 @@ def test_the_dead_are_told_from_the_living() -> None:
     deadline = time.monotonic() + 20
     while waits.state_of(process.pid) != "Z" and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not waits.look(process.pid).alive
+    assert not waits.process_activity(process.pid).alive
     process.wait()
     assert waits.state_of(process.pid) == ""
-    assert waits.look(process.pid) == waits.GONE
+    assert waits.process_activity(process.pid) == waits.ProcessActivity("", 0, 0, ())

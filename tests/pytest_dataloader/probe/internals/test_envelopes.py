@@ -22,10 +22,10 @@ from pytest_dataloader.probe.internals import envelopes
 from pytest_dataloader.probe.internals.envelopes import (
     PROCESS_CPU,
     WALL,
-    Journal,
+    BatchId,
     StampedCollate,
     StampedIndex,
-    Ticket,
+    StampLog,
 )
 from pytest_dataloader.probe.loader.borrowing import borrow_as
 from pytest_dataloader.probe.timing.instrumented_run import InstrumentedLoader
@@ -142,7 +142,7 @@ def test_the_batches_are_the_same_to_the_bit(make: Any) -> None:
         assert sorted(seen) == sorted(expected)
     assert {name: id(value) for name, value in vars(loader).items()} == before
     assert {name: id(value) for name, value in vars(loader.dataset).items()} == dataset
-    assert len(instrumented.journal.passages) >= len(expected) / 2
+    assert len(instrumented.journal.batch_stamps) >= len(expected) / 2
     assert {type(iterator).__name__ for iterator in instrumented._made} <= {"_SingleProcessDataLoaderIter"}
     end(loader)
 
@@ -155,8 +155,8 @@ def test_workers_that_start_anew_take_clocks_along(make: Any) -> None:
     loader = make()
     seen, instrumented = epochs_stamped(loader, (1,))
     assert seen == expected
-    assert {one.worker for one in instrumented.journal.passages} == {0}
-    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in instrumented.journal.passages)
+    assert {one.worker for one in instrumented.journal.batch_stamps} == {0}
+    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in instrumented.journal.batch_stamps)
 
 
 class Busy(Dataset[Any]):
@@ -183,23 +183,25 @@ def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -
                 pass
     finally:
         os.sched_setaffinity(0, cpus)
-    passages = instrumented.journal.passages
-    assert {one.worker for one in passages} == {0, 1}
-    assert sum(one.handing_delay for one in passages) > 100_000
-    assert all(one.handing_delay <= one.unpacked[WALL] - one.unpacking[WALL] + 1_000_000 for one in passages)
-    assert all(one.packed[PROCESS_CPU] > 0 for one in passages if one.made), "the thread is there from the second batch"
+    batch_stamps = instrumented.journal.batch_stamps
+    assert {one.worker for one in batch_stamps} == {0, 1}
+    assert sum(one.handing_delay for one in batch_stamps) > 100_000
+    assert all(one.handing_delay <= one.unpacked[WALL] - one.unpacking[WALL] + 1_000_000 for one in batch_stamps)
+    assert all(one.packed[PROCESS_CPU] > 0 for one in batch_stamps if one.made), (
+        "the thread is there from the second batch"
+    )
 
 
 def test_what_goes_to_a_worker_and_back_is_the_bare_thing() -> None:
     """Through the pickles of a queue, with this process as the worker."""
-    journal = Journal(len)
+    journal = StampLog(len)
     journal.open()
-    index = pickle.loads(pickle.dumps((7, StampedIndex([3, 1, 2], Ticket(journal.number, 1, 7, 5, 4)))))
+    index = pickle.loads(pickle.dumps((7, StampedIndex([3, 1, 2], BatchId(journal.number, 1, 7, 5, 4)))))
     assert index == (7, [3, 1, 2])
     batch = StampedCollate(list)((1, 2, 3))
     assert pickle.loads(pickle.dumps((7, batch))) == (7, [1, 2, 3])
-    [seen] = journal.passages
-    assert seen.ticket == Ticket(journal.number, 1, 7, 5, 4)
+    [seen] = journal.batch_stamps
+    assert seen.batch_id == BatchId(journal.number, 1, 7, 5, 4)
     moments = [seen.index, seen.fetched, seen.collated, seen.packing, seen.packed, seen.unpacking, seen.unpacked]
     assert [moment[WALL] for moment in moments] == sorted(moment[WALL] for moment in moments)
     assert seen.in_main_thread
@@ -216,13 +218,13 @@ def test_a_collate_function_keeps_its_attributes_and_pickles() -> None:
 
 
 def test_batches_that_arrive_after_measuring_are_let_go() -> None:
-    journal = Journal(len)
+    journal = StampLog(len)
     journal.open()
-    pickle.loads(pickle.dumps(StampedIndex(0, Ticket(journal.number, 1, 0, 0, 0))))
+    pickle.loads(pickle.dumps(StampedIndex(0, BatchId(journal.number, 1, 0, 0, 0))))
     late = pickle.dumps(StampedCollate(list)([1]))
     journal.close()
     assert pickle.loads(late) == [1]
-    assert not journal.passages
+    assert not journal.batch_stamps
 
 
 class Threads(Dataset[Any]):
@@ -260,9 +262,9 @@ class FakeAccelerator:
 def test_batches_collated_in_the_main_process_are_none_of_a_worker_forked_later() -> None:
     StampedCollate(list)([1])  # as a worker does that is a thread
     _, instrumented = epochs_stamped(DataLoader(Numbers(), batch_size=4, num_workers=1))
-    passages = instrumented.journal.passages
-    assert min(one.made for one in passages) == 0
-    assert all(one.free_ns == 0 for one in passages if one.made == 0)
+    batch_stamps = instrumented.journal.batch_stamps
+    assert min(one.made for one in batch_stamps) == 0
+    assert all(one.free_ns == 0 for one in batch_stamps if one.made == 0)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -274,7 +276,7 @@ def test_pinning_is_timed_in_its_own_thread(workers: int, monkeypatch: pytest.Mo
     assert [int(np.frombuffer(batch[3], np.float32)[0]) for batch in seen[:5]] == expected[::2]
     assert instrumented.pins is False, "its iterators are gone"
     if workers:
-        pinned = [one for one in instrumented.journal.passages if not one.in_main_thread]
+        pinned = [one for one in instrumented.journal.batch_stamps if not one.in_main_thread]
         assert pinned
         assert all(one.unpacked[WALL] < one.pinned[WALL] for one in pinned if one.pinned[WALL])
         assert any(one.pinned[WALL] for one in pinned)
@@ -286,7 +288,7 @@ def test_a_thread_closes_what_it_read_its_delay_from() -> None:
 
     before = descriptors()
     for _ in range(20):
-        thread = threading.Thread(target=envelopes.starting)
+        thread = threading.Thread(target=envelopes.stamp_before)
         thread.start()
         thread.join()
     with borrow_as(InstrumentedLoader, DataLoader(Numbers(), batch_size=2)) as instrumented:
@@ -295,7 +297,7 @@ def test_a_thread_closes_what_it_read_its_delay_from() -> None:
     assert descriptors() <= before
 
 
-@pytest.mark.parametrize("stamp", [envelopes.starting, envelopes.ending])
+@pytest.mark.parametrize("stamp", [envelopes.stamp_before, envelopes.stamp_after])
 def test_clocks_that_others_interrupt_are_read_again(stamp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """5 ms pass between the readings, for which the thread waits for a CPU: they are in both clocks, or in neither."""
     now, waited, interruptions = 1_000_000_000, 0, [5_000_000]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_dataloader.probe.internals import requirements
-from pytest_dataloader.probe.internals.requirements import Accepts, Exists, HasFields, Row, Stores, Takes
+from pytest_dataloader.probe.internals.requirements import Accepts, Exists, HasFields, Requirement, Stores, Takes
 
 
 class Iterator:
@@ -65,7 +65,7 @@ def torch_like(monkeypatch: pytest.MonkeyPatch) -> None:
         (Accepts("torch_like.Gone", ("id",)), "is missing"),
     ],
 )
-def test_what_differs_is_named(row: Row, mismatch: str) -> None:
+def test_what_differs_is_named(row: Requirement, mismatch: str) -> None:
     assert row.mismatch() == mismatch
 
 

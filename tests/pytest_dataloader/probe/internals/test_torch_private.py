@@ -45,7 +45,7 @@ def test_workers_are_killed_though_the_lock_of_a_queue_stayed_taken() -> None:
     workers = torch_private.worker_processes(iterator)
     next(iterator)
     iterator._index_queues[0]._notempty.acquire()
-    torch_private.shut_down(iterator, kill=True)
+    torch_private.shut_down_workers(iterator, kill=True)
     for worker in workers:
         worker.join(10)
     assert not [worker for worker in workers if worker.is_alive()]

@@ -49,7 +49,7 @@ def test_the_first_dimension_counts_where_all_parts_share_it(batch: object, leng
     ],
 )
 def test_batch_size_bounds_what_the_batch_shows(batch: object, batch_size: int | None, count: int) -> None:
-    assert counting.count(batch, batch_size) == count
+    assert counting.count_samples(batch, batch_size) == count
 
 
 @pytest.mark.parametrize(

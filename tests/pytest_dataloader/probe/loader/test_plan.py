@@ -18,7 +18,7 @@ from torch.utils.data import (
 )
 
 from pytest_dataloader.probe.loader.plan import INDICES, plan_reading
-from pytest_dataloader.probe.loader.positions import draw, first_indices, flat_indices
+from pytest_dataloader.probe.loader.positions import draw, flat_indices, leading_indices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,6 +140,6 @@ class Greedy(list[int]):
     ],
 )
 def test_the_first_indices_are_those_that_can_be_read_without_asking(given: Any, named: tuple[int, ...]) -> None:
-    found = first_indices(given, 3)
+    found = leading_indices(given, 3)
     assert found == named
     assert all(type(index) is int for index in found)

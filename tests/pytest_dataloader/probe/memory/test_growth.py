@@ -10,11 +10,11 @@ import pytest
 from pytest_dataloader.probe.host.allocator import Allocated
 from pytest_dataloader.probe.loader.positions import Plan
 from pytest_dataloader.probe.loader.referents import SCALED
-from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Scattered, Share, share_of, wilson_low
+from pytest_dataloader.probe.memory.copy_on_access import CopiedShare, DirectTest, Scattered, copied_share, wilson_low
 from pytest_dataloader.probe.memory.exposure import Exposure
-from pytest_dataloader.probe.memory.growth import Epoch, accumulation_of, epoch_share, finest_path, is_copied
+from pytest_dataloader.probe.memory.growth import EpochShape, accumulation_of, epoch_share, finest_path, is_copied
 from pytest_dataloader.probe.memory.objects import Walk
-from pytest_dataloader.probe.memory.sample_reader import Window
+from pytest_dataloader.probe.memory.sample_reader import ReaderReport
 
 MIB = 1 << 20
 NAMES = ("warm", "first", "second", "again")
@@ -42,7 +42,7 @@ def test_a_share_is_as_certain_as_its_sample_is_large(hits: int, count: int, low
 def test_how_much_of_an_attribute_one_worker_touches(
     per_sample: float, workers: int, batch: int, shuffled: bool, share: float
 ) -> None:
-    assert epoch_share(per_sample, Epoch(100_000, workers, batch, shuffled)) == pytest.approx(share, abs=0.002)
+    assert epoch_share(per_sample, EpochShape(100_000, workers, batch, shuffled)) == pytest.approx(share, abs=0.002)
 
 
 @pytest.mark.parametrize(
@@ -79,27 +79,27 @@ def test_the_finest_path_ends_in_a_name(attribute: str, exposed: dict[str, int],
 )
 def test_when_objects_count_as_copied(exposed: int, low: float, scattered: Scattered | None, copied: bool) -> None:
     slot = Exposure("dataset.rows[*]", "str", exposed=float(exposed))
-    assert is_copied(slot, Share(low, 0.0, 768, low), scattered) is copied
+    assert is_copied(slot, CopiedShare(low, 0.0, 768, low), scattered) is copied
 
 
 def test_positions_read_are_judged_apart_from_the_rest() -> None:
     slot = Exposure("dataset.rows[*]", "str", pages=array("Q", range(40)), ranks=array("q", [*range(20), *[-1] * 20]))
     reader = {page: page < 10 for page in range(40)}
     control = dict.fromkeys(range(40), False)
-    share = share_of(slot, 10, reader, control)
+    share = copied_share(slot, 10, reader, control)
     assert (share.reader, share.control, share.count) == (1.0, 0.0, 10)
 
 
 def test_positions_scaled_to_a_longer_container_are_judged_apart() -> None:
     ranks = array("q", [*range(20), *range(SCALED, SCALED + 20)])
     slot = Exposure("dataset.frames[*]", "str", pages=array("Q", range(40)), ranks=ranks)
-    share = share_of(slot, 20, {page: page >= 20 for page in range(40)}, dict.fromkeys(range(40), False))
+    share = copied_share(slot, 20, {page: page >= 20 for page in range(40)}, dict.fromkeys(range(40), False))
     assert (share.reader, share.count) == (1.0, 20)
 
 
 def test_pages_that_are_not_in_memory_are_left_out() -> None:
     slot = Exposure("dataset.rows[*]", "str", pages=array("Q", range(20)), ranks=array("q", range(20)))
-    share = share_of(slot, 20, dict.fromkeys(range(20), None), dict.fromkeys(range(20), False))
+    share = copied_share(slot, 20, dict.fromkeys(range(20), None), dict.fromkeys(range(20), False))
     assert share.count == 0
 
 
@@ -109,7 +109,7 @@ def windows(
     found = DirectTest(Plan(iterable=iterable), Walk([], [], {}, {}, {}, set(), True, 0.0))
     for name, size, bytes_ in zip(NAMES, blocks, malloc, strict=True):
         last = restarted if name == "again" else None
-        found.windows[name] = Window(name, 1000, 0, 30, 0, "", 0.1, Allocated(size, bytes_), last, ())
+        found.windows[name] = ReaderReport(name, 1000, 0, 30, 0, "", 0.1, Allocated(size, bytes_), last, ())
     return found
 
 

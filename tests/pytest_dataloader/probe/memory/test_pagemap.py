@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.memory import smaps
-from pytest_dataloader.probe.memory.pagemap import exclusive_pages, why_not
+from pytest_dataloader.probe.memory.pagemap import exclusive_pages, why_no_pagemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ def test_pages_of_a_file_are_no_copies(tmp_path: Path) -> None:
     ("reader", "words"), [(withheld, "Permission denied"), (all_zero, "exclusive bit"), (exclusive_pages, "")]
 )
 def test_a_kernel_that_does_not_tell_is_found_out(reader: object, words: str) -> None:
-    reason = why_not(reader)
+    reason = why_no_pagemap(reader)
     assert (words in reason) if words else reason == ""
 
 
@@ -92,8 +92,8 @@ def test_a_rollup_that_is_withheld_says_why() -> None:
     def refused(_pid: int) -> smaps.Reading:
         raise PermissionError(13, "Permission denied")
 
-    assert smaps.why_not(os.getpid(), refused) == "smaps_rollup: Permission denied"
-    assert smaps.why_not(os.getpid()) == ""
+    assert smaps.why_no_smaps(os.getpid(), refused) == "smaps_rollup: Permission denied"
+    assert smaps.why_no_smaps(os.getpid()) == ""
 
 
 def test_a_rollup_without_a_field_is_withheld() -> None:

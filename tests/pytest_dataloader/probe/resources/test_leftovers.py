@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader.probe.host.process_tree import WORKER, ProcessInfo, Roster
+from pytest_dataloader.probe.host.process_tree import WORKER, ProcessInfo, ProcessRegistry
 from pytest_dataloader.probe.host.segments import Segment
 from pytest_dataloader.probe.resources import leftovers
-from pytest_dataloader.probe.resources.leftovers import KINDS, Leftovers, Snapshot, Watch, is_of_libraries
+from pytest_dataloader.probe.resources.leftovers import Leftovers, LeftoverWatch, Snapshot, is_of_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pytest_dataloader.probe.resources.leftovers import Kind
+    from pytest_dataloader.probe.resources.leftovers import ResourceKind
 
 RUNNING = ProcessInfo(pid=2**22 + 1, started=1, parent=1, name=WORKER, state="S")
 NAMED = Segment("torch_1_2_3", inode=2**40, bytes=4096, linked=True)
@@ -22,19 +22,19 @@ FILE, PIPE = (5, "/data/train.bin"), (6, "pipe:[77]")
 BATCH, OTHERS = (7, "/dev/shm/torch_1_2_3 (deleted)"), (8, "/dev/shm/psm_1")
 SEMAPHORE = (9, "/dev/shm/sem.mp-1")
 EVERYTHING = Leftovers((RUNNING,), (NAMED,), (FILE, PIPE, BATCH, OTHERS, SEMAPHORE))
-LOOKED_FOR: dict[tuple[Kind, ...], Leftovers] = {
+LOOKED_FOR: dict[tuple[ResourceKind, ...], Leftovers] = {
     ("workers",): Leftovers(workers=(RUNNING,)),
     ("shm",): Leftovers(names=(NAMED,), targets=(BATCH, OTHERS)),
     ("fds",): Leftovers(targets=(FILE, PIPE, BATCH, OTHERS, SEMAPHORE)),
     ("workers", "fds"): Leftovers(workers=(RUNNING,), targets=(FILE, PIPE, BATCH, OTHERS, SEMAPHORE)),
     ("workers", "shm"): Leftovers(workers=(RUNNING,), names=(NAMED,), targets=(BATCH, OTHERS)),
-    KINDS: EVERYTHING,
+    ("workers", "shm", "fds"): EVERYTHING,
     (): Leftovers(),
 }
 
 
 @pytest.mark.parametrize(("kinds", "expected"), LOOKED_FOR.items(), ids=[" ".join(kinds) for kinds in LOOKED_FOR])
-def test_each_kind_of_watching_looks_for_its_own(kinds: Collection[Kind], expected: Leftovers) -> None:
+def test_each_kind_of_watching_looks_for_its_own(kinds: Collection[ResourceKind], expected: Leftovers) -> None:
     assert EVERYTHING.only(kinds) == expected
 
 
@@ -45,9 +45,9 @@ def test_anything_at_all_is_something() -> None:
 
 
 @pytest.fixture
-def watch() -> Watch:
+def watch() -> LeftoverWatch:
     registry: Any = type("NoRegistry", (), {"names": ()})()
-    return Watch(Roster(), registry)
+    return LeftoverWatch(ProcessRegistry(), registry)
 
 
 WAITED_FOR = {
@@ -62,7 +62,7 @@ WAITED_FOR = {
 
 
 @pytest.mark.parametrize(("left", "seconds"), WAITED_FOR.values(), ids=WAITED_FOR)
-def test_what_may_end_by_itself_is_waited_for(watch: Watch, left: Leftovers, seconds: float) -> None:
+def test_what_may_end_by_itself_is_waited_for(watch: LeftoverWatch, left: Leftovers, seconds: float) -> None:
     assert watch._grace(left) == seconds
 
 
@@ -77,7 +77,7 @@ class Ending:
         return Leftovers((RUNNING,)) if self.looks < 6 else Leftovers()
 
 
-def test_a_worker_that_ends_late_is_not_left_behind(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_ends_late_is_not_left_behind(watch: LeftoverWatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "_CLOSING_SECONDS", 60.0)
     monkeypatch.setattr(leftovers, "_CRASH_GRACE_SECONDS", 60.0)
     ending, let_go = Ending(), list[str]()
@@ -85,21 +85,23 @@ def test_a_worker_that_ends_late_is_not_left_behind(watch: Watch, monkeypatch: p
     assert (ending.looks, let_go) == (6, ["now"])
 
 
-def test_a_worker_that_does_not_end_is_left_behind(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_does_not_end_is_left_behind(watch: LeftoverWatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "_CLOSING_SECONDS", 0.0)
     assert watch.left_since(watch.now(), lambda _left: Leftovers((RUNNING,))) == Leftovers((RUNNING,))
 
 
-def test_nothing_is_let_go_where_nothing_has_come(watch: Watch) -> None:
+def test_nothing_is_let_go_where_nothing_has_come(watch: LeftoverWatch) -> None:
     let_go = list[str]()
     assert not watch.left_since(watch.now(), lambda _left: Leftovers(), lambda: let_go.append("now"))
     assert let_go == []
 
 
 @pytest.mark.parametrize(("pipes", "workers", "left"), [(2, 0, 0), (3, 0, 3), (6, 1, 0), (7, 1, 7), (10, 2, 0)])
-def test_pipes_of_the_queues_of_workers_are_not_left_behind(watch: Watch, pipes: int, workers: int, left: int) -> None:
+def test_pipes_of_the_queues_of_workers_are_not_left_behind(
+    watch: LeftoverWatch, pipes: int, workers: int, left: int
+) -> None:
     before = Snapshot({}, frozenset(), frozenset(), started=0)
-    watch._roster.seen.extend([RUNNING] * workers)
+    watch._process_registry.seen.extend([RUNNING] * workers)
     found = Leftovers((RUNNING,), (NAMED,), (FILE, *((20 + number, PIPE[1]) for number in range(pipes))))
     kept = watch.without_queues(found, before)
     assert (kept.workers, kept.names, kept.targets[0]) == (found.workers, found.names, FILE)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued, place_of
+from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued, describe_stop
 from pytest_dataloader.probe.samples.resumption import Batch, Resumed, Stop, Uninterrupted
 
 WHOLE = frozenset({""})
@@ -52,7 +52,7 @@ def test_no_stop_is_chosen_twice_where_there_are_few() -> None:
     ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end"],
 )
 def test_a_stop_has_a_place_in_words(stop: Stop, run: Uninterrupted, place: str) -> None:
-    assert place_of(stop, run) == place
+    assert describe_stop(stop, run) == place
 
 
 CONTINUED: dict[str, tuple[Uninterrupted, int, tuple[tuple[str, ...], ...], tuple[str, int, str, bool | None]]] = {
@@ -93,7 +93,7 @@ def test_a_resumed_run_is_held_against_the_uninterrupted_one(
     stop = Stop(0, stopped, b"")
     seen = continued(run, stop, Resumed(tuple(batches(*each) for each in got)), WHOLE)
     assert (seen.outcome, seen.off_by, seen.detail, seen.next_epoch) == expected
-    assert seen.place == place_of(stop, run)
+    assert seen.place == describe_stop(stop, run)
 
 
 def test_what_a_resumed_run_raises_is_told() -> None:

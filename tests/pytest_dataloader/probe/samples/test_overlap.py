@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 from pytest_dataloader.checks.shards import judge
 from pytest_dataloader.probe.samples.evidence import Shards
 from pytest_dataloader.probe.samples.overlap import Overlap, overlap
-from pytest_dataloader.probe.samples.share import MOST, Share, share_of, thinned, thinning
+from pytest_dataloader.probe.samples.share import MOST_INDICES, RankShare, rank_share, thin_by_checksum, thinning
 from tests.zoo.order import Rows
 from tests.zoo.shards import Stream
 
@@ -26,18 +26,20 @@ SIZE = 96
 MARKS = ("a", "b")
 
 
-def indexed(indices: Iterable[int], **changed: Any) -> Share:
+def indexed(indices: Iterable[int], **changed: Any) -> RankShare:
     given = tuple(indices)
-    plain = Share(size=SIZE, indices=given, all_given=True, batches=len(given), marks=MARKS, covers=True, all_read=True)
+    plain = RankShare(
+        size=SIZE, indices=given, all_given=True, batches=len(given), marks=MARKS, covers=True, all_read=True
+    )
     return dataclasses.replace(plain, **changed)
 
 
-def streamed(*workers: Sequence[Any], **changed: Any) -> Share:
+def streamed(*workers: Sequence[Any], **changed: Any) -> RankShare:
     contents = tuple(tuple(map(str, worker)) for worker in workers)
-    return dataclasses.replace(Share(iterable=True, contents=contents, all_read=True, steady=True), **changed)
+    return dataclasses.replace(RankShare(iterable=True, contents=contents, all_read=True, steady=True), **changed)
 
 
-def said(*shares: Share, insist: bool = False) -> Verdict:
+def said(*shares: RankShare, insist: bool = False) -> Verdict:
     return judged(overlap(dict(enumerate(shares)), len(shares)), insist=insist)
 
 
@@ -144,19 +146,20 @@ def test_a_rank_that_tells_nothing_is_named() -> None:
 
 
 def test_large_shares_are_thinned_alike_on_all_ranks() -> None:
-    assert [thinning(many) for many in (MOST, MOST + 1, 4 * MOST)] == [1, 2, 4]
-    assert set(thinned(range(1000), 4)) <= set(thinned(range(1000), 2))
+    assert [thinning(many) for many in (MOST_INDICES, MOST_INDICES + 1, 4 * MOST_INDICES)] == [1, 2, 4]
+    assert set(thin_by_checksum(range(1000), 4)) <= set(thin_by_checksum(range(1000), 2))
     big = [
-        indexed(thinned(range(rank, 1000, 2), 1 + rank), one_in=(1 + rank, 1), size=1000, batches=1) for rank in (0, 1)
+        indexed(thin_by_checksum(range(rank, 1000, 2), 1 + rank), one_in=(1 + rank, 1), size=1000, batches=1)
+        for rank in (0, 1)
     ]
     seen = overlap(dict(enumerate(big)), 2)
     assert (seen.one_in, seen.repeated, seen.lost) == (2, 0, 0)
-    assert seen.samples == tuple(2 * len(thinned(range(rank, 1000, 2), 2)) for rank in (0, 1))
+    assert seen.samples == tuple(2 * len(thin_by_checksum(range(rank, 1000, 2), 2)) for rank in (0, 1))
 
 
 def test_what_a_rank_tells_survives_the_store() -> None:
     told = indexed(range(5), contents=(("a",), ("b", "c")), sampler="S")
-    assert Share.decode(told.encode()) == told
+    assert RankShare.decode(told.encode()) == told
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -164,7 +167,7 @@ def test_a_rank_tells_what_its_sampler_gives_and_its_workers_read(workers: int) 
     rows = Rows(SIZE)
     sampler: Any = DistributedSampler(rows, num_replicas=2, rank=1, shuffle=False)
     state = torch.get_rng_state()
-    share = share_of(DataLoader(rows, batch_size=8, sampler=sampler, num_workers=workers), seconds=5)
+    share = rank_share(DataLoader(rows, batch_size=8, sampler=sampler, num_workers=workers), seconds=5)
     assert share.indices == tuple(range(1, SIZE, 2))
     assert (share.all_given, share.batches, share.covers, share.steady) == (True, 6, True, True)
     assert sum(map(len, share.contents)) == SIZE // 2
@@ -174,5 +177,5 @@ def test_a_rank_tells_what_its_sampler_gives_and_its_workers_read(workers: int) 
 
 def test_a_rank_tells_what_each_worker_streams() -> None:
     loader = DataLoader(Stream(lambda rows, _rank, _world, worker, workers: rows[worker::workers]), 8, num_workers=2)
-    share = share_of(loader, seconds=5)
+    share = rank_share(loader, seconds=5)
     assert ([len(made) for made in share.contents], share.indices, share.steady) == ([48, 48], (), True)

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_dataloader.probe.timing.bottleneck import best_ms_with_workers, closer, cost_more, rates, sentence
+from pytest_dataloader.probe.timing.bottleneck import (
+    best_ms_with_workers,
+    cost_more,
+    describe_bottleneck,
+    describe_follow_up,
+    describe_rates,
+)
 from pytest_dataloader.probe.timing.evidence import STAGES, Stages, WorkerStages
 from pytest_dataloader.probe.timing.sample_times import SampleTimes, SlowSample
 
@@ -128,7 +134,7 @@ SENTENCES: dict[str, tuple[Stages, str, str]] = {
 
 @pytest.mark.parametrize(("seen", "part", "expected"), SENTENCES.values(), ids=SENTENCES)
 def test_the_sentence_says_which_stage_sets_the_pace_and_why(seen: Stages, part: str, expected: str) -> None:
-    assert sentence(seen, part) == expected
+    assert describe_bottleneck(seen, part) == expected
 
 
 def test_with_workers_the_better_of_what_was_measured_and_what_stages_allow_counts() -> None:
@@ -170,14 +176,14 @@ COSTS: dict[str, tuple[Stages, bool]] = {
 def test_workers_cost_more_than_they_bring_where_handing_over_accounts_for_it(seen: Stages, expected: bool) -> None:
     assert cost_more(seen) is expected
     told = "; workers cost more than they bring: num_workers=0 gives "
-    assert closer(seen).startswith(told) is expected
+    assert describe_follow_up(seen).startswith(told) is expected
 
 
 def test_what_single_samples_and_a_run_without_workers_add_is_told() -> None:
     slow = SampleTimes(1800, 1.0, 1.25, (SlowSample("100", 600.0), SlowSample("7", 90.0)), 12)
-    assert rates(DEAR) == ("2,000", "800")
-    assert closer(replace(DEAR, sample_times=slow)) == (
+    assert describe_rates(DEAR) == ("2,000", "800")
+    assert describe_follow_up(replace(DEAR, sample_times=slow)) == (
         "; workers cost more than they bring: num_workers=0 gives 2,000 samples/s, 2 at most 800"
         "; sample 100 takes 600 ms and sample 7 takes 90 ms (median 1, 95 % below 1.25 ms, 12 so slow of 1,800 read)"
     )
-    assert closer(SEEN) == closer(replace(SEEN, sample_times=replace(slow, slowest=()))) == ""
+    assert describe_follow_up(SEEN) == describe_follow_up(replace(SEEN, sample_times=replace(slow, slowest=()))) == ""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_dataloader.probe.host.cpu_accounting import Processes
+from pytest_dataloader.probe.host.cpu_accounting import CpuAccount
 from pytest_dataloader.probe.host.interference import Machine
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
-from pytest_dataloader.probe.timing.windows import join, rate
+from pytest_dataloader.probe.timing.windows import join, measured_rate
 
 MS = 10**6
 
@@ -90,7 +90,7 @@ class Paper:
 
 
 def meter(paper: Paper, seconds: float = 6.0) -> RateMeter:
-    processes = Processes(
+    processes = CpuAccount(
         wall=lambda: paper.now,
         main_cpu=lambda: 0,
         consumer_cpu=lambda: 0,
@@ -111,7 +111,7 @@ def meter(paper: Paper, seconds: float = 6.0) -> RateMeter:
 
 
 def speed(seen: RateMeter) -> float:
-    return rate(seen.windows, workers=seen.workers, cpus=64).mean
+    return measured_rate(seen.windows, workers=seen.workers, cpus=64).mean
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -244,7 +244,7 @@ def test_a_second_look_sees_a_machine_that_got_faster(workers: int) -> None:
     seen.run(lambda _: False)
     before = len(seen.windows)
     began = paper.now
-    seen.look_again(3.0, lambda _: False)
-    assert rate(seen.windows[:before], workers=workers, cpus=64).mean == pytest.approx(200, rel=0.01)
-    assert rate(seen.windows[before:], workers=workers, cpus=64).mean == pytest.approx(400, rel=0.01)
+    seen.measure_again(3.0, lambda _: False)
+    assert measured_rate(seen.windows[:before], workers=workers, cpus=64).mean == pytest.approx(200, rel=0.01)
+    assert measured_rate(seen.windows[before:], workers=workers, cpus=64).mean == pytest.approx(400, rel=0.01)
     assert paper.now - began == pytest.approx((3.0 + 0.25 * seen.seconds) * 1000 * MS, rel=0.15)

@@ -8,18 +8,18 @@ import pytest
 
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.windows import (
-    DEARER,
+    MOST_SLOWDOWN,
     Stamp,
     Window,
     cpu_ms_per_sample,
     half_done,
     join,
     lost_ns,
-    quietness,
-    rate,
-    rates,
+    measured_rate,
+    quietness_of_windows,
     service_ns,
     stretch,
+    window_rates,
 )
 
 S = 10**9
@@ -134,11 +134,11 @@ def test_service_time_is_never_above_the_wall_time() -> None:
 def test_competing_load_leaves_the_rate_of_a_loader_without_workers_where_it_was() -> None:
     quiet = [window(consumer_cpu=0.4, wall=1.0)] * 5
     starved = [window(consumer_cpu=0.4, consumer_delay=0.8, wall=1.8, others=2)] * 5
-    assert rate(starved, workers=0, cpus=2).mean == pytest.approx(rate(quiet, workers=0, cpus=2).mean)
+    assert measured_rate(starved, workers=0, cpus=2).mean == pytest.approx(measured_rate(quiet, workers=0, cpus=2).mean)
 
 
 def test_the_interval_holds_the_spread_of_the_windows() -> None:
-    seen = rate([window(samples=samples) for samples in (900, 1000, 1100)], workers=0, cpus=2)
+    seen = measured_rate([window(samples=samples) for samples in (900, 1000, 1100)], workers=0, cpus=2)
     assert seen.mean == pytest.approx(1000)
     assert seen.best == pytest.approx(1100)
     assert 750 < seen.low < 800
@@ -147,9 +147,9 @@ def test_the_interval_holds_the_spread_of_the_windows() -> None:
 
 def test_each_window_has_a_rate_without_the_neighbours() -> None:
     starved = window(consumer_cpu=0.4, consumer_delay=0.8, wall=1.8, others=2)
-    seen = rates([window(samples=500), starved], workers=0, cpus=2)
+    seen = window_rates([window(samples=500), starved], workers=0, cpus=2)
     assert seen == [pytest.approx(500), pytest.approx(1000)]
-    assert rates([], workers=0, cpus=2) == []
+    assert window_rates([], workers=0, cpus=2) == []
 
 
 def waiting(**given: float) -> Window:
@@ -180,39 +180,39 @@ def test_on_a_busy_machine_the_upper_end_holds_what_others_can_have_cost(
     seen: Window, workers: int, delays_known: bool, most: float
 ) -> None:
     machine = replace(BUSY, delays_known=delays_known)
-    found, quiet = (rate([seen] * 4, workers=workers, cpus=2, machine=each) for each in (machine, QUIET))
+    found, quiet = (measured_rate([seen] * 4, workers=workers, cpus=2, machine=each) for each in (machine, QUIET))
     unseen = half_done(join([seen] * 4), workers)
-    assert found.high == pytest.approx(DEARER * most * (1 + unseen))
+    assert found.high == pytest.approx(MOST_SLOWDOWN * most * (1 + unseen))
     assert (found.mean, found.low) == (quiet.mean, quiet.low)
     assert quiet.high == pytest.approx(quiet.mean * (1 + unseen))
 
 
 def test_the_spread_of_the_windows_and_what_others_cost_are_not_added_up() -> None:
     seen = window(consumer_cpu=0.2, consumer_delay=0.8, others=2.0)
-    assert rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, DEARER) * 5000)
+    assert measured_rate([seen], workers=0, cpus=2, machine=BUSY).high == pytest.approx(max(2, MOST_SLOWDOWN) * 5000)
 
 
 def test_several_windows_say_no_less_than_one() -> None:
-    seen = rate([window(samples=300), window(samples=1700)], workers=0, cpus=2)
+    seen = measured_rate([window(samples=300), window(samples=1700)], workers=0, cpus=2)
     assert seen.low == pytest.approx(500)
     assert seen.high == pytest.approx(2000)
 
 
 def test_one_window_says_half_to_twice() -> None:
-    seen = rate([window()], workers=0, cpus=2)
+    seen = measured_rate([window()], workers=0, cpus=2)
     assert seen.low == pytest.approx(500)
     assert seen.high == pytest.approx(2000)
 
 
 def test_half_done_batches_widen_the_interval_of_few_batches_with_workers() -> None:
     few = [window(batches=8)] * 3
-    assert rate(few, workers=0, cpus=8).high == pytest.approx(1000)
-    assert rate(few, workers=4, cpus=8).high > 1100
-    assert rate(few, workers=4, cpus=8).low < 900
+    assert measured_rate(few, workers=0, cpus=8).high == pytest.approx(1000)
+    assert measured_rate(few, workers=4, cpus=8).high > 1100
+    assert measured_rate(few, workers=4, cpus=8).low < 900
 
 
 def test_no_window_is_no_rate() -> None:
-    assert rate([], workers=2, cpus=2).high == 0
+    assert measured_rate([], workers=2, cpus=2).high == 0
     assert cpu_ms_per_sample([]).mean == 0
 
 
@@ -223,7 +223,7 @@ def test_cpu_time_of_main_and_workers_counts_per_sample() -> None:
 
 
 def test_quietness_is_told_in_shares() -> None:
-    seen = quietness(
+    seen = quietness_of_windows(
         [window(consumer_cpu=0.5, consumer_delay=0.5, others=1.0)],
         [100, 100, 150],
         workers=0,
@@ -237,21 +237,22 @@ def test_quietness_is_told_in_shares() -> None:
 
 
 def test_quietness_of_nothing_is_quiet() -> None:
-    assert quietness([], [], workers=0, cpus=2, delays_known=True).disturbances == ()
+    assert quietness_of_windows([], [], workers=0, cpus=2, delays_known=True).disturbances == ()
 
 
 def test_how_much_slower_the_machine_is_than_at_its_best_is_one_where_nothing_was_timed() -> None:
     seen = [
-        quietness([window()], speeds, workers=0, cpus=2, delays_known=True) for speeds in ([], [100], [100, 150, 300])
+        quietness_of_windows([window()], speeds, workers=0, cpus=2, delays_known=True)
+        for speeds in ([], [100], [100, 150, 300])
     ]
     assert [each.cpu_slowdown for each in seen] == [1.0, 1.0, 1.5]
-    nothing = quietness([], [], workers=0, cpus=2, delays_known=True)
+    nothing = quietness_of_windows([], [], workers=0, cpus=2, delays_known=True)
     assert (nothing.lost_share, nothing.others_share, nothing.own_share) == (0.0, 0.0, 0.0)
 
 
 def test_nobody_takes_more_than_the_whole_machine() -> None:
     # Clocks of several processes are not read at one moment.
-    seen = quietness([window(worker_cpu=2.2, others=2.4)], [], workers=2, cpus=2, delays_known=True)
+    seen = quietness_of_windows([window(worker_cpu=2.2, others=2.4)], [], workers=2, cpus=2, delays_known=True)
     assert (seen.own_share, seen.others_share) == (1.0, 1.0)
-    seen = quietness([window(worker_cpu=0.5, others=1.5)], [], workers=2, cpus=2, delays_known=True)
+    seen = quietness_of_windows([window(worker_cpu=0.5, others=1.5)], [], workers=2, cpus=2, delays_known=True)
     assert (seen.own_share, seen.others_share) == (0.25, 0.75)

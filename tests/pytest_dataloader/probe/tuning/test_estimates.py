@@ -9,8 +9,8 @@ import pytest
 from torch.utils.data import DataLoader
 
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning.estimates import WORTH, Estimates
-from pytest_dataloader.probe.tuning.prediction import Profile, rate
+from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
+from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
 from pytest_dataloader.probe.tuning.trial import Trial
 
 PROFILE = Profile(
@@ -85,16 +85,16 @@ def test_the_fewest_workers_are_chosen_that_keep_up_or_come_close_to_the_best(
 
 def test_close_to_the_best_is_within_five_per_cent() -> None:
     best = 1000.0
-    assert estimates({2: (1 - WORTH) * best, 4: best}).chosen == persistent(2)
-    assert estimates({2: (1 - WORTH) * best - 1, 4: best}).chosen == persistent(4)
+    assert estimates({2: (1 - WORTHWHILE_GAIN) * best, 4: best}).chosen == persistent(2)
+    assert estimates({2: (1 - WORTHWHILE_GAIN) * best - 1, 4: best}).chosen == persistent(4)
 
 
 def test_a_prediction_is_as_far_off_as_the_nearest_number_that_was_measured() -> None:
-    predicted = rate(PROFILE, persistent(4))
-    seen = estimates({1: rate(PROFILE, persistent(1)), 8: rate(PROFILE, persistent(8)) / 2})
-    assert seen.predicted(persistent(8)) == pytest.approx(rate(PROFILE, persistent(8)) / 2)
+    predicted = predicted_rate(PROFILE, persistent(4))
+    seen = estimates({1: predicted_rate(PROFILE, persistent(1)), 8: predicted_rate(PROFILE, persistent(8)) / 2})
+    assert seen.predicted(persistent(8)) == pytest.approx(predicted_rate(PROFILE, persistent(8)) / 2)
     assert seen.predicted(persistent(4)) == pytest.approx(predicted / 2)
-    assert seen.predicted(persistent(2)) == pytest.approx(rate(PROFILE, persistent(2)))
+    assert seen.predicted(persistent(2)) == pytest.approx(predicted_rate(PROFILE, persistent(2)))
     assert seen.predicted(Settings()) == pytest.approx(100.0)
     assert seen.rate(persistent(4)) == seen.predicted(persistent(4))
     assert not seen.is_measured(persistent(4))

@@ -6,10 +6,10 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from pytest_dataloader.probe.tuning.evidence import Tuning, tuning
+from pytest_dataloader.probe.tuning.evidence import Tuning, tuning_of
 from pytest_dataloader.probe.tuning.search import Search
 
 
 def test_a_search_that_has_not_begun_has_found_nothing() -> None:
     loader: Any = DataLoader(list(range(8)))  # type: ignore[arg-type]  # a list is a dataset
-    assert tuning(Search(loader)) == Tuning()
+    assert tuning_of(Search(loader)) == Tuning()

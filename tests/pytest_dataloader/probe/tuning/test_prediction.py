@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_dataloader.probe.loader.settings import Settings
-from pytest_dataloader.probe.tuning.prediction import Profile, batched, period, rate
+from pytest_dataloader.probe.tuning.prediction import Profile, batched, period, predicted_rate
 
 WAITS = Profile(
     batch_seconds=(0.080,), waiting_seconds=0.078, sampler_seconds=0.0, sampler_waiting_seconds=0.0,
@@ -54,16 +54,17 @@ def test_uneven_batches_are_evened_out_by_prefetching_and_by_giving_up_the_order
 def test_starting_workers_counts_in_short_epochs_only() -> None:
     short, long = (dataclasses.replace(WAITS, batches=batches) for batches in (16, 100_000))
     fresh = Settings(4)
-    assert rate(short, persistent(4)) > 1.3 * rate(short, fresh)
-    assert rate(long, persistent(4)) == pytest.approx(rate(long, fresh), rel=0.01)
-    assert rate(short, Settings()) == pytest.approx(100)
-    assert rate(WAITS, persistent(4)) == pytest.approx(400, rel=0.1)  # an epoch without a known end
-    assert rate(short, fresh, batch_period=0.02, first=1.0) == pytest.approx(16 * 8 / (1.0 + 12 * 0.02))
+    assert predicted_rate(short, persistent(4)) > 1.3 * predicted_rate(short, fresh)
+    assert predicted_rate(long, persistent(4)) == pytest.approx(predicted_rate(long, fresh), rel=0.01)
+    assert predicted_rate(short, Settings()) == pytest.approx(100)
+    assert predicted_rate(WAITS, persistent(4)) == pytest.approx(400, rel=0.1)  # an epoch without a known end
+    assert predicted_rate(short, fresh, batch_period=0.02, first=1.0) == pytest.approx(16 * 8 / (1.0 + 12 * 0.02))
 
 
 def test_the_first_batches_of_an_epoch_share_the_cpus_too() -> None:
     two, eight = (
-        rate(dataclasses.replace(COMPUTES, batches=16), persistent(number), batch_period=0.040) for number in (2, 8)
+        predicted_rate(dataclasses.replace(COMPUTES, batches=16), persistent(number), batch_period=0.040)
+        for number in (2, 8)
     )
     assert eight == pytest.approx(two)
     assert two == pytest.approx(8 / 0.040)

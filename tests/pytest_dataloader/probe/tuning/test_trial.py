@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.timing.evidence import Throughput
 from pytest_dataloader.probe.timing.windows import join
-from pytest_dataloader.probe.tuning.trial import Start, Trial, measure_start, with_rate
+from pytest_dataloader.probe.tuning.trial import Trial, TrialStart, measure_start, with_rate
 
-START = Start(Settings(2), batches=2, first_seconds=1.3, worker_bytes=14_000_000, batch_bytes=8_000)
+START = TrialStart(Settings(2), batches=2, first_seconds=1.3, worker_bytes=14_000_000, batch_bytes=8_000)
 
 
 @pytest.mark.parametrize(

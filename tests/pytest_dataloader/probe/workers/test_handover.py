@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.workers.handover import given_up_with_its_process
+from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def test_a_process_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.Monke
     resource_tracker.ensure_running()  # or it would be the program that ends at once
     monkeypatch.setattr(multiprocessing.spawn, "_python_exe", b"/bin/false")
     process = multiprocessing.get_context("spawn").Process(target=arrive, args=(MUCH,))
-    with given_up_with_its_process():
+    with drain_pipe_of_dead_child():
         process.start()
     process.join()
     assert process.exitcode == 1
@@ -59,7 +59,7 @@ def test_a_process_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.Monke
 @pytest.mark.timeout(60)
 def test_one_that_reads_gets_all() -> None:
     process = multiprocessing.get_context("spawn").Process(target=arrive, args=(MUCH,))
-    with given_up_with_its_process():
+    with drain_pipe_of_dead_child():
         process.start()
     process.join()
     assert process.exitcode == 0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host.waits import Look, Wait
+from pytest_dataloader.probe.host.waits import ProcessActivity, Wait
 from pytest_dataloader.probe.workers.status_slots import StatusSlots
-from pytest_dataloader.probe.workers.watchdog import Finding, Silence, Watchdog, conclude, is_underway
+from pytest_dataloader.probe.workers.watchdog import Finding, Silence, Watchdog, is_underway, judge_silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def longer(silence: Silence, seconds: float, **more: float) -> Silence:
     ],
 )
 def test_the_clock_decides_last(silence: Silence, longest: float | None, expected: str | None) -> None:
-    found = conclude(silence, longest)
+    found = judge_silence(silence, longest)
     assert (found[0] if found else None) == expected
 
 
@@ -76,10 +76,10 @@ def test_a_temporary_file_is_finished_before_anything_is_interrupted(tmp_path: P
     assert not is_underway(sys._getframe())
 
 
-IDLE = Look("S", 0, 0, (Wait("else"),))
-LOCKED = Look("S", 0, 0, (Wait("lock"), Wait("service")))
-SLEEPING = Look("S", 0, 0, (Wait("sleep", 3600.0),))
-READING = Look("D", 0, 0, (Wait("else"),))
+IDLE = ProcessActivity("S", 0, 0, (Wait("else"),))
+LOCKED = ProcessActivity("S", 0, 0, (Wait("lock"), Wait("service")))
+SLEEPING = ProcessActivity("S", 0, 0, (Wait("sleep", 3600.0),))
+READING = ProcessActivity("D", 0, 0, (Wait("else"),))
 MAIN, OTHER = 7, 8
 """Pids of two workers; the first one's batch is next."""
 
@@ -94,13 +94,13 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.now = 1000.0
         self.pids = {0: OTHER, 1: MAIN}
-        self.looks: dict[int, Callable[[], Look]] = {MAIN: lambda: IDLE, OTHER: lambda: IDLE}
+        self.looks: dict[int, Callable[[], ProcessActivity]] = {MAIN: lambda: IDLE, OTHER: lambda: IDLE}
         self.asked: list[tuple[int, int | None]] = []
         self.pending: dict[int, tuple[int, ...]] = {4: (1,), 5: (0,)}
         self.watchdog = Watchdog(StatusSlots(folder, 2), self.look, lambda: self.now)
         self.watchdog.iterator = SimpleNamespace(_task_info=self.pending)
 
-    def look(self, pid: int, *, without: int | None = None) -> Look:
+    def look(self, pid: int, *, without: int | None = None) -> ProcessActivity:
         self.asked.append((pid, without))
         return self.looks[pid]()
 
@@ -191,7 +191,7 @@ def test_a_silence_is_as_long_as_the_wait_where_nothing_ever_moves(scene: Scene)
 
 
 def test_the_work_of_any_worker_counts_and_that_before_the_silence_does_not(scene: Scene) -> None:
-    def at_work() -> Look:
+    def at_work() -> ProcessActivity:
         return replace(IDLE, busy_ns=10**12 + int(1e9 * scene.now))
 
     scene.watchdog.longest = 20.0  # so that 180 s are not yet too long

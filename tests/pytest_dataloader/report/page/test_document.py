@@ -26,7 +26,7 @@ HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror='window.pw
 @pytest.fixture
 def opened(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> Page:
     """The page of the examples, at 1,280 pixels, in light."""
-    document.write(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
+    document.write_page(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
     tab.look(1280)
     tab.open(tmp_path / "page.html")
     return tab
@@ -85,7 +85,7 @@ def test_it_draws_every_chart_and_asks_nobody_for_anything(opened: Page, tmp_pat
 def test_the_evidence_is_downloaded_as_the_json_report_has_it(
     opened: Page, tmp_path: Path, evidence: dict[str, Any]
 ) -> None:
-    evidence_file.write(tmp_path / "seen.json", evidence)
+    evidence_file.write_json(tmp_path / "seen.json", evidence)
     assert download(opened, tmp_path / "saved") == (tmp_path / "seen.json").read_text()
     assert complaints(opened) == []
 
@@ -143,7 +143,7 @@ def test_a_loader_opens_by_keyboard_from_its_verdict_and_a_chart_has_a_table(ope
 
 
 def test_a_link_to_a_loader_opens_it(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
-    document.write(tmp_path / "page.html", evidence, "")
+    document.write_page(tmp_path / "page.html", evidence, "")
     tab.open(tmp_path / "page.html", "#loader-1")
     assert tab.evaluate("document.getElementById('loader-1').open")
     assert not tab.evaluate("document.getElementById('loader-0').open")
@@ -217,7 +217,7 @@ def test_hostile_names_are_text(tab: Page, tmp_path: Path, evidence: dict[str, A
     loader["tune"]["evidence"]["rows"][0]["change"] = HOSTILE
     evidence["environment"]["cpu_model"] = HOSTILE
     evidence["loaders"] = [loader]
-    document.write(tmp_path / "page.html", evidence, "")
+    document.write_page(tmp_path / "page.html", evidence, "")
     tab.look(400, mobile=True)
     tab.open(tmp_path / "page.html")
     assert draw_everything(tab) == 6
@@ -232,7 +232,7 @@ def test_hostile_names_are_text(tab: Page, tmp_path: Path, evidence: dict[str, A
 
 
 def test_a_run_without_loaders_has_a_page(tab: Page, tmp_path: Path) -> None:
-    document.write(tmp_path / "page.html", {"schema": 1, "environment": {}, "loaders": []}, "")
+    document.write_page(tmp_path / "page.html", {"schema": 1, "environment": {}, "loaders": []}, "")
     tab.open(tmp_path / "page.html")
     assert tab.evaluate("document.querySelector('header p').textContent") == "0 loaders: nothing measured"
     assert complaints(tab) == []
@@ -241,7 +241,7 @@ def test_a_run_without_loaders_has_a_page(tab: Page, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_fifty_loaders_stay_small_and_open(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
     named = [each | {"id": f"{each['id']}-{number}"} for number in range(25) for each in evidence["loaders"]]
-    document.write(tmp_path / "page.html", evidence | {"loaders": named}, "")
+    document.write_page(tmp_path / "page.html", evidence | {"loaders": named}, "")
     assert tmp_path.joinpath("page.html").stat().st_size < MOST_BYTES
     tab.look(1280)
     tab.open(tmp_path / "page.html", "#loader-49")

@@ -11,11 +11,11 @@ from pytest_dataloader.verdict import Advice, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Standing = Literal["kept", "missed", "close"]
+LimitOutcome = Literal["kept", "missed", "close"]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class LimitTest:
     """What was seen of a figure, and what was allowed: a floor where more is better, else a ceiling."""
 
     unit: str
@@ -27,9 +27,9 @@ class Claim:
     """In the best stretch: neighbours only ever make a loader slower."""
     floor: bool = True
     words: str = ""
-    """What was seen and allowed, where the figures of the claim are not those that the user gave."""
+    """What was seen and allowed, where the figures of the test are not those that the user gave."""
 
-    def standing(self, margin: float, best: float = 1.0) -> Standing:
+    def outcome(self, margin: float, best: float = 1.0) -> LimitOutcome:
         """Kept where what was seen reaches the limit; missed where even the end of the interval, ``margin`` times
         better (1.1 is 10 %), and the best stretch, ``best`` times better, do not; close otherwise.
         """
@@ -50,7 +50,7 @@ class Claim:
     def sentence(self) -> str:
         """What was seen and allowed.
 
-        >>> Claim("samples/s", 1000, 912.4, 899, 925.2, 930).sentence
+        >>> LimitTest("samples/s", 1000, 912.4, 899, 925.2, 930).sentence
         '912 samples/s (899 to 925 at 95 %), at least 1,000 asked for'
         """
         if self.words:
@@ -60,13 +60,13 @@ class Claim:
         return f"{figure(self.seen)} {self.unit} {interval}, {bound} {figure(self.allowed)} asked for"
 
 
-def missed_even(claims: Sequence[Claim], times: float) -> list[Claim]:
-    """The claims that a loader would miss even if it were so many times better."""
-    return [claim for claim in claims if claim.standing(times, best=times) == "missed"]
+def missed_by_factor(tests: Sequence[LimitTest], times: float) -> list[LimitTest]:
+    """The tests whose limits a loader would miss even if it were so many times better."""
+    return [test for test in tests if test.outcome(times, best=times) == "missed"]
 
 
-def conclude(
-    claims: Sequence[Claim],
+def judge_limit_tests(
+    tests: Sequence[LimitTest],
     *,
     margin: float,
     hopeless: float,
@@ -75,18 +75,18 @@ def conclude(
     close: str = "",
     advice: Sequence[Advice] = (),
 ) -> Verdict:
-    """Passed where every claim is kept, failed where one is missed on a quiet machine, otherwise inconclusive.
+    """Passed where every limit is kept, failed where one is missed on a quiet machine, otherwise inconclusive.
 
-    A claim that would be missed ``hopeless`` times better fails on any machine. ``disturbances`` says what the
-    neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may explain a claim that is neither
+    A limit that would be missed ``hopeless`` times better fails on any machine. ``disturbances`` says what the
+    neighbours did, ``quiet`` why the machine counts as quiet, ``close`` what else may explain a limit that is neither
     kept nor clearly missed. ``advice`` is for loaders that miss.
     """
-    standings = [claim.standing(margin) for claim in claims]
-    if all(standing == "kept" for standing in standings):
+    outcomes = [test.outcome(margin) for test in tests]
+    if all(outcome == "kept" for outcome in outcomes):
         busy = [f"the machine was busy: {', '.join(disturbances)}"] if disturbances else []
-        return Verdict("passed", "; ".join([*(claim.sentence for claim in claims), *busy]))
-    short = "; ".join(claim.sentence for claim, standing in zip(claims, standings, strict=True) if standing != "kept")
-    lost = [claim.sentence for claim in missed_even(claims, hopeless)]
+        return Verdict("passed", "; ".join([*(test.sentence for test in tests), *busy]))
+    short = "; ".join(test.sentence for test, outcome in zip(tests, outcomes, strict=True) if outcome != "kept")
+    lost = [test.sentence for test in missed_by_factor(tests, hopeless)]
     if disturbances and lost:
         even = f"the machine was busy ({', '.join(disturbances)}), but {figure(hopeless)} times better would still miss"
         return Verdict("failed", f"{'; '.join(lost)}; {even}", tuple(advice))
@@ -94,7 +94,7 @@ def conclude(
         return Verdict(
             "inconclusive", f"{short}; the machine was too busy to say: {', '.join(disturbances)}", tuple(advice)
         )
-    if "missed" in standings:
+    if "missed" in outcomes:
         return Verdict("failed", f"{short}; the machine was quiet: {quiet}", tuple(advice))
     why = close or f"too close to call: it fails once it certainly misses by {percent(margin - 1)}"
     return Verdict("inconclusive", f"{short}; {why}", tuple(advice))

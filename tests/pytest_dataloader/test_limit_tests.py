@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dataloader.claim import Claim, Standing, conclude
+from pytest_dataloader.limit_tests import LimitOutcome, LimitTest, judge_limit_tests
 from pytest_dataloader.quantities import figure
 from pytest_dataloader.verdict import Advice
 
 ADVICE = (Advice("DL207", "use workers"),)
 
 
-def floor(seen: float, *, low: float, high: float, best: float | None = None) -> Claim:
-    return Claim("samples/s", 1000, seen, low, high, high if best is None else best)
+def floor(seen: float, *, low: float, high: float, best: float | None = None) -> LimitTest:
+    return LimitTest("samples/s", 1000, seen, low, high, high if best is None else best)
 
 
-def ceiling(seen: float, *, low: float, high: float, best: float | None = None) -> Claim:
-    return Claim("ms of CPU per sample", 10, seen, low, high, low if best is None else best, floor=False)
+def ceiling(seen: float, *, low: float, high: float, best: float | None = None) -> LimitTest:
+    return LimitTest("ms of CPU per sample", 10, seen, low, high, low if best is None else best, floor=False)
 
 
 @pytest.mark.parametrize(
-    ("claim", "standing", "certain"),
+    ("test", "outcome", "certain"),
     [
         (floor(1200, low=1100, high=1300), "kept", True),
         (floor(1000, low=1000, high=1000), "kept", True),
@@ -39,12 +39,12 @@ def ceiling(seen: float, *, low: float, high: float, best: float | None = None) 
         (ceiling(0, low=0, high=0), "close", False),
     ],
 )
-def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -> None:
-    assert (claim.standing(1.1), claim.certain) == (standing, certain)
+def test_a_limit_is_kept_missed_or_close(test: LimitTest, outcome: LimitOutcome, certain: bool) -> None:
+    assert (test.outcome(1.1), test.certain) == (outcome, certain)
 
 
 @pytest.mark.parametrize(
-    ("claims", "disturbances", "outcome", "words"),
+    ("tests", "disturbances", "outcome", "words"),
     [
         ([floor(1200, low=1100, high=1300)], [], "passed", "1,200 samples/s (1,100 to 1,300 at 95 %), at least 1,000"),
         ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "asked for; the machine was busy: noise"),
@@ -65,15 +65,15 @@ def test_where_a_claim_stands(claim: Claim, standing: Standing, certain: bool) -
         ([floor(980, low=950, high=1010), ceiling(12, low=11.8, high=12)], [], "failed", "980 samples/s"),
     ],
 )
-def test_claims_make_a_verdict(claims: list[Claim], disturbances: list[str], outcome: str, words: str) -> None:
-    verdict = conclude(claims, margin=1.1, hopeless=10, disturbances=disturbances, quiet="still", advice=ADVICE)
+def test_limit_tests_make_a_verdict(tests: list[LimitTest], disturbances: list[str], outcome: str, words: str) -> None:
+    verdict = judge_limit_tests(tests, margin=1.1, hopeless=10, disturbances=disturbances, quiet="still", advice=ADVICE)
     assert verdict.outcome == outcome
     assert words in verdict.reason
     assert verdict.advice == (() if outcome == "passed" else ADVICE)
 
 
 def test_what_is_kept_is_not_complained_about() -> None:
-    verdict = conclude(
+    verdict = judge_limit_tests(
         [floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)],
         margin=1.1,
         hopeless=10,
@@ -84,7 +84,7 @@ def test_what_is_kept_is_not_complained_about() -> None:
 
 
 def test_a_reason_of_the_check_replaces_too_close() -> None:
-    verdict = conclude(
+    verdict = judge_limit_tests(
         [floor(980, low=950, high=1010)],
         margin=1.1,
         hopeless=10,

@@ -31,7 +31,7 @@ def suspects(instrumented: InstrumentedLoader) -> list[Any]:
     return list(itertools.islice(dict.fromkeys(index for index in flat if isinstance(index, int)), _MOST_SUSPECTS))
 
 
-def look_closer(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: float) -> Stages:
+def follow_up(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: float) -> Stages:
     """The same evidence with what single samples take, and with the rate without workers where these may cost more."""
     dataset = sum(seen.ms_per_sample[stage] for stage in ("read", "fetch"))
     worth = dataset / max(1, seen.workers) >= _DATASET * seen.limit_ms_per_sample
@@ -44,7 +44,7 @@ def look_closer(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: floa
         in_dataset, in_collate = seen.ms_per_sample["read"], seen.collate_waiting_ms_per_sample
         waiting_ms = in_dataset + in_collate + seen.sampler_waiting_ms_per_sample
         seen = replace(seen, alone_samples_per_second=1e3 / (cpu_ms + waiting_ms) if cpu_ms else 0.0)
-    return replace(seen, why=f"{seen.why}{bottleneck.closer(seen)}")
+    return replace(seen, why=f"{seen.why}{bottleneck.describe_follow_up(seen)}")
 
 
 def _may_cost_more(seen: Stages) -> bool:
@@ -52,7 +52,7 @@ def _may_cost_more(seen: Stages) -> bool:
     worker, whose caches are cold.
     """
     here = sum(seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate", "pin", "consumer"))
-    return here + seen.sampler_ms_per_sample < bottleneck.DEARER * bottleneck.best_ms_with_workers(seen)
+    return here + seen.sampler_ms_per_sample < bottleneck.COSTLY_WORKERS_RATIO * bottleneck.best_ms_with_workers(seen)
 
 
 def _cpu_ms_alone(loader: Any, seconds: float) -> float:

@@ -1,0 +1,17 @@
+"""How much of a loader was seen, as the end of a sentence; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def coverage(partly: Iterable[str]) -> str:
+    """What was seen in part only.
+
+    >>> coverage(["an epoch was not run to its end"]), coverage([])
+    ('; an epoch was not run to its end', '')
+    """
+    return "".join(f"; {each}" for each in partly)
