@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import segments, waits
+from pytest_dataloader.probe.host import process_tree, segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,22 +140,17 @@ class Child:
 
     def has_children(self) -> bool:
         """Whether the child forked in its turn: pages that it un-shared look shared again then."""
-        with contextlib.suppress(OSError):
-            return any(
-                (task / "children").read_text(encoding="ascii").strip()
-                for task in Path(f"/proc/{self.pid}/task").iterdir()
-            )
-        return False
+        return bool(process_tree.children(self.pid))
 
     def kill(self) -> None:
         """End the child at once, without any of its exit code running, and what it has started, and reap it."""
-        started = waits.descendant_pids(self.pid)
+        started = process_tree.descendant_pids(self.pid)
         for end_all in (os.killpg, os.kill):  # the second where it could not be made to lead a group
             with contextlib.suppress(ProcessLookupError):
                 end_all(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-        waits.for_end(started, _END_SECONDS)
+        process_tree.wait_for_end(started, _END_SECONDS)
         segments.unlink_of([self.pid, *started])  # one that they were just making
         for end in (self._in, self._out):
             with contextlib.suppress(OSError):

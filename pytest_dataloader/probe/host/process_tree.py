@@ -6,15 +6,16 @@ import contextlib
 import functools
 import os
 import sys
+import time
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-_GONE = frozenset("ZXx")
+GONE = frozenset("ZXx")
 """States of a process that runs no more: it waits to be reaped, or is being removed."""
 
 
@@ -36,7 +37,7 @@ class ProcessInfo:
     @property
     def runs(self) -> bool:
         """Whether the process was running when it was read; a zombie was not."""
-        return self.state not in _GONE
+        return self.state not in GONE
 
 
 WORKER = "pt_data_worker"
@@ -82,16 +83,41 @@ def descendants(root: int | None = None) -> tuple[ProcessInfo, ...]:
     """The processes below ``root`` (this one), zombies too. Those whose parent has ended are not below it any more."""
     root = os.getpid() if root is None else root
     found: list[ProcessInfo] = []
-    waiting = _children(root)
+    waiting = children(root)
     while waiting:
         info = read_process(waiting.pop())
         if info is not None:
             found.append(info)
-            waiting += _children(info.pid)
+            waiting += children(info.pid)
     return tuple(found)
 
 
-def _children(pid: int) -> list[int]:
+def descendant_pids(root: int) -> list[int]:
+    """The pids of the processes below ``root``."""
+    return [info.pid for info in descendants(root)]
+
+
+def state_of(pid: int) -> str:
+    """The state of a process, or of a thread by its native id, as ``ps`` calls it; empty once it is gone."""
+    info = read_process(pid)
+    return "" if info is None else info.state
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for nothing but its parent."""
+    info = read_process(pid)
+    return info is None or not info.runs
+
+
+def wait_for_end(pids: Iterable[int], seconds: float) -> None:
+    """Wait for processes to end, so long at most."""
+    deadline = time.monotonic() + seconds
+    while not all(map(has_ended, pids)) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def children(pid: int) -> list[int]:
+    """The pids of the processes that a process has started and not waited for."""
     if sys.platform != "linux":
         return _children_elsewhere(pid)
     found: list[int] = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.host.descriptors import DELETED, SHARED_MEMORY, links
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def unlink_of(pids: Iterable[int]) -> None:
     What this process has mapped stays: torch unlinks it as the last tensor in it goes, and where it cannot it throws in
     a destructor, which ends the process (RefcountedMapAllocator::close, torch 2.13).
     """
-    found = [path for pid in pids if waits.has_ended(pid) for path in FOLDER.glob(f"torch_{pid}_*")]
+    found = [path for pid in pids if process_tree.has_ended(pid) for path in FOLDER.glob(f"torch_{pid}_*")]
     mapped = {segment.name for segment in open_segments(mapped=True)} if found else set()
     for path in found:
         if path.name not in mapped:

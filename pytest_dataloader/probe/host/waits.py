@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.probe.host.process_tree import GONE, children, state_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
 WaitKind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
@@ -67,7 +69,7 @@ class ProcessActivity:
     @property
     def alive(self) -> bool:
         """Whether the process still runs."""
-        return self.state not in ("", "Z", "X")
+        return bool(self.state) and self.state not in GONE
 
     @property
     def deadlocked(self) -> bool:
@@ -88,7 +90,7 @@ class ProcessActivity:
 def process_activity(pid: int, *, without: int | None = None) -> ProcessActivity:
     """Look at a process and its descendants; threads with the native id ``without`` do not count."""
     state = state_of(pid)
-    if state in ("", "Z", "X"):
+    if not state or state in GONE:
         return ProcessActivity(state, 0, 0, ())
     busy = switches = 0
     waits = []
@@ -97,7 +99,7 @@ def process_activity(pid: int, *, without: int | None = None) -> ProcessActivity
             waits.append(wait_of(pid, tid))
             more_busy, more_switches = _spent(pid, tid)
             busy, switches = busy + more_busy, switches + more_switches
-    for child in _children(pid):
+    for child in children(pid):
         below = process_activity(child)
         busy, switches = busy + below.busy_ns, switches + below.switches
     return ProcessActivity(state, busy, switches, tuple(waits))
@@ -106,26 +108,6 @@ def process_activity(pid: int, *, without: int | None = None) -> ProcessActivity
 def at_rest(*pids: int, without: int | None = None) -> bool:
     """Whether no thread of these processes is on a CPU or waits for one; ``without`` as in ``process_activity``."""
     return all(state_of(tid) != "R" for pid in pids for tid in _tasks(pid) if tid != without)
-
-
-def state_of(pid: int) -> str:
-    """The state of a process, or of a thread by its native id, as ``ps`` calls it; empty once it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        pass
-    if Path("/proc/self/stat").exists():
-        return ""
-    return _state_elsewhere(pid)
-
-
-def _state_elsewhere(pid: int) -> str:
-    import psutil
-
-    try:
-        return "Z" if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else "S"
-    except psutil.Error:
-        return ""
 
 
 def wait_of(pid: int, tid: int) -> Wait:
@@ -220,30 +202,3 @@ def _tasks(pid: int) -> list[int]:
         )
     except OSError:
         return []
-
-
-def _children(pid: int) -> Iterator[int]:
-    for tid in _tasks(pid):
-        with contextlib.suppress(OSError):
-            text = Path(f"/proc/{pid}/task/{tid}/children").read_text(encoding="ascii")
-            yield from (int(field) for field in text.split())
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but its parent."""
-    return state_of(pid) in ("", "Z", "X")
-
-
-def for_end(pids: Iterable[int], seconds: float) -> None:
-    """Wait for processes to end, so long at most."""
-    deadline = time.monotonic() + seconds
-    while not all(has_ended(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.001)
-
-
-def descendant_pids(pid: int) -> list[int]:
-    """All processes below a process."""
-    found = []
-    for child in _children(pid):
-        found += [child, *descendant_pids(child)]
-    return found

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.host import process_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _launch(frame: FrameType | None) -> FrameType | None:
 def _drop(launch: FrameType) -> None:
     """Empty the pipe to a process that has ended."""
     pid, pipe = getattr(launch.f_locals.get("self"), "pid", None), launch.f_locals.get("child_r")
-    if pid is None or pipe is None or not waits.has_ended(pid):
+    if pid is None or pipe is None or not process_tree.has_ended(pid):
         return
     with contextlib.suppress(OSError):  # BlockingIOError once it is empty
         os.set_blocking(pipe, False)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import DataLoaderCheckError
-from pytest_dataloader.probe.host import clocks, segments, waits
+from pytest_dataloader.probe.host import clocks, process_tree, segments
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receive_what_would_stay
 from pytest_dataloader.probe.loader.sampling import epochs_told
@@ -296,7 +296,7 @@ class _Observation:
 
     def _remember_children(self) -> None:
         for pid in self.pids:
-            self.children.update(waits.descendant_pids(pid))
+            self.children.update(process_tree.descendant_pids(pid))
 
     def _end(self, borrowed: Borrowed) -> None:
         """End the workers as a user's loop would, and see who does not go."""
@@ -312,7 +312,7 @@ class _Observation:
                 self.lifecycle.epochs[-1], end_seconds=time.monotonic() - asked
             )
         self.watchdog.stop()
-        self.lifecycle.zombies = tuple(sorted(pid for pid in self.pids if waits.state_of(pid) == "Z"))
+        self.lifecycle.zombies = tuple(sorted(pid for pid in self.pids if process_tree.state_of(pid) == "Z"))
         lingering = []
         for number, process in self.processes.items():
             code = process.exitcode
@@ -346,7 +346,7 @@ class _Observation:
 
     def _kill(self, borrowed: Borrowed | None) -> None:
         self.watchdog.stop()
-        children = [pid for worker in self.pids for pid in waits.descendant_pids(worker)]
+        children = [pid for worker in self.pids for pid in process_tree.descendant_pids(worker)]
         if borrowed is not None:
             borrowed.close(kill=True)
         for pid in children:
@@ -416,11 +416,8 @@ def _threads() -> tuple[str, ...]:
 
 def _name_of(pid: int) -> str:
     """The name of a process that runs; empty once it is gone."""
-    if waits.has_ended(pid):
-        return ""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-    return ""
+    info = process_tree.read_process(pid)
+    return info.name if info is not None and info.runs else ""
 
 
 def _oom_kills() -> int:

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.host import process_tree, waits
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.workers import status_slots
 
@@ -186,7 +186,7 @@ class Watchdog:
             if self.slots.unsent(number):
                 return Finding("unsent", number, waited_seconds=self.clock() - self._since)
             # In this order: a worker that was told to end after this look was alive in it.
-            dead = waits.has_ended(process.pid or 0)
+            dead = process_tree.has_ended(process.pid or 0)
             if dead and number in torch_private.workers_at_work(iterator):
                 return Finding("dead", number, waited_seconds=self.clock() - self._since)
         return self._listen({number: process.pid or 0 for number, process in workers.items()})
@@ -268,7 +268,7 @@ def ask_for_stack(slots: status_slots.StatusSlots, worker: int, pid: int, second
     with contextlib.suppress(OSError):
         os.kill(pid, number)
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and not waits.has_ended(pid):
+    while time.monotonic() < deadline and not process_tree.has_ended(pid):
         time.sleep(0.05)
         if found := slots.stack(worker):
             time.sleep(0.05)  # the last lines

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.host.child_process import Child, ask
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def test_what_a_child_has_started_is_gone_with_it() -> None:
 
     with Child.fork(start) as child:
         started = int(child.hear(60.0) or 0)
-        assert not waits.has_ended(started)
-    waits.for_end([started], 60.0)
-    assert waits.has_ended(started)
+        assert not process_tree.has_ended(started)
+    process_tree.wait_for_end([started], 60.0)
+    assert process_tree.has_ended(started)
 
 
 @pytest.mark.parametrize("of_a_worker", [False, True])

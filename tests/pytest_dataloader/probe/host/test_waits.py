@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host import waits
+from pytest_dataloader.probe.host import process_tree, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,12 +118,12 @@ def test_a_thread_at_work_is_no_rest() -> None:
 
 
 def test_the_dead_are_told_from_the_living() -> None:
-    assert waits.state_of(os.getpid()) in ("R", "S")
+    assert process_tree.state_of(os.getpid()) in ("R", "S")
     process = subprocess.Popen([sys.executable, "-c", ""])
     deadline = time.monotonic() + 20
-    while waits.state_of(process.pid) != "Z" and time.monotonic() < deadline:
+    while process_tree.state_of(process.pid) != "Z" and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not waits.process_activity(process.pid).alive
     process.wait()
-    assert waits.state_of(process.pid) == ""
+    assert process_tree.state_of(process.pid) == ""
     assert waits.process_activity(process.pid) == waits.ProcessActivity("", 0, 0, ())
