@@ -59,14 +59,26 @@ def who_share(seen: Overlap) -> str:
     if not seen.pairs:
         return ""
     one, other, count = seen.pairs[0]
-    return f" (ranks {one} and {other}: {count:,})"
+    return f" (ranks {one} and {other}: {estimate(seen, count)})"
+
+
+def estimate(seen: Overlap, count: int) -> str:
+    """A number of samples, which is an estimate where not all of them were compared."""
+    return f"{count:,}" if seen.one_in == 1 else f"about {count:,}"
 
 
 def overlapping(seen: Overlap) -> str:
     """How far the shares of a job's ranks overlap."""
     if seen.whole:
         return f"{job(seen)}: each reads all {max(seen.samples):,} samples, in orders of their own"
-    return f"{job(seen)}: {seen.repeated:,} samples come on more than one{who_share(seen)}"
+    return f"{job(seen)}: {estimate(seen, seen.repeated)} samples come on more than one{who_share(seen)}"
+
+
+def unsure(seen: Overlap) -> str:
+    """Why samples that seem to come on several ranks may be others."""
+    if seen.by == "contents":
+        return "; alike samples may be others"
+    return "; samples are random, so that an index may mean another sample on each rank"
 
 
 def healthy_job(seen: Overlap) -> str:

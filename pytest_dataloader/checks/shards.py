@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pytest_dataloader.limits import Count
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import View
-    from pytest_dataloader.verdict import Outcome
 
 NEEDS_BENCH = False
 
@@ -164,10 +163,12 @@ def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
         return Verdict("failed", told, shard)
     shared = seen.repeated if seen.by == "indices" or not seen.repeated else seen.most_shared
     if shared and not seen.replaces:
-        outcome: Outcome = "failed" if (seen.sure if seen.by == "indices" else shared >= _MOST_OF) else "inconclusive"
-        return Verdict(outcome, sentences.overlapping(seen), shard)
+        if seen.sure if seen.by == "indices" else shared >= _MOST_OF:
+            return Verdict("failed", sentences.overlapping(seen), shard)
+        return Verdict("inconclusive", sentences.overlapping(seen) + sentences.unsure(seen), shard)
     if seen.lost:
-        return Verdict("failed", f"{ranks}: {seen.lost:,} samples come on none of them", (sentences.COVER,))
+        lost = sentences.estimate(seen, seen.lost)
+        return Verdict("failed", f"{ranks}: {lost} samples come on none of them", (sentences.COVER,))
     return Verdict("passed", sentences.healthy_job(seen))
 
 

@@ -80,7 +80,8 @@ def agree(told: Mapping[int, Told], missing: Mapping[int, str], world_size: int)
         advice: tuple[Advice, ...] = ()
     else:
         rank, each = max(alike, key=lambda ranked: (_badness(ranked[1]), -ranked[0]))
-        head = f"rank {rank} of {world_size}{_why(each, alike)}: {each.record.reason}"
+        apart = len({other.record.reason for _, other in ranked}) > 1
+        head = f"rank {rank} of {world_size}{_why(each, alike)}: " * apart + each.record.reason
         advice = each.record.advice
     vacuous = outcome == "not_measured" and any(each.record.vacuous for _, each in alike)
     return Verdict(outcome, "\n".join([head, *lines[:_MOST_LINES], *cut]), advice, vacuous)

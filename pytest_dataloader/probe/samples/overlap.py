@@ -29,7 +29,8 @@ class Overlap:
 
     ``pairs`` are ranks that share samples, with how many, the most first. ``padding`` repeats are what makes shares
     equal, ``repeated`` are beyond that; ``lost`` come on no rank, beyond ``dropped``. ``alike``: two ranks read the
-    same samples in the same order. ``whole``: every rank reads all that any of them does.
+    same samples in the same order. ``whole``: every rank reads all that any of them does. ``one_in`` samples were
+    compared: where that is more than one, what ranks share or lose is an estimate.
     """
 
     ranks: tuple[int, ...]
@@ -95,7 +96,7 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
         silent=tuple(rank for rank in range(world_size) if rank not in shares),
         by=by,
         sure=sure,
-        samples=tuple(count.total() * one_in for count in counts),
+        samples=tuple(share.counts[by == "contents"] for _, share in ranked),
         batches=tuple(share.batches for _, share in ranked if share.batches is not None),
         pairs=tuple(sorted((pair for pair in pairs if pair[2]), key=lambda pair: -pair[2])[:_LISTED]),
         repeated=repeated - padding,

@@ -46,6 +46,8 @@ class RankShare:
     contents: tuple[tuple[str, ...], ...] = ()
     all_read: bool = False
     one_in: tuple[int, int] = (1, 1)
+    counts: tuple[int, int] = (0, 0)
+    """Of indices and contents, all of them."""
     marks: tuple[str, ...] = ()
     steady: bool = False
     covers: bool = False
@@ -92,6 +94,7 @@ def rank_share(loader: Any, *, seconds: float) -> RankShare:
         contents=tuple(thin_by_checksum(of_worker, one_in[1]) for of_worker in made[0]),
         all_read=not run.epochs[0].cut,
         one_in=one_in,
+        counts=(len(given), sum(map(len, made[0]))),
         marks=() if iterable else _marks(loader),
         steady=_again(made[0], made[1]),
         covers=_covers(loader),

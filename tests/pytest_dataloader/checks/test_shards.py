@@ -208,8 +208,9 @@ OF_JOBS = {
         "the 2 ranks of this job: 5 samples come on more than one (ranks 0 and 1: 5)", ("DL406",), in_full=True,
     ),
     "overlapping by indices that may be of other parts": Judgement(
-        in_job(repeated=5, sure=False), "inconclusive", "the 2 ranks of this job: 5 samples come on more than one",
-        ("DL406",), in_full=True,
+        in_job(repeated=5, sure=False), "inconclusive",
+        "the 2 ranks of this job: 5 samples come on more than one; samples are random, so that an index may mean "
+        "another sample on each rank", ("DL406",), in_full=True,
     ),
     "each reads all": Judgement(
         in_job(repeated=48, whole=True, samples=(48, 47)), "failed",
@@ -245,7 +246,8 @@ OF_JOBS = {
     ),
     "doubts in both": Judgement(
         replace(in_job(repeated=5, sure=False), worlds=(EIGHT_RAISE,)), "inconclusive",
-        "the 2 ranks of this job: 5 samples come on more than one; simulated: 8 ranks raise ValueError", ("DL406",),
+        "the 2 ranks of this job: 5 samples come on more than one; samples are random, so that an index may mean "
+        "another sample on each rank; simulated: 8 ranks raise ValueError", ("DL406",),
     ),
 }  # fmt: skip
 

@@ -29,14 +29,17 @@ MARKS = ("a", "b")
 def indexed(indices: Iterable[int], **changed: Any) -> RankShare:
     given = tuple(indices)
     plain = RankShare(
-        size=SIZE, indices=given, all_given=True, batches=len(given), marks=MARKS, covers=True, all_read=True
-    )
+        size=SIZE, indices=given, all_given=True, batches=len(given), marks=MARKS, covers=True, all_read=True,
+        counts=(len(given), 0),
+    )  # fmt: skip
     return dataclasses.replace(plain, **changed)
 
 
 def streamed(*workers: Sequence[Any], **changed: Any) -> RankShare:
     contents = tuple(tuple(map(str, worker)) for worker in workers)
-    return dataclasses.replace(RankShare(iterable=True, contents=contents, all_read=True, steady=True), **changed)
+    counts = (0, sum(map(len, contents)))
+    plain = RankShare(iterable=True, contents=contents, all_read=True, steady=True, counts=counts)
+    return dataclasses.replace(plain, **changed)
 
 
 def said(*shares: RankShare, insist: bool = False) -> Verdict:
@@ -148,13 +151,22 @@ def test_a_rank_that_tells_nothing_is_named() -> None:
 def test_large_shares_are_thinned_alike_on_all_ranks() -> None:
     assert [thinning(many) for many in (MOST_INDICES, MOST_INDICES + 1, 4 * MOST_INDICES)] == [1, 2, 4]
     assert set(thin_by_checksum(range(1000), 4)) <= set(thin_by_checksum(range(1000), 2))
-    big = [
-        indexed(thin_by_checksum(range(rank, 1000, 2), 1 + rank), one_in=(1 + rank, 1), size=1000, batches=1)
-        for rank in (0, 1)
-    ]
-    seen = overlap(dict(enumerate(big)), 2)
-    assert (seen.one_in, seen.repeated, seen.lost) == (2, 0, 0)
-    assert seen.samples == tuple(2 * len(thin_by_checksum(range(rank, 1000, 2), 2)) for rank in (0, 1))
+    seen = overlap({rank: large(range(rank, 1000, 2), 1 + rank) for rank in (0, 1)}, 2)
+    assert (seen.one_in, seen.repeated, seen.lost, seen.samples) == (2, 0, 0, (500, 500))
+
+
+def large(given: Sequence[int], one_in: int) -> RankShare:
+    thinned = thin_by_checksum(given, one_in)
+    return indexed(thinned, one_in=(one_in, 1), size=1000, batches=1, counts=(len(given), 0))
+
+
+def test_what_is_counted_is_told_as_that_and_what_is_estimated_as_that() -> None:
+    whole = said(large(range(1000), 2), large(range(999, -1, -1), 2)).reason
+    assert whole.endswith("each reads all 1,000 samples, in orders of their own")
+    part = overlap({0: large(range(700), 2), 1: large(range(400, 1000), 2)}, 2)
+    assert f"about {part.repeated:,} samples come on more than one (ranks 0 and 1: about " in judged(part).reason
+    assert part.repeated == 2 * len(thin_by_checksum(range(400, 700), 2))
+    assert part.samples == (700, 600)
 
 
 def test_what_a_rank_tells_survives_the_store() -> None:
