@@ -14,7 +14,7 @@ import statistics
 import torch
 from timed_loaders import KINDS, make
 
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.trial import measure_trial
 
 NUMBERS = (0, 1, 2, 4)
@@ -35,7 +35,7 @@ def main() -> None:
         seen: dict[int, list[float]] = {number: [] for number in NUMBERS}
         for _ in range(asked.repeats):
             for number in NUMBERS:
-                settings = Settings(number, persistent_workers=number > 0)
+                settings = LoaderSettings(number, persistent_workers=number > 0)
                 trial = measure_trial(loader, settings, asked.seconds, lambda _spent: None)
                 seen[number].append(trial.samples_per_second)
         for number, rates in seen.items():

@@ -18,7 +18,7 @@ import torch
 from timed_loaders import KINDS, Computing, Sleeping, make
 
 from pytest_dataloader.checks import Setting, tune
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.trial import measure_trial
 
 SWEPT = (0, 1, 2, 4, 8)
@@ -69,7 +69,7 @@ def main() -> None:
                     predicted[each.num_workers].append(each.samples_per_second)
             began = time.monotonic()
             for number in SWEPT:
-                settings = Settings(number, persistent_workers=number > 0)
+                settings = LoaderSettings(number, persistent_workers=number > 0)
                 trial = measure_trial(loader, settings, asked.seconds, lambda _spent: None)
                 measured[number].append(trial.samples_per_second)
             swept.append(time.monotonic() - began)

@@ -19,7 +19,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, tune
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.trial import measure_trial
 
 PUBLISHED = {"4 workers": 2.7, "persistent": 3.7, "__getitems__": 10.0}
@@ -69,11 +69,11 @@ def main() -> None:
     warnings.filterwarnings("ignore", "This DataLoader will create")
     for name, shape in (("light", (1,)), ("tensor", (3, 224, 224))):
         plain, at_once = (DataLoader(kind(shape), batch_size=BATCH) for kind in (Waiting, AtOnce))
-        steps: dict[str, tuple[DataLoader[Any], Settings]] = {
-            "no workers": (plain, Settings()),
-            "4 workers": (plain, Settings(WORKERS)),
-            "persistent": (plain, Settings(WORKERS, persistent_workers=True)),
-            "__getitems__": (at_once, Settings(WORKERS, persistent_workers=True)),
+        steps: dict[str, tuple[DataLoader[Any], LoaderSettings]] = {
+            "no workers": (plain, LoaderSettings()),
+            "4 workers": (plain, LoaderSettings(WORKERS)),
+            "persistent": (plain, LoaderSettings(WORKERS, persistent_workers=True)),
+            "__getitems__": (at_once, LoaderSettings(WORKERS, persistent_workers=True)),
         }
         print(f"{name} sample      s/epoch    factor  published  by a trial")
         seconds, rates = [], []

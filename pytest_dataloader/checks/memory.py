@@ -14,7 +14,7 @@ from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose_memory
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
 from pytest_dataloader.probe.memory.evidence import Memory
-from pytest_dataloader.probe.memory.filling import filled_at
+from pytest_dataloader.probe.memory.filling import filling_site
 from pytest_dataloader.probe.memory.growth import MATTERS
 from pytest_dataloader.probe.memory.replacement import Replacement, try_replacement
 from pytest_dataloader.quantities import size
@@ -92,8 +92,8 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         batches_watched=watched.batches,
         curve=watched.curve,
         seconds=round(seconds, 3),
-        attribute_filled_at=filled_at(loader, culprit.finest) if culprit else "",
-        accumulating_filled_at=filled_at(loader, found.accumulation.attribute, growing=True),
+        attribute_filled_at=filling_site(loader, culprit.finest) if culprit else "",
+        accumulating_filled_at=filling_site(loader, found.accumulation.attribute, growing=True),
     )
 
 

@@ -45,7 +45,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         raise NotMeasured("its workers are threads of one process: what each of them draws cannot be told apart")
     iterable = torch_private.reads_by_iteration(loader)
     workers = min(_WORKERS, loader.num_workers)
-    natural = repeated_reads.natural(loader)
+    natural = repeated_reads.undisturbed_calls(loader)
 
     def plan(copy: Any) -> list[Any]:
         return repeated_reads.plan(copy, max(1, workers))

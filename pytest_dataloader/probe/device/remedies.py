@@ -10,7 +10,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.device.evidence import Gain
 from pytest_dataloader.probe.device.training_loop import Copying, TrainingLoop
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.loader.settings import Settings, has_thread_workers, settings_of
+from pytest_dataloader.probe.loader.settings import LoaderSettings, has_thread_workers, settings_of
 from pytest_dataloader.probe.timing.windows import half_width
 from pytest_dataloader.probe.tuning.trial import borrow_with
 
@@ -30,7 +30,7 @@ _ROUNDS = 4
 class LoadingMode:
     """One way to load and to copy; ``copying`` is None where the user's own step copies."""
 
-    settings: Settings
+    settings: LoaderSettings
     pinned: bool
     copying: Copying | None
 
@@ -38,7 +38,7 @@ class LoadingMode:
     def text(self) -> str:
         """What of it is an argument in code.
 
-        >>> LoadingMode(Settings(4), True, Copying(non_blocking=True)).text
+        >>> LoadingMode(LoaderSettings(4), True, Copying(non_blocking=True)).text
         'num_workers=4, pin_memory=True, non_blocking=True'
         """
         parts = [f"num_workers={self.settings.num_workers}", f"pin_memory={self.pinned}"]

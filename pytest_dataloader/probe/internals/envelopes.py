@@ -80,7 +80,7 @@ def stamp_after() -> Moment:
 class BatchId:
     """What an index tells of itself on its way."""
 
-    journal: int
+    stamp_log: int
     epoch: int
     number: int
     """Position in the epoch; without workers, of its being asked for."""
@@ -148,11 +148,11 @@ class StampLog:
 
     def open(self) -> None:
         """From now on take in what arrives."""
-        _journals[self.number] = self
+        _stamp_logs[self.number] = self
 
     def close(self) -> None:
         """Take nothing in any more."""
-        _journals.pop(self.number, None)
+        _stamp_logs.pop(self.number, None)
 
     def stamps(self, place: int) -> BatchStamps:
         """The stamps that arrived as the ``place``-th."""
@@ -172,7 +172,7 @@ class StampLog:
             self.named[self.epoch, number] = self.name(index)
 
 
-_journals: dict[int, StampLog] = {}
+_stamp_logs: dict[int, StampLog] = {}
 """By number, which is what crosses the processes."""
 
 
@@ -216,7 +216,7 @@ class StampedIndex:
         batch_id = self._batch_id
         return _open_index, (
             self._index,
-            batch_id.journal,
+            batch_id.stamp_log,
             batch_id.epoch,
             batch_id.number,
             batch_id.sampler_ns,
@@ -266,22 +266,22 @@ class StampedCollate:
 class CollateHere(StampedCollate):
     """A collate function without workers: the batch stays bare."""
 
-    def __init__(self, collate: Callable[[Any], Any], journal: StampLog) -> None:
+    def __init__(self, collate: Callable[[Any], Any], stamp_log: StampLog) -> None:
         super().__init__(collate)
-        self._journal = journal
+        self._stamp_log = stamp_log
 
     def __call__(self, samples: Any) -> Any:
-        stamps = self._journal.opened
+        stamps = self._stamp_log.opened
         if stamps is None:
             return self.collate(samples)
         stamps.fetched = stamp_after()
         batch = self.collate(samples)
         stamps.collated = stamp_after()
         batch_id = stamps.batch_id
-        numbers = (batch_id.journal, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
+        numbers = (batch_id.stamp_log, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
         moments = (stamps.index, stamps.fetched, stamps.collated, NEVER, NEVER)
-        self._journal.arrived.append((numbers, (0, stamps.pid, stamps.made, 0), moments, NEVER, NEVER, 0, True))
-        self._journal.opened = None
+        self._stamp_log.arrived.append((numbers, (0, stamps.pid, stamps.made, 0), moments, NEVER, NEVER, 0, True))
+        self._stamp_log.opened = None
         return batch
 
 
@@ -322,7 +322,7 @@ class _End:
         thread = handing_thread()
         seen.packed = (wall, cpu, thread_spent_ns("self", thread)[0] if thread else 0, 0)
         moments = (seen.index, seen.fetched, seen.collated, seen.packing, seen.packed)
-        numbers = (batch_id.journal, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
+        numbers = (batch_id.stamp_log, batch_id.epoch, batch_id.number, batch_id.sampler_ns, batch_id.sampler_cpu_ns)
         return _end, (numbers, (seen.worker, seen.pid, seen.made, seen.free_ns), moments)
 
 
@@ -338,13 +338,13 @@ def _end(
     moments: tuple[Moment, Moment, Moment, Moment, Moment],
 ) -> None:
     unpacked = stamp_after()
-    journal = _journals.get(batch_id[0])
-    if journal is None:  # measuring is over
+    stamp_log = _stamp_logs.get(batch_id[0])
+    if stamp_log is None:  # measuring is over
         return
     process, thread = _arriving.handing
     handing_delay = max(0, thread_spent_ns(process, thread)[1] - _arriving.delay) if thread else 0
-    in_main = journal.thread == threading.get_ident()
-    journal.arrived.append((batch_id, worker, moments, _arriving.began, unpacked, handing_delay, in_main))
+    in_main = stamp_log.thread == threading.get_ident()
+    stamp_log.arrived.append((batch_id, worker, moments, _arriving.began, unpacked, handing_delay, in_main))
     _arriving.last = None if in_main else batch_id
 
 
@@ -355,6 +355,6 @@ def _open_batch(_begin: None, batch: Any, _end: None) -> Any:
 def stamp_pinned(number: Any) -> None:
     """Called by the pinning thread once the batch of that number is pinned."""
     batch_id, _arriving.last = _arriving.last, None
-    journal = _journals.get(batch_id[0]) if batch_id is not None else None
-    if batch_id is not None and journal is not None and batch_id[2] == number:
-        journal.pinned[batch_id[1:3]] = stamp_after()
+    stamp_log = _stamp_logs.get(batch_id[0]) if batch_id is not None else None
+    if batch_id is not None and stamp_log is not None and batch_id[2] == number:
+        stamp_log.pinned[batch_id[1:3]] = stamp_after()

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.internals.envelopes import StampLog
 
 
-def stamp(iterator: Any, journal: StampLog) -> None:
+def stamp(iterator: Any, stamp_log: StampLog) -> None:
     """Put clocks on an iterator that is being made; to be called by ``watch_iterators`` as ``prepare``.
 
     It starts out armed: what it asks for until it is disarmed goes in envelopes.
     """
     collate = iterator._collate_fn
     here = iterator._num_workers == 0
-    iterator._collate_fn = envelopes.CollateHere(collate, journal) if here else envelopes.StampedCollate(collate)
-    iterator._journal = journal
+    iterator._collate_fn = envelopes.CollateHere(collate, stamp_log) if here else envelopes.StampedCollate(collate)
+    iterator._stamp_log = stamp_log
     arm(iterator, True)
 
 
@@ -103,27 +103,27 @@ def _remembered_index(iterator: Any) -> Any:
     """The same without clocks; only with workers, whose batches take 0.8 ms at least."""
     drawing = iterator()
     index = type(drawing)._next_index(drawing)
-    drawing._journal.asked.append((drawing._journal.epoch, drawing._send_idx, index))
+    drawing._stamp_log.asked.append((drawing._stamp_log.epoch, drawing._send_idx, index))
     return index
 
 
 def _stamped_index(iterator: Any, index: Any, *sampler: int) -> Any:
-    journal: StampLog = iterator._journal
-    asked = journal.count(index)
+    stamp_log: StampLog = iterator._stamp_log
+    asked = stamp_log.count(index)
     if asked is not None:
-        journal.sized[0] += asked
-        journal.sized[1] += 1
+        stamp_log.sized[0] += asked
+        stamp_log.sized[1] += 1
     if iterator._num_workers == 0:
-        journal.note_samples(iterator._num_yielded, index)
-        batch_id = envelopes.BatchId(journal.number, journal.epoch, iterator._num_yielded, *sampler)
-        journal.opened = envelopes.BatchStamps(batch_id, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
-        journal.opened.index = envelopes.stamp_before()
+        stamp_log.note_samples(iterator._num_yielded, index)
+        batch_id = envelopes.BatchId(stamp_log.number, stamp_log.epoch, iterator._num_yielded, *sampler)
+        stamp_log.opened = envelopes.BatchStamps(batch_id, 0, os.getpid(), iterator._num_yielded, 0, envelopes.NEVER)
+        stamp_log.opened.index = envelopes.stamp_before()
         return index
     if isinstance(iterator._index_queues[0], queue.Queue):  # workers that are threads: nothing is pickled
         return index
-    journal.note_samples(iterator._send_idx, index)
-    journal.asked.append((journal.epoch, iterator._send_idx, index))
-    batch_id = envelopes.BatchId(journal.number, journal.epoch, iterator._send_idx, *sampler)
+    stamp_log.note_samples(iterator._send_idx, index)
+    stamp_log.asked.append((stamp_log.epoch, iterator._send_idx, index))
+    batch_id = envelopes.BatchId(stamp_log.number, stamp_log.epoch, iterator._send_idx, *sampler)
     return envelopes.StampedIndex(index, batch_id)
 
 

@@ -74,15 +74,15 @@ def _try_iterator() -> str:
 def _try_stamps() -> str:
     """Every batch has all its stamps, in order, and comes bare."""
     for workers in (0, 1):
-        loader, journal, made = _loader(workers), StampLog(count=len), list[Any]()
-        torch_private.watch_iterators(loader, made.append, functools.partial(torch_stamps.stamp, journal=journal))
-        journal.open()
+        loader, stamp_log, made = _loader(workers), StampLog(count=len), list[Any]()
+        torch_private.watch_iterators(loader, made.append, functools.partial(torch_stamps.stamp, stamp_log=stamp_log))
+        stamp_log.open()
         batches = [batch.tolist() for batch in loader]
         torch_stamps.release(made[0])
-        numbers = [stamps.batch_id.number for stamps in journal.batch_stamps]
+        numbers = [stamps.batch_id.number for stamps in stamp_log.batch_stamps]
         if batches != [[number] for number in range(_BATCHES)] or numbers != list(range(_BATCHES)):
             return f"batches {batches} came with the stamps of {numbers}"
-        for stamps in journal.batch_stamps:
+        for stamps in stamp_log.batch_stamps:
             moments = [stamps.index[WALL], stamps.fetched[WALL], stamps.collated[WALL]]
             if moments != sorted(moments) or not moments[0]:
                 return f"a batch has the stamps {moments}"

@@ -12,7 +12,7 @@ _SAMPLES = 8
 _BATCHES = 2
 
 
-def natural(loader: Any) -> dict[str, int]:
+def undisturbed_calls(loader: Any) -> dict[str, int]:
     """How many calls of each kind a worker makes before generators are displaced."""
     if not torch_private.reads_batches(loader):
         return {"sample": _SAMPLES, "collate": _SAMPLES}

@@ -12,7 +12,7 @@ DEFAULT_PREFETCH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LoaderSettings:
     """Arguments of a DataLoader; ``batched`` is whether the dataset's ``__getitems__``, if it has one, is used."""
 
     num_workers: int = 0
@@ -25,7 +25,7 @@ class Settings:
     def text(self) -> str:
         """The arguments as code, defaults left out.
 
-        >>> Settings(4, persistent_workers=True).text
+        >>> LoaderSettings(4, persistent_workers=True).text
         'num_workers=4, persistent_workers=True'
         """
         parts = [f"num_workers={self.num_workers}"]
@@ -77,7 +77,7 @@ def worker_processes_of(loader: Any) -> int:
     return 0 if has_thread_workers(loader) else int(loader.num_workers)
 
 
-def settings_of(loader: Any) -> Settings:
+def settings_of(loader: Any) -> LoaderSettings:
     """A loader's settings as they are; of one that wraps another, the inner one's."""
     from torch.utils.data import DataLoader
 
@@ -85,7 +85,7 @@ def settings_of(loader: Any) -> Settings:
     if inner:
         return settings_of(inner[0])
     prefetch = getattr(loader, "prefetch_factor", None)
-    return Settings(
+    return LoaderSettings(
         num_workers=loader.num_workers,
         prefetch_factor=DEFAULT_PREFETCH if prefetch is None else prefetch,
         persistent_workers=bool(loader.persistent_workers),

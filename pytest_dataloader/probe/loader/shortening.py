@@ -15,7 +15,7 @@ _MOST = 8
 _TIMEOUT_SECONDS = 4.0
 
 
-def ends_with_sampler(loader: Any) -> bool:
+def can_be_shortened(loader: Any) -> bool:
     """Whether an epoch ends when the sampler does, and the next one begins anew.
 
     Not where one iterator is kept for all epochs, and not where a loader counts its batches by itself.

@@ -12,7 +12,7 @@ from pytest_dataloader.probe.loader.referents import is_foreign
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]")
 
 
-def filled_at(loader: Any, path: str, *, growing: bool = False) -> str:
+def filling_site(loader: Any, path: str, *, growing: bool = False) -> str:
     """The line, ``data.py:31``, that fills the attribute which a path such as ``dataset.inner.samples[*]`` begins with.
 
     Empty where no single line does: it may be filled by another class, by a library, or in several places. Of what is

@@ -20,7 +20,7 @@ from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_w
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.replay import Replay, replay
 from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
-from pytest_dataloader.probe.loader.shortening import ends_with_sampler
+from pytest_dataloader.probe.loader.shortening import can_be_shortened
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.resources import leaks
 from pytest_dataloader.probe.resources.garbage_collection import all_objects, small_collections
@@ -146,7 +146,7 @@ class _Run:
         if 0 < self.seen.batches_in_epoch < self.length:
             self.length = max(1, self.seen.batches_in_epoch // workers * workers)
         self.seen.batches_in_round = self.length
-        self.replay = replay(borrowed.loader, self.length) if ends_with_sampler(self.loader) else None
+        self.replay = replay(borrowed.loader, self.length) if can_be_shortened(self.loader) else None
         self.seen.replayed = self.replay is not None
         if worker_processes_of(self.loader) and start_method_of(self.loader) != "fork":
             first = vars(borrowed.loader)["worker_init_fn"]

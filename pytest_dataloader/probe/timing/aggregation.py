@@ -46,7 +46,7 @@ def aggregate(
 ) -> Stages:
     """What the run of an instrumented loader says so far; ``tolerated`` as for ``stall``."""
     seen = RunRecord(
-        batch_stamps=tuple(instrumented.journal.batch_stamps),
+        batch_stamps=tuple(instrumented.stamp_log.batch_stamps),
         handouts=tuple(instrumented.handouts),
         starts=tuple(instrumented.starts),
         ending_ns=dict(instrumented.ending_ns),

@@ -92,8 +92,8 @@ class EpochStart:
     """Of this time, what the main process waited for a CPU."""
 
 
-def journal_of(loader: Any) -> StampLog:
-    """An empty journal for a loader's batches, which knows how many samples an index of it asks for, and which."""
+def stamp_log_of(loader: Any) -> StampLog:
+    """An empty log for a loader's batches, which knows how many samples an index of it asks for, and which."""
     return StampLog(
         functools.partial(count_indices_in, many=torch_private.reads_batches(loader)),
         name=functools.partial(leading_indices, most=NAMED_SAMPLES),
@@ -115,7 +115,7 @@ class InstrumentedLoader(Borrowed):
         step: Callable[[Any], object] | None = None,
         traced: bool = False,
     ) -> None:
-        self.journal = journal_of(loader)
+        self.stamp_log = stamp_log_of(loader)
         self.handouts: list[Handout] = []
         self.starts: list[EpochStart] = []
         self.ending_ns: dict[int, int] = {}
@@ -183,11 +183,11 @@ class InstrumentedLoader(Borrowed):
 
     def begin_epoch(self) -> None:
         """Ask the loader for a new epoch, whose first batches are timed."""
-        self.journal.epoch += 1
+        self.stamp_log.epoch += 1
         self._at = self._stamp_at = self._late_ns = 0
         self._due.clear()
         self._arm(True)
-        self.journal.open()
+        self.stamp_log.open()
         self._asked = stamp_before()
         super().begin_epoch()
 
@@ -209,11 +209,11 @@ class InstrumentedLoader(Borrowed):
     def close(self, *, kill: bool = False) -> None:
         """Stop every worker, and take nothing in any more."""
         super().close(kill=kill)
-        self.journal.close()
+        self.stamp_log.close()
         close_kept_delay()
 
     def _being_made(self, iterator: Any) -> None:
-        torch_stamps.stamp(iterator, self.journal)
+        torch_stamps.stamp(iterator, self.stamp_log)
 
     def _remember(self, iterator: Any) -> None:
         super()._remember(iterator)
@@ -281,7 +281,7 @@ class InstrumentedLoader(Borrowed):
         else:
             after, _, held = torch_private.turn(self._iterator)
             seen = number if after == number + 1 else -1
-            self.handouts.append(Handout(self.journal.epoch, seen, asked, now, early, held))
+            self.handouts.append(Handout(self.stamp_log.epoch, seen, asked, now, early, held))
         wall, cpu, process, delay = between(asked, now)
         self._account(got, (wall + freed, cpu + freed, process, delay))
         self._choose_stride()
@@ -309,10 +309,10 @@ class InstrumentedLoader(Borrowed):
 
     def _learn_size(self, batch: Any) -> int:
         """How many samples are in a batch, by the rules of ``samples``, the mean of the timed batches."""
-        if torch_private.reads_by_iteration(self.loader) or not self.journal.sized[1]:
+        if torch_private.reads_by_iteration(self.loader) or not self.stamp_log.sized[1]:
             self._sized[0] += count_samples(batch, self.batch_size)
             self._sized[1] += 1
-        samples, batches = self._sized if self._sized[1] else self.journal.sized
+        samples, batches = self._sized if self._sized[1] else self.stamp_log.sized
         self._size = samples / batches
         return round(self._size)
 
@@ -326,7 +326,7 @@ class InstrumentedLoader(Borrowed):
         fresh = not self.starts or workers != self._known
         self._known = workers
         delay = between(self._asked, now)[DELAY]
-        self.starts.append(EpochStart(self.journal.epoch, self._asked[WALL], now[WALL], fresh, delay))
+        self.starts.append(EpochStart(self.stamp_log.epoch, self._asked[WALL], now[WALL], fresh, delay))
 
     def _suspect(self, got: int, wall_ns: float) -> None:
         """Remember which batches made a wait much longer than others: one of their samples may be slow."""
@@ -334,7 +334,7 @@ class InstrumentedLoader(Borrowed):
             return
         wanted = range(self._at, self._at + got)
         asked = [
-            index for epoch, number, index in self.journal.asked if epoch == self.journal.epoch and number in wanted
+            index for epoch, number, index in self.stamp_log.asked if epoch == self.stamp_log.epoch and number in wanted
         ]
         self.slow.append((wall_ns, asked))
         if len(self.slow) > _MOST_SLOW:
@@ -360,18 +360,18 @@ class InstrumentedLoader(Borrowed):
         stamps = _STAMPS_NS if workers else _STAMPS_HERE_NS
         work = self._work_ns()
         batch = self.step_ns + (self._spent_ns + work if workers else max(self._spent_ns, work))
-        enough = len(self.journal.arrived) >= max(_FIRST * max(1, workers), TRACED if self._traced else 0)
+        enough = len(self.stamp_log.arrived) >= max(_FIRST * max(1, workers), TRACED if self._traced else 0)
         self.stride = max(1, math.ceil(stamps / (_OVERHEAD * max(1.0, batch)))) if enough else 1
         if self.stride > 1 and self.sparse_from is None:
-            self.sparse_from = self.journal.epoch
+            self.sparse_from = self.stamp_log.epoch
 
     def _work_ns(self) -> float:
         """What making a timed batch took, the mean of all, without the time that others held its CPU. By the last one
         alone, those behind a slow batch would be timed more often than others.
         """
-        arrived = len(self.journal.arrived)
+        arrived = len(self.stamp_log.arrived)
         for at in range(self._worked, arrived):
-            one = self.journal.stamps(at)
+            one = self.stamp_log.stamps(at)
             wall, _, _, delay = between(one.index, one.collated)
             self._working_ns += max(0, wall - delay)
         self._worked = arrived
@@ -395,8 +395,8 @@ class InstrumentedLoader(Borrowed):
             time.sleep(self.step_ns / 1e9)
             self._late_ns = max(0, int(wall_ns() - began - self.step_ns))
         if len(self.taken) < MOST_NAMED:
-            self.taken.append((self.journal.epoch, self._at - 1, began, wall_ns()))
+            self.taken.append((self.stamp_log.epoch, self._at - 1, began, wall_ns()))
 
     def _ended(self, spent_ns: float) -> None:
         self._epoch_batches = self._at
-        self.ending_ns[self.journal.epoch] = max(0, int(spent_ns))
+        self.ending_ns[self.stamp_log.epoch] = max(0, int(spent_ns))

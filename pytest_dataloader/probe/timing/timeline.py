@@ -102,7 +102,7 @@ class Timeline:
 class TimelineSource(Protocol):
     """What a timeline is made of: an ``InstrumentedLoader``, or a ``WatchedLoop``."""
 
-    journal: StampLog
+    stamp_log: StampLog
     handouts: list[Handout]
     starts: list[EpochStart]
     sparse_from: int | None
@@ -112,7 +112,7 @@ class TimelineSource(Protocol):
 
 def timeline(run: TimelineSource) -> Timeline | None:
     """What a run says so far; None where no batch came with clocks on it."""
-    batch_stamps = _consecutive(run.journal.batch_stamps, run.sparse_from)
+    batch_stamps = _consecutive(run.stamp_log.batch_stamps, run.sparse_from)
     if not batch_stamps:
         return None
     fresh = {start.epoch: start.asked_ns for start in run.starts if start.fresh}
@@ -130,7 +130,7 @@ def timeline(run: TimelineSource) -> Timeline | None:
         main_pid=os.getpid(),
         workers=_workers(batch_stamps, fresh, ms),
         batches=tuple(
-            _batch(one, waits.get(_handed(one), (0, 0)), run.journal.named.get(_place(one), ()), ms)
+            _batch(one, waits.get(_handed(one), (0, 0)), run.stamp_log.named.get(_place(one), ()), ms)
             for one in batch_stamps
         ),
         steps=tuple(

@@ -10,7 +10,7 @@ from pytest_dataloader.probe.host.clocks import close_kept_delay
 from pytest_dataloader.probe.internals import torch_private, torch_stamps
 from pytest_dataloader.probe.internals.envelopes import NEVER, WALL, Moment, stamp_after, stamp_before
 from pytest_dataloader.probe.loader.sampling import loaders_inside
-from pytest_dataloader.probe.timing.instrumented_run import TRACED, EpochStart, Handout, journal_of
+from pytest_dataloader.probe.timing.instrumented_run import TRACED, EpochStart, Handout, stamp_log_of
 from pytest_dataloader.probe.timing.resident_memory import ResidentMemory
 
 
@@ -21,7 +21,7 @@ class WatchedLoop:
     """
 
     def __init__(self, loader: Any) -> None:
-        self.journal = journal_of(loader)
+        self.stamp_log = stamp_log_of(loader)
         self.handouts: list[Handout] = []
         self.starts: list[EpochStart] = []
         self.sparse_from: int | None = None
@@ -39,7 +39,7 @@ class WatchedLoop:
     def __enter__(self) -> WatchedLoop:
         for loader in self._loaders:
             torch_private.watch_iterators(loader, self._made, self._being_made)
-        self.journal.open()
+        self.stamp_log.open()
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -48,7 +48,7 @@ class WatchedLoop:
     def _end(self) -> None:
         for loader in self._loaders:
             torch_private.unwatch_iterators(loader)
-        self.journal.close()
+        self.stamp_log.close()
         for iterator in self._iterators:
             torch_stamps.release(iterator)
         self._made_here.clear()
@@ -60,7 +60,7 @@ class WatchedLoop:
 
     def _being_made(self, iterator: Any) -> None:
         self._begin(fresh=True)
-        torch_stamps.stamp(iterator, self.journal)
+        torch_stamps.stamp(iterator, self.stamp_log)
         self._made_here.append(weakref.ref(iterator))
 
     def _made(self, iterator: Any) -> None:
@@ -69,20 +69,20 @@ class WatchedLoop:
         torch_stamps.watch_reuse(iterator, functools.partial(self._begin, fresh=False))
 
     def _begin(self, *, fresh: bool) -> None:
-        self.journal.epoch += 1
+        self.stamp_log.epoch += 1
         self._at, self._fresh, self._begun, self._got = 0, fresh, stamp_before(), NEVER
 
     def _ask(self) -> None:
         self._asked = stamp_before()
         if self._got[WALL]:
-            self.taken.append((self.journal.epoch, self._at - 1, self._got[WALL], self._asked[WALL]))
+            self.taken.append((self.stamp_log.epoch, self._at - 1, self._got[WALL], self._asked[WALL]))
 
     def _get(self, number: int) -> None:
         self._got = stamp_after()
         if self._at == 0:
-            self.starts.append(EpochStart(self.journal.epoch, self._begun[WALL], self._got[WALL], self._fresh))
+            self.starts.append(EpochStart(self.stamp_log.epoch, self._begun[WALL], self._got[WALL], self._fresh))
         else:
-            self.handouts.append(Handout(self.journal.epoch, number, self._asked, self._got, early=False, held=0))
+            self.handouts.append(Handout(self.stamp_log.epoch, number, self._asked, self._got, early=False, held=0))
         self._at += 1
         workers = [worker for iterator in self._iterators for worker in torch_private.worker_processes(iterator)]
         self.memory.read(self._got[WALL], workers)

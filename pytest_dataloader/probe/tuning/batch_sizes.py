@@ -14,7 +14,7 @@ from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, Trial, mea
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.loader.settings import LoaderSettings
     from pytest_dataloader.probe.tuning.trial import TrialStart
 
 _FACTORS = (0.5, 1, 2, 4)
@@ -54,7 +54,7 @@ def hindrance(loader: Any) -> str:
 
 
 def compare_batch_sizes(
-    loader: Any, settings: Settings, *, seconds: float, samples: float | None, came: Callable[[str], None]
+    loader: Any, settings: LoaderSettings, *, seconds: float, samples: float | None, came: Callable[[str], None]
 ) -> Iterator[BatchSize]:
     """Measure half, twice and four times the batch size beside the loader's own, each under ``settings``.
 
@@ -99,7 +99,7 @@ def _row(start: TrialStart, size: int, *, now: bool) -> BatchSize:
     )
 
 
-def _fits(known: BatchSize, size: int, settings: Settings) -> bool:
+def _fits(known: BatchSize, size: int, settings: LoaderSettings) -> bool:
     """Whether batches of ``size`` fit into half of what is free, by those of another size."""
     times = size / known.batch_size
     shared = capacity.shared_memory_bytes()

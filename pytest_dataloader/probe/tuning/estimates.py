@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_dataloader.probe.loader.settings import Settings, settings_of
+from pytest_dataloader.probe.loader.settings import LoaderSettings, settings_of
 from pytest_dataloader.probe.tuning.prediction import Profile, period, predicted_rate
 from pytest_dataloader.probe.tuning.trial import Alone, Trial, rate_of
 
@@ -28,27 +28,27 @@ class Estimates:
     """What a training step takes; None for a consumer that takes batches as fast as they come."""
     alone: Alone | None = None
     profile: Profile | None = None
-    trials: dict[Settings, Trial] = field(default_factory=dict)
+    trials: dict[LoaderSettings, Trial] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=lambda: [0, 1])
     """Of workers that are considered."""
 
     @property
-    def now(self) -> Settings:
+    def now(self) -> LoaderSettings:
         """The loader's settings as they are."""
         return settings_of(self.loader)
 
-    def settings(self, number: int) -> Settings:
+    def settings(self, number: int) -> LoaderSettings:
         """So many workers that persist; what else the loader was given stays."""
         if not number:
-            return Settings()
+            return LoaderSettings()
         return replace(self.now, num_workers=number, persistent_workers=True)
 
-    def predicted(self, settings: Settings) -> float:
+    def predicted(self, settings: LoaderSettings) -> float:
         """Samples per second, by the profile and by how far it was off for the nearest number of workers measured."""
         assert self.profile is not None
         return predicted_rate(self.profile, settings) * self._correction(settings)
 
-    def _correction(self, settings: Settings) -> float:
+    def _correction(self, settings: LoaderSettings) -> float:
         assert self.profile is not None
         if not settings.num_workers:
             return 1.0
@@ -57,7 +57,7 @@ class Estimates:
         near = min(plain, key=lambda known: abs(math.log(known.num_workers / settings.num_workers)))
         return rate_of(self.trials[near], self.profile) / predicted_rate(self.profile, near)
 
-    def rate(self, settings: Settings) -> float:
+    def rate(self, settings: LoaderSettings) -> float:
         """Samples per second: as measured, else as predicted."""
         assert self.profile is not None
         if settings in self.trials:
@@ -67,13 +67,13 @@ class Estimates:
             return rate_of(self.trials[twin], self.profile, settings)
         return self.predicted(settings)
 
-    def is_measured(self, settings: Settings) -> bool:
+    def is_measured(self, settings: LoaderSettings) -> bool:
         """Whether a rate follows from measurements of these settings."""
         twin = replace(settings, persistent_workers=not settings.persistent_workers)
         known = settings in self.trials or (twin in self.trials and self.trials[twin].steady)
         return known or not settings.num_workers
 
-    def choose(self, numbers: list[int]) -> Settings:
+    def choose(self, numbers: list[int]) -> LoaderSettings:
         """The fewest workers that keep up with the step, else those that come within reach of the best."""
         rates = {number: self.rate(self.settings(number)) for number in numbers}
         keeping = [number for number in numbers if self.keeps_up(self.settings(number))]
@@ -82,7 +82,7 @@ class Estimates:
         best = max(rates.values())
         return self.settings(min(number for number in numbers if rates[number] >= (1 - WORTHWHILE_GAIN) * best))
 
-    def keeps_up(self, settings: Settings) -> bool:
+    def keeps_up(self, settings: LoaderSettings) -> bool:
         """Whether a training step need not wait; without workers it waits while each batch is made."""
         if self.step_seconds is None or self.profile is None:
             return False
@@ -90,17 +90,17 @@ class Estimates:
         return spent <= self.step_seconds * (_WAITED if settings.num_workers == 0 else _KEEPS_UP)
 
     @property
-    def chosen(self) -> Settings:
+    def chosen(self) -> LoaderSettings:
         """The best number of workers of those that were measured."""
         if self.profile is None:
-            return Settings()
+            return LoaderSettings()
         return self.choose(self.measured_numbers)
 
     @property
     def measured_numbers(self) -> list[int]:
         return [number for number in self.numbers if self.is_measured(self.settings(number))]
 
-    def promising(self, chosen: Settings) -> list[Settings]:
+    def promising(self, chosen: LoaderSettings) -> list[LoaderSettings]:
         """Settings beside the number of workers that are predicted to be worth it: they even out uneven batches."""
         assert self.profile is not None
         plain = period(self.profile, chosen)

@@ -10,7 +10,7 @@ from pytest_dataloader.probe.tuning.ladder import LadderRow, ladder, recommended
 from pytest_dataloader.probe.tuning.prediction import predicted_rate
 
 if TYPE_CHECKING:
-    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.loader.settings import LoaderSettings
     from pytest_dataloader.probe.tuning.batch_sizes import BatchSize
     from pytest_dataloader.probe.tuning.pinning import Pinning
     from pytest_dataloader.probe.tuning.search import Search
@@ -31,7 +31,7 @@ class Tuning:
 
     recommendation: str = ""
     """The arguments as code; empty where nothing is known yet."""
-    settings: Settings | None = None
+    settings: LoaderSettings | None = None
     now: str = ""
     samples_per_second: float = 0.0
     """Over an epoch, under the recommended settings."""

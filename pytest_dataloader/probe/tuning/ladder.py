@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
-from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
+from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN
 from pytest_dataloader.probe.tuning.prediction import batched, predicted_rate
 
@@ -59,7 +59,7 @@ def _rows(search: Search, alone: Alone) -> Iterator[LadderRow]:
     if search.profile is None:
         return
     chosen = search.chosen
-    shown = {Settings()}
+    shown = {LoaderSettings()}
     for change, settings in _steps(search, chosen):
         shown.add(settings)
         source: RateSource = "measured" if search.is_measured(settings) else "predicted"
@@ -72,7 +72,7 @@ def _rows(search: Search, alone: Alone) -> Iterator[LadderRow]:
         yield LadderRow(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)
 
 
-def _steps(search: Search, chosen: Settings) -> Iterator[tuple[str, Settings]]:
+def _steps(search: Search, chosen: LoaderSettings) -> Iterator[tuple[str, LoaderSettings]]:
     if not chosen.num_workers:
         tried = [settings for settings in search.trials if settings.num_workers and settings != search.now]
         best = max(tried or [search.now], key=search.rate)
@@ -97,7 +97,7 @@ def _could_batch(search: Search, alone: Alone) -> bool:
     )
 
 
-def recommended(search: Search) -> Settings:
+def recommended(search: Search) -> LoaderSettings:
     """The settings to take over; those that the loader has where others are not worth the change."""
     best, now = _best(search), search.now
     if best == now or not search.is_measured(now):
@@ -109,7 +109,7 @@ def recommended(search: Search) -> Settings:
     return best if gain >= worth or (fewer and search.keeps_up(best)) else now
 
 
-def _best(search: Search) -> Settings:
+def _best(search: Search) -> LoaderSettings:
     """All that was worth it and changes nothing about what is loaded, nor in which order."""
     chosen = search.chosen
     if not chosen.num_workers:

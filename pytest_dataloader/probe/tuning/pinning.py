@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_dataloader.probe.loader.borrowing import Borrowed
-    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.loader.settings import LoaderSettings
 
 _SHARE = 0.08
 """Of the budget, for each look."""
@@ -42,7 +42,7 @@ class Pinning:
 
 
 def compare_pinning(
-    loader: Any, settings: Settings, *, seconds: float, came: Callable[[str], None]
+    loader: Any, settings: LoaderSettings, *, seconds: float, came: Callable[[str], None]
 ) -> tuple[Pinning, ...]:
     """Measure a loader without ``pin_memory`` and with it under ``settings``, for a third of ``seconds``.
 
@@ -64,7 +64,7 @@ def compare_pinning(
     return tuple(best[pinned] for pinned in sorted(best))
 
 
-def _look(loader: Any, settings: Settings, seconds: float, *, pinned: bool) -> Pinning | None:
+def _look(loader: Any, settings: LoaderSettings, seconds: float, *, pinned: bool) -> Pinning | None:
     """One look; None for an epoch without a batch, or batches without a tensor."""
     import torch
 

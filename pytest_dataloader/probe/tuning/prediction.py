@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dataloader.probe.loader.settings import Settings
+    from pytest_dataloader.probe.loader.settings import LoaderSettings
 
 _NORM = 6.0
 """Close bottlenecks hurt each other: the period is this norm of them."""
@@ -62,7 +62,7 @@ class Profile:
         return self.main_cpu_seconds + self.sampler_waiting_seconds
 
 
-def period(profile: Profile, settings: Settings) -> float:
+def period(profile: Profile, settings: LoaderSettings) -> float:
     """Seconds per batch once warm, of a consumer that takes batches as fast as they come.
 
     The workers share their time, the main process receives one batch after the other and draws the indices of those to
@@ -75,7 +75,7 @@ def period(profile: Profile, settings: Settings) -> float:
     return _norm(simulate_workers(profile, settings), full)
 
 
-def simulate_workers(profile: Profile, settings: Settings) -> float:
+def simulate_workers(profile: Profile, settings: LoaderSettings) -> float:
     """Seconds per batch of workers that are kept busy as torch does it, with the variation of the profile.
 
     In order, batch i goes to worker i mod N, and only once batch i - N x prefetch_factor was handed out; out of order
@@ -122,7 +122,7 @@ def _out_of_order(times: Sequence[float], workers: int, most: int, receiving: fl
 
 
 def predicted_rate(
-    profile: Profile, settings: Settings, batch_period: float | None = None, first: float | None = None
+    profile: Profile, settings: LoaderSettings, batch_period: float | None = None, first: float | None = None
 ) -> float:
     """Samples per second over a later epoch, its start included; over an endless one where its length is unknown.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import capacity, clocks
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches
+from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches
 from pytest_dataloader.probe.tuning import batches
 from pytest_dataloader.probe.tuning.estimates import Estimates
 from pytest_dataloader.probe.tuning.trial import (
@@ -157,13 +157,13 @@ class Search(Estimates):
             close.add(0)
         return sorted(close) if len(close) > 1 else []
 
-    def _try(self, settings: Settings, share: float = _TRIAL_SHARE) -> Trial | None:
+    def _try(self, settings: LoaderSettings, share: float = _TRIAL_SHARE) -> Trial | None:
         """Measure settings, once; None where that gives no rate."""
         if settings not in self.trials:
             self._look(settings, max(LEAST_SECONDS, share * self.seconds))
         return self.trials.get(settings)
 
-    def _look(self, settings: Settings, seconds: float) -> None:
+    def _look(self, settings: LoaderSettings, seconds: float) -> None:
         """Measure settings; where that gives no rate and no earlier look did, note why."""
         try:
             self._found(self._measure(settings, seconds))
@@ -176,7 +176,7 @@ class Search(Estimates):
                 raise
             self.notes.append(f"workers cannot be had: {fault.told(error)}")
 
-    def _measure(self, settings: Settings, seconds: float) -> Trial:
+    def _measure(self, settings: LoaderSettings, seconds: float) -> Trial:
         """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers.
 
         Raises NotMeasured where the longer trial is faster than its workers too, neighbours disturbed it, and another
@@ -224,7 +224,7 @@ class Search(Estimates):
         """Whether every worker would give the same samples: an IterableDataset that does not share them out."""
         if not torch_private.reads_by_iteration(self.loader):
             return False
-        first = first_batches(self.loader, Settings(2))
+        first = first_batches(self.loader, LoaderSettings(2))
         if len(first) < 2 or not batches.same(*first):
             return False
         self.notes.append("DL405: each worker gives the same samples, so more of them would only repeat the data")

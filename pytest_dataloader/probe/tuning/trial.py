@@ -13,7 +13,7 @@ from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
 from pytest_dataloader.probe.loader.sampling import loaders_inside
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
@@ -50,7 +50,7 @@ _HIDDEN = 1.3
 class TrialStart:
     """A loader that gave batches under some settings: what is known of it even where they were too few for a rate."""
 
-    settings: Settings
+    settings: LoaderSettings
     batches: int
     """That came."""
     first_seconds: float
@@ -78,7 +78,7 @@ class Trial(TrialStart):
 
 
 @contextlib.contextmanager
-def borrow_with(loader: Any, settings: Settings, *, pin_memory: bool | None = None) -> Iterator[Borrowed]:
+def borrow_with(loader: Any, settings: LoaderSettings, *, pin_memory: bool | None = None) -> Iterator[Borrowed]:
     """A copy of ``loader`` under other settings; raises NotMeasured where it does not take them."""
 
     def prepare(copy: Any) -> None:
@@ -93,7 +93,7 @@ def borrow_with(loader: Any, settings: Settings, *, pin_memory: bool | None = No
             yield borrowed
 
 
-def first_batches(loader: Any, settings: Settings) -> list[Any]:
+def first_batches(loader: Any, settings: LoaderSettings) -> list[Any]:
     """The first batch, or with workers the first one of each; fewer where the epoch ends before."""
     with borrow_with(loader, settings) as borrowed:
         batches = iter(borrowed.loader)
@@ -102,7 +102,7 @@ def first_batches(loader: Any, settings: Settings) -> list[Any]:
         return found
 
 
-def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> Trial:
+def measure_trial(loader: Any, settings: LoaderSettings, seconds: float, came: Callable[[float], None]) -> Trial:
     """Measure a loader under settings for about ``seconds``.
 
     Raises NotMeasured where too few batches came for a rate, and what ``measure_start`` raises.
@@ -114,7 +114,7 @@ def measure_trial(loader: Any, settings: Settings, seconds: float, came: Callabl
     return found
 
 
-def measure_start(loader: Any, settings: Settings, seconds: float, came: Callable[[float], None]) -> TrialStart:
+def measure_start(loader: Any, settings: LoaderSettings, seconds: float, came: Callable[[float], None]) -> TrialStart:
     """Measure a loader under settings for about ``seconds``: a Trial where enough batches came for a rate.
 
     Raises NotMeasured for a subclass that does not take them or hangs, EmptyEpoch for one without a batch.
@@ -216,7 +216,7 @@ def measure_alone(loader: Any, seconds: float, came: Callable[[float], None], *,
 
     Raises EmptyEpoch for an epoch without a batch, NothingSeen for batches without a sample.
     """
-    with borrow_with(loader, Settings(batched=batched)) as borrowed:
+    with borrow_with(loader, LoaderSettings(batched=batched)) as borrowed:
         borrowed.begin_epoch()
         if borrowed.pull(1)[0] == 0:
             raise EmptyEpoch
@@ -310,7 +310,7 @@ def profile_of(alone: Alone, single: Trial, *, cpus: float, crowding: float) -> 
     )
 
 
-def rate_of(trial: Trial, profile: Profile, settings: Settings | None = None) -> float:
+def rate_of(trial: Trial, profile: Profile, settings: LoaderSettings | None = None) -> float:
     """Samples per second of a trial over a later epoch, its start included.
 
     ``settings`` may differ from the trial's in persistence, where epochs are long enough to tell start from running.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.shortening import ends_with_sampler
+from pytest_dataloader.probe.loader.shortening import can_be_shortened
 from pytest_dataloader.probe.workers.status_slots import TASKS, Indices
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def log_tasks(copy: Any) -> TaskLog:
         return task_log
     if sampler is not None and not any(hasattr(each, "state_dict") for each in (copy, sampler, inner)):
         task_log.plain = type(copy).__iter__ is DataLoader.__iter__
-        task_log.may_stop = task_log.plain or ends_with_sampler(copy)
+        task_log.may_stop = task_log.plain or can_be_shortened(copy)
         vars(copy)[name] = TaskSampler(sampler, task_log, marks=_torch_iterates(copy.dataset))
     return task_log
 

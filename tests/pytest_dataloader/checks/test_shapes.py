@@ -18,7 +18,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.loader.coordination import workers_meet, workers_told
 from pytest_dataloader.probe.loader.counting import samples_in
-from pytest_dataloader.probe.loader.shortening import ends_with_sampler
+from pytest_dataloader.probe.loader.shortening import can_be_shortened
 from pytest_dataloader.probe.timing import sequential
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from tests.variants import variants
@@ -131,7 +131,7 @@ def test_threads_that_draw_alike_cannot_be_told_apart() -> None:
     ],
 )
 def test_whether_an_epoch_ends_with_its_sampler(make: Any, ends: bool) -> None:
-    assert ends_with_sampler(make()) is ends
+    assert can_be_shortened(make()) is ends
 
 
 class Meeting(IterableDataset[Any]):

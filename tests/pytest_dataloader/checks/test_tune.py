@@ -14,7 +14,7 @@ from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
 from pytest_dataloader.errors import NothingSeen, NotMeasured
 from pytest_dataloader.probe.host import capacity
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning import batch_sizes, search, trial
 from pytest_dataloader.probe.tuning.evidence import Tuning
 from pytest_dataloader.probe.tuning.ladder import LadderRow
@@ -99,7 +99,7 @@ def stored(
             cpu_seconds=0.05 * each, samples_per_batch=size, batches=batches,
         )  # fmt: skip
 
-    def measured(_loader: Any, settings: Settings, _seconds: float, came: Callable[[float], None]) -> trial.Trial:
+    def measured(_loader: Any, settings: LoaderSettings, _seconds: float, came: Callable[[float], None]) -> trial.Trial:
         tried.append(settings.num_workers)
         came(1.0)
         return rated(started(settings, size), rate(settings.num_workers))
@@ -110,7 +110,7 @@ def stored(
     return tried
 
 
-def started(settings: Settings, size: int) -> trial.TrialStart:
+def started(settings: LoaderSettings, size: int) -> trial.TrialStart:
     """A start with so many numbers in a batch."""
     return trial.TrialStart(settings, batches=100, first_seconds=0.05, worker_bytes=10_000_000, batch_bytes=8 * size)
 
@@ -217,7 +217,7 @@ def test_before_workers_are_recommended_for_what_computes_it_is_looked_at_again(
 
 @pytest.mark.slow
 def test_a_trial_of_one_worker_in_a_slow_spell_does_not_settle_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow_spell(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+    def slow_spell(loader: Any, settings: LoaderSettings, *args: Any) -> trial.Trial:
         found = trial.measure_trial(loader, settings, *args)
         if settings.num_workers != 1:
             return found
@@ -236,7 +236,7 @@ def test_between_none_and_the_best_number_of_workers_the_best_of_three_looks_in_
 ) -> None:
     looks: list[int] = []
 
-    def with_a_slow_first_look_at_two(loader: Any, settings: Settings, *args: Any) -> trial.Trial:
+    def with_a_slow_first_look_at_two(loader: Any, settings: LoaderSettings, *args: Any) -> trial.Trial:
         number = settings.num_workers
         looks.append(number)
         found = trial.measure_start(loader, settings, 0.05, *args[1:])
@@ -349,7 +349,7 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def what_was_in_store(loader: Any, settings: Settings, *_: Any) -> trial.TrialStart:
+    def what_was_in_store(loader: Any, settings: LoaderSettings, *_: Any) -> trial.TrialStart:
         start = started(settings, loader.batch_size)
         return start if loader.batch_size == 32 else rated(start, 75_000.0, vague=loader.batch_size == 16)
 
@@ -361,7 +361,7 @@ def test_the_rate_of_a_batch_size_of_which_too_few_batches_came_is_not_told(monk
 
 
 def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_a_store(_loader: Any, settings: Settings, *_: Any) -> trial.Trial:
+    def with_a_store(_loader: Any, settings: LoaderSettings, *_: Any) -> trial.Trial:
         start = started(settings, 4)
         return rated(start, 400.0) if settings.num_workers == 1 else rated(start, 75_000.0, "others took the CPUs")
 
@@ -382,20 +382,20 @@ def test_batch_sizes_that_leave_few_batches_are_left_out(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("room", "free", "settings", "sizes"),
     [
-        ("available_bytes", 10**9, Settings(), [500, 1_000, 2_000, 4_000]),
-        ("available_bytes", 40_000_000, Settings(), [500, 1_000, 2_000]),
-        ("available_bytes", 10_000_000, Settings(), [500, 1_000]),
-        ("shared_memory_bytes", 10**9, Settings(2), [500, 1_000, 2_000, 4_000]),
-        ("shared_memory_bytes", 200_000_000, Settings(2), [500, 1_000, 2_000]),
+        ("available_bytes", 10**9, LoaderSettings(), [500, 1_000, 2_000, 4_000]),
+        ("available_bytes", 40_000_000, LoaderSettings(), [500, 1_000, 2_000]),
+        ("available_bytes", 10_000_000, LoaderSettings(), [500, 1_000]),
+        ("shared_memory_bytes", 10**9, LoaderSettings(2), [500, 1_000, 2_000, 4_000]),
+        ("shared_memory_bytes", 200_000_000, LoaderSettings(2), [500, 1_000, 2_000]),
     ],
 )
 def test_batch_sizes_that_fill_the_memory_are_left_out(
-    monkeypatch: pytest.MonkeyPatch, room: str, free: int, settings: Settings, sizes: list[int]
+    monkeypatch: pytest.MonkeyPatch, room: str, free: int, settings: LoaderSettings, sizes: list[int]
 ) -> None:
     for name, roomy in (("available_bytes", 10**12), ("shared_memory_bytes", None)):
         monkeypatch.setattr(capacity, name, lambda bytes_=free if name == room else roomy: bytes_)
 
-    def with_numbers_of_a_kilobyte(loader: Any, settings: Settings, *_: Any) -> trial.TrialStart:
+    def with_numbers_of_a_kilobyte(loader: Any, settings: LoaderSettings, *_: Any) -> trial.TrialStart:
         return trial.TrialStart(settings, 16, first_seconds=0.1, worker_bytes=0, batch_bytes=8_000 * loader.batch_size)
 
     monkeypatch.setattr(batch_sizes, "measure_start", with_numbers_of_a_kilobyte)
@@ -459,7 +459,7 @@ def test_batch_sizes_of_streams_and_of_loaders_with_a_state_are_measured(statefu
     loader: Any = StatefulDataLoader(Waiting(0.001), batch_size=4) if stateful else DataLoader(Stream(True), 4)
     assert batch_sizes.hindrance(loader) == ""
     rows = list(
-        batch_sizes.compare_batch_sizes(loader, Settings(2), seconds=0.3, samples=None, came=lambda _what: None)
+        batch_sizes.compare_batch_sizes(loader, LoaderSettings(2), seconds=0.3, samples=None, came=lambda _what: None)
     )
     assert [row.batch_size for row in rows] == [2, 4, 8, 16]
     assert [row.batch_bytes for row in rows] == [8 * row.batch_size for row in rows]
@@ -491,15 +491,15 @@ def test_settings_of_which_too_few_batches_came_for_a_rate_are_said(monkeypatch:
 
 
 def test_a_look_without_a_rate_is_said_where_no_earlier_one_gave_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    def rateless(_loader: Any, settings: Settings, *_: Any) -> trial.Trial:
+    def rateless(_loader: Any, settings: LoaderSettings, *_: Any) -> trial.Trial:
         raise NotMeasured(f"too few batches came with {settings.text}")
 
     monkeypatch.setattr(search, "measure_trial", rateless)
-    start = trial.TrialStart(Settings(2), batches=2, first_seconds=1.0, worker_bytes=0, batch_bytes=0)
+    start = trial.TrialStart(LoaderSettings(2), batches=2, first_seconds=1.0, worker_bytes=0, batch_bytes=0)
     tuner = search.Search(DataLoader(Waiting()), trials={start.settings: rated(start, 400.0)})
-    for settings in (Settings(2), Settings(4)):
+    for settings in (LoaderSettings(2), LoaderSettings(4)):
         tuner._look(settings, 0.1)
-    assert list(tuner.trials) == [Settings(2)]
+    assert list(tuner.trials) == [LoaderSettings(2)]
     assert tuner.notes == ["too few batches came with num_workers=4"]
 
 
@@ -511,7 +511,7 @@ def test_batches_without_samples_have_no_rate() -> None:
 
 PASTE = "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, 3.7 times num_workers=0"
 BASE = Tuning(
-    recommendation="num_workers=4, persistent_workers=True", settings=Settings(4, persistent_workers=True),
+    recommendation="num_workers=4, persistent_workers=True", settings=LoaderSettings(4, persistent_workers=True),
     now="num_workers=0", samples_per_second=1234.5, gain=3.7, rows=(LadderRow("num_workers=0", 333.0, "measured"),),
     complete=True,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from pytest_dataloader.probe.device import remedies, training_loop
 from pytest_dataloader.probe.device.evidence import DeviceUse, StepUse
 from pytest_dataloader.probe.device.remedies import LoadingMode, gain, gains, way_of
 from pytest_dataloader.probe.device.training_loop import Copying, TrainingLoop, stand_in
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.trial import borrow_with
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Numbers(Dataset[Any]):
 @contextlib.contextmanager
 def loop_over(loader: DataLoader[Any], copying: Copying | None) -> Iterator[tuple[TrainingLoop, list[Any]]]:
     seen: list[Any] = []
-    with borrow_with(loader, Settings(loader.num_workers)) as borrowed:
+    with borrow_with(loader, LoaderSettings(loader.num_workers)) as borrowed:
         yield TrainingLoop(borrowed, KIND, seen.append, copying), seen
 
 
@@ -140,7 +140,7 @@ def use(*, waiting: float, copying: float) -> DeviceUse:
     return DeviceUse("", 1, None, "annotation", steps, 3, None, (), ())
 
 
-NOW = LoadingMode(Settings(), False, Copying())
+NOW = LoadingMode(LoaderSettings(), False, Copying())
 HERS = replace(NOW, copying=None)
 PINNED = "num_workers=0, pin_memory=True, non_blocking=True"
 
@@ -164,8 +164,8 @@ PINNED = "num_workers=0, pin_memory=True, non_blocking=True"
                 "num_workers=2, pin_memory=True, non_blocking=True, copied on a stream of its own",
             ],
         ),
-        (replace(NOW, settings=Settings(4)), use(waiting=30, copying=0), ["num_workers=8, pin_memory=False"]),
-        (replace(NOW, settings=Settings(8)), use(waiting=30, copying=0), []),
+        (replace(NOW, settings=LoaderSettings(4)), use(waiting=30, copying=0), ["num_workers=8, pin_memory=False"]),
+        (replace(NOW, settings=LoaderSettings(8)), use(waiting=30, copying=0), []),
     ],
 )
 def test_what_could_shorten_a_step_is_tried(
@@ -187,7 +187,7 @@ def test_a_loader_that_pins_copies_without_blocking() -> None:
 def test_a_gain_is_a_share_of_the_step_with_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = iter([10.0, 5.0, 5.5, 10.5, 10.0, 4.9, 5.2, 10.2])
     monkeypatch.setattr(TrainingLoop, "time", lambda _self, _seconds: next(lengths))
-    other = replace(NOW, settings=Settings(1))
+    other = replace(NOW, settings=LoaderSettings(1))
     found = gain(DataLoader(Numbers()), NOW, other, kind=KIND, step=lambda _: None, seconds=0.01, rounds=4)
     assert found.way == "num_workers=1, pin_memory=False"
     assert (found.ms_now, found.ms) == pytest.approx((10.175, 5.15))

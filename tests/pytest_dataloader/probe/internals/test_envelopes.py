@@ -142,7 +142,7 @@ def test_the_batches_are_the_same_to_the_bit(make: Any) -> None:
         assert sorted(seen) == sorted(expected)
     assert {name: id(value) for name, value in vars(loader).items()} == before
     assert {name: id(value) for name, value in vars(loader.dataset).items()} == dataset
-    assert len(instrumented.journal.batch_stamps) >= len(expected) / 2
+    assert len(instrumented.stamp_log.batch_stamps) >= len(expected) / 2
     assert {type(iterator).__name__ for iterator in instrumented._made} <= {"_SingleProcessDataLoaderIter"}
     end(loader)
 
@@ -155,8 +155,8 @@ def test_workers_that_start_anew_take_clocks_along(make: Any) -> None:
     loader = make()
     seen, instrumented = epochs_stamped(loader, (1,))
     assert seen == expected
-    assert {one.worker for one in instrumented.journal.batch_stamps} == {0}
-    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in instrumented.journal.batch_stamps)
+    assert {one.worker for one in instrumented.stamp_log.batch_stamps} == {0}
+    assert all(one.index[WALL] < one.fetched[WALL] < one.unpacked[WALL] for one in instrumented.stamp_log.batch_stamps)
 
 
 class Busy(Dataset[Any]):
@@ -183,7 +183,7 @@ def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -
                 pass
     finally:
         os.sched_setaffinity(0, cpus)
-    batch_stamps = instrumented.journal.batch_stamps
+    batch_stamps = instrumented.stamp_log.batch_stamps
     assert {one.worker for one in batch_stamps} == {0, 1}
     assert sum(one.handing_delay for one in batch_stamps) > 100_000
     assert all(one.handing_delay <= one.unpacked[WALL] - one.unpacking[WALL] + 1_000_000 for one in batch_stamps)
@@ -194,18 +194,18 @@ def test_a_thread_that_hands_tensors_over_tells_how_long_it_waited_for_a_cpu() -
 
 def test_what_goes_to_a_worker_and_back_is_the_bare_thing() -> None:
     """Through the pickles of a queue, with this process as the worker."""
-    journal = StampLog(len)
-    journal.open()
-    index = pickle.loads(pickle.dumps((7, StampedIndex([3, 1, 2], BatchId(journal.number, 1, 7, 5, 4)))))
+    stamp_log = StampLog(len)
+    stamp_log.open()
+    index = pickle.loads(pickle.dumps((7, StampedIndex([3, 1, 2], BatchId(stamp_log.number, 1, 7, 5, 4)))))
     assert index == (7, [3, 1, 2])
     batch = StampedCollate(list)((1, 2, 3))
     assert pickle.loads(pickle.dumps((7, batch))) == (7, [1, 2, 3])
-    [seen] = journal.batch_stamps
-    assert seen.batch_id == BatchId(journal.number, 1, 7, 5, 4)
+    [seen] = stamp_log.batch_stamps
+    assert seen.batch_id == BatchId(stamp_log.number, 1, 7, 5, 4)
     moments = [seen.index, seen.fetched, seen.collated, seen.packing, seen.packed, seen.unpacking, seen.unpacked]
     assert [moment[WALL] for moment in moments] == sorted(moment[WALL] for moment in moments)
     assert seen.in_main_thread
-    journal.close()
+    stamp_log.close()
     again = StampedCollate(list)
     assert again((1, 2)) == [1, 2], "only the batch of a timed index is timed"
 
@@ -218,13 +218,13 @@ def test_a_collate_function_keeps_its_attributes_and_pickles() -> None:
 
 
 def test_batches_that_arrive_after_measuring_are_let_go() -> None:
-    journal = StampLog(len)
-    journal.open()
-    pickle.loads(pickle.dumps(StampedIndex(0, BatchId(journal.number, 1, 0, 0, 0))))
+    stamp_log = StampLog(len)
+    stamp_log.open()
+    pickle.loads(pickle.dumps(StampedIndex(0, BatchId(stamp_log.number, 1, 0, 0, 0))))
     late = pickle.dumps(StampedCollate(list)([1]))
-    journal.close()
+    stamp_log.close()
     assert pickle.loads(late) == [1]
-    assert not journal.batch_stamps
+    assert not stamp_log.batch_stamps
 
 
 class Threads(Dataset[Any]):
@@ -262,7 +262,7 @@ class FakeAccelerator:
 def test_batches_collated_in_the_main_process_are_none_of_a_worker_forked_later() -> None:
     StampedCollate(list)([1])  # as a worker does that is a thread
     _, instrumented = epochs_stamped(DataLoader(Numbers(), batch_size=4, num_workers=1))
-    batch_stamps = instrumented.journal.batch_stamps
+    batch_stamps = instrumented.stamp_log.batch_stamps
     assert min(one.made for one in batch_stamps) == 0
     assert all(one.free_ns == 0 for one in batch_stamps if one.made == 0)
 
@@ -276,7 +276,7 @@ def test_pinning_is_timed_in_its_own_thread(workers: int, monkeypatch: pytest.Mo
     assert [int(np.frombuffer(batch[3], np.float32)[0]) for batch in seen[:5]] == expected[::2]
     assert instrumented.pins is False, "its iterators are gone"
     if workers:
-        pinned = [one for one in instrumented.journal.batch_stamps if not one.in_main_thread]
+        pinned = [one for one in instrumented.stamp_log.batch_stamps if not one.in_main_thread]
         assert pinned
         assert all(one.unpacked[WALL] < one.pinned[WALL] for one in pinned if one.pinned[WALL])
         assert any(one.pinned[WALL] for one in pinned)

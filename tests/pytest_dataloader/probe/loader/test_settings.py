@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
-from pytest_dataloader.probe.loader.settings import Settings, reads_in_batches, settings_of, unbatched
+from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches, settings_of, unbatched
 from pytest_dataloader.probe.tuning.trial import borrow_with
 
 
@@ -32,17 +32,21 @@ class AtOnce(Dataset[Any]):
 
 
 def test_settings_read_as_code_that_gives_them_back() -> None:
-    wanted = Settings(2, 4, persistent_workers=True, in_order=False)
+    wanted = LoaderSettings(2, 4, persistent_workers=True, in_order=False)
     assert wanted.text == "num_workers=2, persistent_workers=True, prefetch_factor=4, in_order=False"
     arguments: dict[str, Any] = dict(eval(f"dict({wanted.text})"))
     assert settings_of(DataLoader(AtOnce(), **arguments)) == wanted
-    assert Settings(0, 4, persistent_workers=True).text == "num_workers=0"
+    assert LoaderSettings(0, 4, persistent_workers=True).text == "num_workers=0"
 
 
 def test_a_copy_takes_settings_and_the_loader_keeps_its_own() -> None:
     loader = DataLoader(AtOnce(), batch_size=4, num_workers=2, timeout=30)
     before = dict(vars(loader))
-    for settings in (Settings(), Settings(1, 3, persistent_workers=True, in_order=False), Settings(2)):
+    for settings in (
+        LoaderSettings(),
+        LoaderSettings(1, 3, persistent_workers=True, in_order=False),
+        LoaderSettings(2),
+    ):
         with borrow_with(loader, settings) as borrowed:
             borrowed.begin_epoch()
             assert borrowed.pull(100) == (16, 64)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
 
-from pytest_dataloader.probe.memory.filling import filled_at
+from pytest_dataloader.probe.memory.filling import filling_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,23 +74,23 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_the_line_that_fills_an_attribute_is_named(rows: Any, path: str, line: int) -> None:
-    assert filled_at(DataLoader(rows), path) == (f"filled_rows.py:{line}" if line else "")
+    assert filling_site(DataLoader(rows), path) == (f"filled_rows.py:{line}" if line else "")
 
 
 def test_what_grows_is_filled_by_what_adds_to_it(rows: Any) -> None:
-    assert filled_at(DataLoader(rows), "dataset.cache", growing=True) == "filled_rows.py:27"
-    assert filled_at(DataLoader(rows), "dataset.names", growing=True) == ""
+    assert filling_site(DataLoader(rows), "dataset.cache", growing=True) == "filled_rows.py:27"
+    assert filling_site(DataLoader(rows), "dataset.names", growing=True) == ""
 
 
 def test_wrappers_of_torch_lead_to_the_dataset_of_the_user(rows: Any) -> None:
     both: ConcatDataset[Any] = ConcatDataset([TensorDataset(torch.zeros(3)), rows])
     loader = DataLoader(Subset(both, [0]))
-    assert filled_at(loader, "dataset.dataset.datasets[1].rows[*]") == "filled_rows.py:19"
-    assert filled_at(loader, "dataset.dataset.datasets[2].rows") == ""
-    assert filled_at(loader, "dataset.indices") == ""  # torch's own attribute
+    assert filling_site(loader, "dataset.dataset.datasets[1].rows[*]") == "filled_rows.py:19"
+    assert filling_site(loader, "dataset.dataset.datasets[2].rows") == ""
+    assert filling_site(loader, "dataset.indices") == ""  # torch's own attribute
 
 
 def test_a_class_without_a_source_names_no_line() -> None:
     namespace: dict[str, Any] = {}
     exec(MODULE, namespace)  # as in a shell
-    assert filled_at(DataLoader(namespace["Rows"]()), "dataset.names") == ""
+    assert filling_site(DataLoader(namespace["Rows"]()), "dataset.names") == ""

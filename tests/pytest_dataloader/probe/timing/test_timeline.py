@@ -107,7 +107,7 @@ def test_the_origin_is_a_moment_of_the_wall_clock() -> None:
 def test_it_holds_the_batches_that_follow_each_other(workers: int) -> None:
     found, instrumented = run(load(num_workers=workers), 300)
     assert instrumented.stride > 1
-    assert len(instrumented.journal.batch_stamps) > len(found.batches)  # later ones, here and there, are left out
+    assert len(instrumented.stamp_log.batch_stamps) > len(found.batches)  # later ones, here and there, are left out
     assert sorted(places(found)) == [(1, number) for number in range(len(found.batches))]
     assert 12 * max(1, workers) <= len(found.batches) < 60
     assert found.resident == ()
@@ -193,7 +193,7 @@ def test_a_loader_that_gives_nothing_has_no_timeline() -> None:
 def test_it_stays_small_enough_for_a_property_of_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instrumented_run, "TRACED", 1000)
     found, instrumented = run(DataLoader(Counting(), batch_size=4, num_workers=2), 260, traced=True, step_ms=0.01)
-    assert len(instrumented.journal.batch_stamps) > 250
+    assert len(instrumented.stamp_log.batch_stamps) > 250
     assert (len(found.batches), len(found.steps)) == (200, 200)
     assert all(one.got_ms for one in found.batches)
     assert len(json.dumps(plain(asdict(found)))) < 120_000

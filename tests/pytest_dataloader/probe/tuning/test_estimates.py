@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from torch.utils.data import DataLoader
 
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
 from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
 from pytest_dataloader.probe.tuning.trial import Trial
@@ -21,11 +21,11 @@ PROFILE = Profile(
 """100 samples a second without workers, and as many more with each."""
 
 
-def persistent(number: int) -> Settings:
-    return Settings(number, persistent_workers=number > 0)
+def persistent(number: int) -> LoaderSettings:
+    return LoaderSettings(number, persistent_workers=number > 0)
 
 
-def trial(settings: Settings, samples_per_second: float, *, steady: bool = True) -> Trial:
+def trial(settings: LoaderSettings, samples_per_second: float, *, steady: bool = True) -> Trial:
     return Trial(
         settings=settings, batches=100, first_seconds=0.2, worker_bytes=0, batch_bytes=0,
         samples_per_second=samples_per_second, vague=False, steady=steady, batch_seconds=8 / samples_per_second,
@@ -64,7 +64,7 @@ def test_workers_keep_up_with_a_step_that_is_longer_and_a_loader_without_any_har
 def test_nothing_keeps_up_before_a_profile_is_known() -> None:
     unknown = Estimates(None, step_seconds=10.0)
     assert not unknown.keeps_up(persistent(4))
-    assert unknown.chosen == Settings()
+    assert unknown.chosen == LoaderSettings()
 
 
 CHOSEN: dict[str, tuple[float | None, int]] = {
@@ -95,7 +95,7 @@ def test_a_prediction_is_as_far_off_as_the_nearest_number_that_was_measured() ->
     assert seen.predicted(persistent(8)) == pytest.approx(predicted_rate(PROFILE, persistent(8)) / 2)
     assert seen.predicted(persistent(4)) == pytest.approx(predicted / 2)
     assert seen.predicted(persistent(2)) == pytest.approx(predicted_rate(PROFILE, persistent(2)))
-    assert seen.predicted(Settings()) == pytest.approx(100.0)
+    assert seen.predicted(LoaderSettings()) == pytest.approx(100.0)
     assert seen.rate(persistent(4)) == seen.predicted(persistent(4))
     assert not seen.is_measured(persistent(4))
 
@@ -104,26 +104,26 @@ def test_a_rate_that_was_measured_goes_before_a_prediction() -> None:
     seen = estimates({4: 123.0})
     assert seen.rate(persistent(4)) == pytest.approx(123.0)
     assert seen.is_measured(persistent(4))
-    assert seen.is_measured(Settings())
+    assert seen.is_measured(LoaderSettings())
     assert seen.measured_numbers == [0, 4]
 
 
 def test_a_steady_trial_tells_also_of_workers_that_do_not_persist() -> None:
     profile = replace(PROFILE, batches=16)
     seen = estimates({4: 400.0}, profile=profile)
-    assert seen.is_measured(Settings(4))
-    assert seen.rate(Settings(4)) < seen.rate(persistent(4))
+    assert seen.is_measured(LoaderSettings(4))
+    assert seen.rate(LoaderSettings(4)) < seen.rate(persistent(4))
     seen.trials = {persistent(4): trial(persistent(4), 400.0, steady=False)}
-    assert not seen.is_measured(Settings(4))
+    assert not seen.is_measured(LoaderSettings(4))
     assert seen.rate(persistent(4)) == 400.0
 
 
 def test_the_settings_of_a_number_keep_what_else_the_loader_was_given() -> None:
     seen = estimates(RATES)
     seen.loader = DataLoader(list(range(8)), num_workers=1, prefetch_factor=5)  # type: ignore[arg-type]  # a list
-    assert seen.now == Settings(1, prefetch_factor=5)
-    assert seen.settings(3) == Settings(3, prefetch_factor=5, persistent_workers=True)
-    assert seen.settings(0) == Settings()
+    assert seen.now == LoaderSettings(1, prefetch_factor=5)
+    assert seen.settings(3) == LoaderSettings(3, prefetch_factor=5, persistent_workers=True)
+    assert seen.settings(0) == LoaderSettings()
 
 
 UNEVEN = replace(PROFILE, batch_seconds=(0.02, 0.02, 0.02, 0.26))
@@ -138,7 +138,7 @@ UNEVEN = replace(PROFILE, batch_seconds=(0.02, 0.02, 0.02, 0.26))
     ids=["even batches", "uneven batches"],
 )
 def test_more_ahead_and_out_of_order_are_promising_where_batches_are_uneven(
-    profile: Profile, promising: list[Settings]
+    profile: Profile, promising: list[LoaderSettings]
 ) -> None:
     assert estimates(RATES, profile=profile).promising(persistent(3)) == promising
 

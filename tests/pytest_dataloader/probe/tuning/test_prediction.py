@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.prediction import Profile, batched, period, predicted_rate
 
 WAITS = Profile(
@@ -19,8 +19,8 @@ UNEVEN = dataclasses.replace(WAITS, batch_seconds=(0.02, 0.02, 0.02, 0.26))
 SLOW_SAMPLER = dataclasses.replace(WAITS, sampler_seconds=0.025, sampler_waiting_seconds=0.024)
 
 
-def persistent(number: int) -> Settings:
-    return Settings(number, persistent_workers=number > 0)
+def persistent(number: int) -> LoaderSettings:
+    return LoaderSettings(number, persistent_workers=number > 0)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_uneven_batches_are_evened_out_by_prefetching_and_by_giving_up_the_order
 
 def test_starting_workers_counts_in_short_epochs_only() -> None:
     short, long = (dataclasses.replace(WAITS, batches=batches) for batches in (16, 100_000))
-    fresh = Settings(4)
+    fresh = LoaderSettings(4)
     assert predicted_rate(short, persistent(4)) > 1.3 * predicted_rate(short, fresh)
     assert predicted_rate(long, persistent(4)) == pytest.approx(predicted_rate(long, fresh), rel=0.01)
-    assert predicted_rate(short, Settings()) == pytest.approx(100)
+    assert predicted_rate(short, LoaderSettings()) == pytest.approx(100)
     assert predicted_rate(WAITS, persistent(4)) == pytest.approx(400, rel=0.1)  # an epoch without a known end
     assert predicted_rate(short, fresh, batch_period=0.02, first=1.0) == pytest.approx(16 * 8 / (1.0 + 12 * 0.02))
 
@@ -71,7 +71,7 @@ def test_the_first_batches_of_an_epoch_share_the_cpus_too() -> None:
 
 
 def test_reading_batches_at_once_saves_at_most_all_waits_but_one() -> None:
-    assert period(batched(WAITS), Settings()) == pytest.approx(0.010)
+    assert period(batched(WAITS), LoaderSettings()) == pytest.approx(0.010)
     alone = dataclasses.replace(WAITS, samples_per_batch=1)
     assert batched(alone) == alone
-    assert period(batched(SLOW_SAMPLER), Settings()) == pytest.approx(0.025 + 0.010)
+    assert period(batched(SLOW_SAMPLER), LoaderSettings()) == pytest.approx(0.025 + 0.010)

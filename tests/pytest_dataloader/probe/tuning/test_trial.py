@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_dataloader.probe.loader.settings import Settings
+from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.timing.evidence import Throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.trial import Trial, TrialStart, measure_start, with_rate
 
-START = TrialStart(Settings(2), batches=2, first_seconds=1.3, worker_bytes=14_000_000, batch_bytes=8_000)
+START = TrialStart(LoaderSettings(2), batches=2, first_seconds=1.3, worker_bytes=14_000_000, batch_bytes=8_000)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ START = TrialStart(Settings(2), batches=2, first_seconds=1.3, worker_bytes=14_00
 )
 def test_without_a_rate_there_is_no_trial(seen: Throughput, batch_seconds: float | None) -> None:
     found = with_rate(START, seen, join([]))
-    assert (found.settings, found.batches, found.worker_bytes) == (Settings(2), 2, 14_000_000)
+    assert (found.settings, found.batches, found.worker_bytes) == (LoaderSettings(2), 2, 14_000_000)
     assert (found.batch_seconds if isinstance(found, Trial) else None) == batch_seconds
 
 
@@ -43,7 +43,7 @@ class Slow(Dataset[Any]):
 
 
 def test_an_epoch_that_takes_longer_than_a_trial_gives_a_start_and_no_rate() -> None:
-    start = measure_start(DataLoader(Slow()), Settings(), 0.1, lambda _spent: None)
+    start = measure_start(DataLoader(Slow()), LoaderSettings(), 0.1, lambda _spent: None)
     assert not isinstance(start, Trial)
     assert (start.batches, start.batch_bytes) == (2, 8)
     assert start.first_seconds >= 0.7
