@@ -122,7 +122,7 @@ def test_patterns_that_take_ages_are_left_out_and_said_so(project: Project, faul
 def test_what_is_no_regular_file_of_sensible_size_is_not_read(
     project: Project, faulty: str, name: str, kind: str
 ) -> None:
-    project.write({"data.py": faulty})
+    project.write({"kit/data.py": faulty})
     path = project.root / name
     path.unlink(missing_ok=True)
     match kind:
