@@ -23,6 +23,7 @@ REQUIREMENTS = [
     ("torch~=1.4", (1, 99)),
     ("torch~=1.4.0", (1, 4)),
     ("torch==1.4\ntorch==1.8", (1, 8)),
+    ("torch\ntorch==1.4", (1, 4)),
     ("https://download.pytorch.org/whl/torch-1.8.1-cp38-cp38-linux_x86_64.whl", (1, 8)),
     ("torch", None),
     ("torch>=1.4", None),

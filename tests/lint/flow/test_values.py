@@ -215,6 +215,14 @@ CALLS = {
         "import torch.multiprocessing as mp\ndef f(rank, x):\n    probe(x)\nmp.spawn(f, args=(1,), nprocs=2)",
         "1",
     ),
+    "a function of a process": (
+        "from multiprocessing import Process\ndef f(x):\n    probe(x)\nProcess(target=f, args=(1,)).start()",
+        "1",
+    ),
+    "a function of a thread": (
+        "import threading\ndef f(x, y):\n    probe(y)\nthreading.Thread(target=f, args=(1, 2)).start()",
+        "2",
+    ),
     "an annotated parameter": ("class C:\n    pass\ndef f(c: C):\n    probe(c)", "a C"),
 }
 
