@@ -129,7 +129,7 @@ IRREGULAR = {f"{kind}-{name}": (kind, name) for kind in ("pipe", "device", "larg
 def test_what_is_no_regular_file_of_sensible_size_is_not_read(
     project: Project, faulty: str, name: str, kind: str
 ) -> None:
-    project.write({"data.py": faulty})
+    project.write({"kit/data.py": faulty})
     path = project.root / name
     path.unlink(missing_ok=True)
     match kind:

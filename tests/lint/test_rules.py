@@ -9,7 +9,9 @@ finding that is no more than advice, of a rule that is more.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import symtable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,6 +119,16 @@ def mended(files: Mapping[str, str], findings: list[Finding]) -> Files:
     }
 
 
+def unbound(text: str) -> set[tuple[str, str]]:
+    """The names that nothing in a file binds where they are read, each with the function that reads it."""
+    tables = [symtable.symtable(text, "<case>", "exec")]
+    bound = {one.get_name() for one in tables[0].get_symbols() if one.is_assigned() or one.is_imported()}
+    for table in tables:
+        tables += table.get_children()
+    read = {(table.get_name(), one.get_name()) for table in tables for one in table.get_symbols() if one.is_global()}
+    return {(function, name) for function, name in read if name not in bound | vars(builtins).keys()}
+
+
 def section(entry: Entry, title: str) -> str:
     """The code under a heading of a rule's page."""
     _, _, rest = catalogue.page(entry).partition(f"## {title}\n")
@@ -140,14 +152,15 @@ def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
-def test_one_pass_of_fixes_settles_and_parses(path: Path, tmp_path: Path) -> None:
+def test_one_pass_of_fixes_settles_parses_and_reads_no_new_unbound_name(path: Path, tmp_path: Path) -> None:
     rule, files = rule_of(path), files_of(path)
     findings = check(rule, files, written(files, tmp_path))
     if all(finding.fix is None for finding in findings):
         return
     after = mended(files, findings)
-    for text in after.values():
+    for name, text in after.items():
         ast.parse(text)
+        assert unbound(text) <= unbound(files[name])
     assert mended(after, check(rule, after, written(after, tmp_path))) == after
 
 

@@ -106,6 +106,10 @@ def by_id_for_another_generator(worker_id):
     torch.manual_seed(55 + worker_id)
 
 
+def by_id_of_none(worker_id):
+    np.random.seed(44 + worker_id)
+
+
 class LazyOfAnother(Lazy):
     def __getitem__(self, index):
         if not self.seeded:
@@ -125,6 +129,7 @@ def good_loaders(epochs):
     yield DataLoader(Quiet(), num_workers=4, worker_init_fn=by_id_for_quiet)
     yield DataLoader(Noisy(), num_workers=4, persistent_workers=True, worker_init_fn=by_id_of_persistent)
     yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_for_another_generator)
+    yield DataLoader(Noisy(), num_workers=0, worker_init_fn=by_id_of_none)
     yield DataLoader(LazyOfAnother(), num_workers=4)
     for epoch in range(epochs):
         yield DataLoader(Noisy(), num_workers=4, worker_init_fn=partial(by_epoch, epoch=epoch))

@@ -119,9 +119,9 @@ def step(model, batch, optimizer):
 
 
 def main(model, optimizer, dataset, epochs):
-    loader = build(dataset, 8)
+    batches = build(dataset, 8)
     for epoch in range(epochs):
-        train_one_epoch(model, loader, optimizer)
+        train_one_epoch(model, batches, optimizer)
 
 
 class Trainer:

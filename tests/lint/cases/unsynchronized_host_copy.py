@@ -103,6 +103,12 @@ def pinned_later(model, images, size):
         writer.write(float(value))
 
 
+class Meter:
+    def update(self, outputs):
+        self.host = outputs.to("cpu", non_blocking=True)  # expect
+        return self.host.sum()
+
+
 # --- traps: something waits -----------------------------------------------------------------
 
 
@@ -130,13 +136,13 @@ def stream_awaited(outputs, stream):
     with torch.cuda.stream(stream):
         host = outputs.to("cpu", non_blocking=True)
     stream.synchronize()
-    return host.numpy()
+    return host.tolist()
 
 
 def waits_in_a_helper(outputs):
     host = outputs.to("cpu", non_blocking=True)
     finish()
-    return host.numpy()
+    return host.tolist()
 
 
 def finish():
@@ -146,13 +152,13 @@ def finish():
 def waits_elsewhere(outputs):
     host = outputs.to("cpu", non_blocking=True)
     wait_for_copies()
-    return host.numpy()
+    return host.tolist()
 
 
 def blocking_copy_after(outputs, loss):
     host = outputs.to("cpu", non_blocking=True)
     value = loss.item()
-    return host.numpy(), value
+    return host.tolist(), value
 
 
 def blocking_copy_of_the_same_batch(features, index):
@@ -166,7 +172,7 @@ def blocking_copy_as_an_argument(truth, scores, loss):
     truth = truth.detach().to("cpu", non_blocking=True)
     scores = scores.detach().to("cpu", non_blocking=True)
     logger.update(true=truth, pred=scores, loss=loss.detach().cpu().item())
-    return scores.numpy()
+    return scores.tolist()
 
 
 def waits_once_for_all(model, batches):
@@ -182,7 +188,7 @@ def asked_first(outputs, event):
     event.record()
     while not event.query():
         writer.flush()
-    return host.numpy()
+    return host.tolist()
 
 
 # --- traps: nobody reads on the host --------------------------------------------------------
@@ -242,7 +248,7 @@ def to_a_device_buffer(static, images):
 def pageable_buffer(model, images, size):
     host = torch.empty(size)
     host.copy_(model(images.cuda()), non_blocking=True)
-    return host.numpy()
+    return host.tolist()
 
 
 def staged_on_the_host(array, size):
@@ -254,7 +260,14 @@ def staged_on_the_host(array, size):
 def rebound(outputs, other):
     host = outputs.to("cpu", non_blocking=True)
     host = other
-    return host.numpy()
+    return host.sum()
+
+
+class AnotherAttribute:
+    def update(self, outputs):
+        self.host = outputs.to("cpu", non_blocking=True)
+        writer.write(self)
+        return self.total.sum()
 
 
 class Stats:

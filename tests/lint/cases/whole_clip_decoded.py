@@ -137,6 +137,13 @@ class NormalisedAsAWhole(Dataset):
         return wave[start : start + self.length]
 
 
+class CentredAsAWhole(Dataset):
+    def __getitem__(self, index):
+        wave, rate = torchaudio.load(self.paths[index])
+        wave = wave - wave.mean()
+        return wave[:, : self.length]
+
+
 class Resampled(Dataset):
     def __getitem__(self, index):
         wave, rate = torchaudio.load(self.paths[index])

@@ -90,6 +90,14 @@ LINKS = {
     "no import": ({"b.py": "def build_dataset(coco):\n    return coco()\n"}, []),
     "of something else": ({"b.py": "import cocoa\n\ndef build_dataset(x):\n    return cocoa.get(x)\n"}, []),
     "no builder": ({"b.py": "import coco\n\ndef describe(x):\n    return 'dataset' + coco.build(x)\n"}, []),
+    "of a file that only loads": (
+        {"a/coco.py": "def build(data, workers):\n    return DataLoader(data)\n", "a/__init__.py": DISPATCH},
+        ["a/__init__.py"],
+    ),
+    "of a file that builds neither": (
+        {"a/coco.py": "def build(data, workers):\n    return data.sum()\n", "a/__init__.py": DISPATCH},
+        [],
+    ),
     "more than a dispatcher": ({"b.py": DISPATCH + "# a word\n" * 2000}, []),
 }
 

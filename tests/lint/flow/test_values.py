@@ -131,6 +131,14 @@ FLOWS = {
         "1 | 2",
     ),
     "a deleted name is gone": ("x = 1\ndel x\nprobe(x)", "unknown"),
+    "a function's own name is not the module's, bound or not": (
+        "x = 0\ndef f(c):\n    if c:\n        x = 1\n    probe(x)",
+        "1",
+    ),
+    "a global name may be what it was": (
+        "x = 0\ndef f(c):\n    global x\n    if c:\n        x = 1\n    probe(x)",
+        "0 | 1",
+    ),
     "augmented": ("x = 'a'\nx += 'b'\nprobe(x)", "number"),
     "what a list was given": ("x = [1]\nx.append(2)\nprobe(x)", "list of 1 | 2"),
     "what a dict was given": ("x = {}\nx['a'] = 1\nx.update(b=2)\nprobe(x)", "{a: 1, b: 2}"),
@@ -206,6 +214,14 @@ CALLS = {
     "a spawned function": (
         "import torch.multiprocessing as mp\ndef f(rank, x):\n    probe(x)\nmp.spawn(f, args=(1,), nprocs=2)",
         "1",
+    ),
+    "a function of a process": (
+        "from multiprocessing import Process\ndef f(x):\n    probe(x)\nProcess(target=f, args=(1,)).start()",
+        "1",
+    ),
+    "a function of a thread": (
+        "import threading\ndef f(x, y):\n    probe(y)\nthreading.Thread(target=f, args=(1, 2)).start()",
+        "2",
     ),
     "an annotated parameter": ("class C:\n    pass\ndef f(c: C):\n    probe(c)", "a C"),
 }

@@ -1,0 +1,5 @@
+"""A script that only imports."""
+
+import kit
+
+print(kit.LOADER)
