@@ -22,6 +22,13 @@ _LARGE_BYTES = 2_000_000
 times as many samples a second, of 0.5 MB 1.6 to 3.6, of 1 MB 1.3 to 1.7, of 4 MB 1.1 to 1.5, of 8 MB 0.8 to 1.0 times
 (benchmarks/batch_bytes.py, two runs)."""
 
+_WORKERS_HELP_MS, _WORKERS_HELP_BYTES = 10.0, 4_000_000
+"""Loaders without workers got, with two workers on two CPUs, 0.1 to 1.6 times the rate where a batch takes 0.3 to 3 ms
+to make, 1.1 to 1.3 times where it takes 10 ms and has up to 4 MB, 0.9 to 1.7 where it takes 30 to 50 ms and has 40 MB
+(benchmarks/workers_gain.py, beside other load)."""
+_WORKERS_HELP_MS_PER_TENSOR = 1.0
+"""Passing a batch of 20 tensors on takes 8 to 12 ms."""
+
 
 def waiting(stall: Stall) -> str:
     """How much of its time a step waits."""
@@ -54,8 +61,11 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
     stage = seen.bottleneck
     if seen.sample_times is not None and seen.sample_times.slowest:
         yield Advice("", _slow_samples(seen))
-    if stage in ("read", "fetch", "collate") and not seen.workers:
-        yield Advice("DL207", "num_workers=0 does this while the training step waits: give it workers")
+    if stage in ("read", "fetch", "collate") and not seen.workers and _workers_help(seen):
+        made = figure(_ms_to_make_a_batch(seen))
+        yield Advice(
+            "DL207", f"num_workers=0 makes each batch, {made} ms, while the training step waits: give it workers"
+        )
     if stage in ("read", "fetch") and seen.straggler_factor >= STRAGGLES:
         yield Advice("", "even out what the workers get (shards, file sizes), or let batches overtake: in_order=False")
     if stage in ("read", "fetch", "collate") and seen.workers:
@@ -71,6 +81,16 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
     if stage == "pin":
         code = "" if seen.workers else "DL210"
         yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
+
+
+def _workers_help(seen: Stages) -> bool:
+    """Whether workers never made loaders slower whose batches take as long to make and are as large."""
+    least = max(_WORKERS_HELP_MS, _WORKERS_HELP_MS_PER_TENSOR * seen.tensors_per_batch)
+    return _ms_to_make_a_batch(seen) >= least * max(1.0, seen.tensor_bytes_per_batch / _WORKERS_HELP_BYTES)
+
+
+def _ms_to_make_a_batch(seen: Stages) -> float:
+    return seen.samples_per_batch * sum(seen.ms_per_sample[stage] for stage in ("read", "fetch", "collate"))
 
 
 def _more_workers(seen: Stages) -> Iterator[Advice]:

@@ -89,6 +89,8 @@ DEAR: dict[str, Any] = {
     "samples_per_second": 1000.0, "alone_samples_per_second": 9000.0,
     "ms_per_sample": {**dict.fromkeys(STAGES, 0.01), "send": 0.4, "receive": 0.5},
 }  # fmt: skip
+SMALL: dict[str, Any] = {"tensors_per_batch": 1, "tensor_bytes_per_batch": 4_000_000}
+LARGE: dict[str, Any] = {"tensors_per_batch": 1, "tensor_bytes_per_batch": 40_000_000}
 ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
 
 
@@ -96,6 +98,19 @@ ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
     ("seen", "codes", "words"),
     [
         (stages_of("read", workers=0), ["DL207", ""], "__getitems__"),
+        (
+            stages_of("read", workers=0, samples_per_batch=3.5, **SMALL),
+            ["DL207", ""],
+            "makes each batch, 10.5 ms, while",
+        ),
+        (stages_of("read", workers=0, samples_per_batch=3.0, **SMALL), [""], "__getitems__"),
+        (
+            stages_of("read", workers=0, samples_per_batch=3.5, **SMALL | {"tensors_per_batch": 11}),
+            [""],
+            "__getitems__",
+        ),
+        (stages_of("read", workers=0, samples_per_batch=32.0, **LARGE), [""], "__getitems__"),
+        (stages_of("read", workers=0, samples_per_batch=34.0, **LARGE), ["DL207", ""], "give it workers"),
         (stages_of("read", **WAITS), ["", ""], "also above the number of CPUs: 90 % of a worker's time is waiting"),
         (stages_of("read", **WAITS), ["", ""], "with 8 its workers would make up to 4.0 times as many samples"),
         (stages_of("read", straggler_factor=3.0), ["", ""], "in_order=False"),
