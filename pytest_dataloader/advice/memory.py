@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
-from pytest_dataloader.quantities import counted, percent, size
+from pytest_dataloader.quantities import counted, figure, percent, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.memory.evidence import Memory
     from pytest_dataloader.probe.memory.growth import Attribute
+    from pytest_dataloader.probe.memory.kept_batches import KeptBatches
 
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
@@ -33,6 +34,10 @@ def describe_memory(seen: Memory) -> str:
         text = "; ".join(_SENTENCES[kind](seen) for kind in seen.kinds)
         if len(seen.kinds) > 1 and not _COSTLY.isdisjoint(seen.kinds):
             text += f"; together {_cost(seen)}"
+    if seen.kept_batches.keeper and (kept := kept_sentence(seen.kept_batches)) not in text:
+        text = f"{kept}; {text}"
+    if seen.sampler.is_worth_telling and (held := _sampler_memory(seen)) not in text:
+        text += f"; {held}"
     return "; ".join([text, *_notes(seen)])
 
 
@@ -71,6 +76,9 @@ def _watched(seen: Memory) -> str:
 
 def _notes(seen: Memory) -> list[str]:
     notes = [note for note in (*seen.partly, seen.unclear) if note]
+    if seen.kept_batches.extent == "not seen":
+        came = counted(seen.kept_batches.batches, "batch")
+        notes.append(f"whether batches are kept around it was not seen in {came}")
     if seen.source != "pagemap" and seen.start_method == "fork":
         why = f" ({'; '.join(seen.withheld)})" if seen.withheld else ""
         notes.append(f"judged {SOURCES[seen.source]}{why}")
@@ -150,9 +158,50 @@ def _leak(seen: Memory) -> str:
     )
 
 
+def kept_sentence(kept: KeptBatches) -> str:
+    """What an iterable keeps of its batches."""
+    who = f"{size(kept.bytes_per_batch)} of each batch are kept by {kept.keeper}, also when the loop has dropped it"
+    epoch = f"{size(kept.bytes_per_epoch)} in an epoch of {counted(kept.batches_in_epoch, 'batch')}"
+    looked = f"{counted(kept.batches, 'batch')} were looked at"
+    match kept.extent:
+        case "without end":
+            return f"{who}: {epoch}, and as much again in the next; {looked}"
+        case "an epoch":
+            total = f": {epoch}" if kept.batches_in_epoch else ""
+            lost = ", although the loader shuffles" if kept.shuffles else ""
+            again = f"; each later epoch gives the same batches again{lost}" if kept.given_again else ""
+            return f"{who}{total}{again}; {looked}"
+    so_far = f": {epoch}, if it goes on" if kept.batches_in_epoch else ""
+    return f"{who}{so_far}; {looked}, too few to tell a cache or a buffer from a leak"
+
+
 def _retained(seen: Memory) -> str:
+    if seen.kept_batches.keeper:
+        return kept_sentence(seen.kept_batches)
     kept = size(seen.kept_bytes_per_batch) if seen.kept_bytes_per_batch else "segments of shared memory"
     return f"the loader keeps its batches: {kept} stay with each batch that the loop over it has dropped"
+
+
+def _reference_cycles(seen: Memory) -> str:
+    found = seen.reference_cycles
+    where = "each worker" if seen.workers else "the process that reads"
+    kinds = f" ({', '.join(found.types)})" if found.types else ""
+    comes = f"comes, every {counted(found.samples_between_collections, 'sample')}"
+    if not found.samples_between_collections:
+        comes = "comes, which is never in an epoch"
+    total = f"; {size(seen.workers * found.peak_bytes)} in {counted(seen.workers, 'worker')}" if seen.workers else ""
+    return (
+        f"{size(found.peak_bytes)} in {where} are garbage at the peak, held by reference cycles alone{kinds}; "
+        f"{size(found.reachable_bytes)} are in use; each sample leaves {size(found.bytes_per_sample)} until Python's "
+        f"collector {comes}{total}"
+    )
+
+
+def _sampler_memory(seen: Memory) -> str:
+    held = seen.sampler
+    each = f"{size(held.bytes_per_sample)} for each of {counted(held.samples, 'sample')}"
+    waits = f"the first batch of an epoch waits {figure(held.cpu_seconds_to_first_batch)} s of CPU time for it"
+    return f"{size(held.held_bytes)} in the main process are held by {held.sampler}, {each}; {waits}"
 
 
 def _duplicated(seen: Memory) -> str:
@@ -164,7 +213,7 @@ def _duplicated(seen: Memory) -> str:
     return f"under {seen.start_method} every worker holds {copy}, {total}"
 
 
-_COSTLY = frozenset({"copy_on_access", "cache", "leak"})
+_COSTLY = frozenset({"copy_on_access", "cache", "leak", "reference_cycles"})
 _SENTENCES = {
     "clean": _clean,
     "warm_up": _warm_up,
@@ -172,6 +221,8 @@ _SENTENCES = {
     "cache": _cache,
     "leak": _leak,
     "retained": _retained,
+    "reference_cycles": _reference_cycles,
+    "sampler_memory": _sampler_memory,
     "duplicated": _duplicated,
 }
 
@@ -193,7 +244,12 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         text = (
             "keep numbers (.item()), or copies (.clone()): a kept batch holds its shared memory and a file descriptor"
         )
-        found.append(Advice("DL305", text))
+        around = seen.kept_batches
+        found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
+    if "reference_cycles" in seen.kinds:
+        found.append(Advice("", _BREAK_CYCLES))
+    if "sampler_memory" in seen.kinds:
+        found.append(Advice("", _in_pieces(seen)))
     if "duplicated" in seen.kinds:
         text = (
             "keep the data in torch tensors, which travel to workers by shared memory, or open it in the worker "
@@ -203,10 +259,41 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     return tuple(found)
 
 
+_BREAK_CYCLES = (
+    "break the cycle where the sample is done, and its memory is free at once: close what it was read from, set one of "
+    "the references to None, or make it a weakref; gc.collect() every few batches frees it too, and costs time"
+)
 _COPY_FIRST = (
     "change a copy (array.copy(), tensor.clone(), x = x - mean in place of x -= mean), or do it once for all samples "
     "before workers start: what a worker writes to is its own, and each epoch changes what the one before has changed"
 )
+
+
+def let_go(kept: KeptBatches) -> str:
+    """What to do in place of keeping batches, and what came of trying it."""
+    if not kept.given_again:
+        text = "let go of each batch once it is given, or keep numbers of it (.item())"
+    else:
+        text = "go through the loader again and again: while True: yield from loader"
+    if not kept.tried_batches:
+        return text
+    stayed = f"{size(kept.tried_bytes)} of its batches stayed" if kept.tried_bytes else "none of its batches stayed"
+    return f"{text}; tried with {counted(kept.tried_batches, 'batch')} of the loader by itself: {stayed}"
+
+
+def _in_pieces(seen: Memory) -> str:
+    held = seen.sampler
+    if held.sampler == "WeightedRandomSampler":
+        return "draw in pieces: a sampler that calls torch.multinomial for some 65,536 samples at a time, as it goes"
+    if held.blockwise_bytes < 0:
+        return (
+            "keep indices in an array (8 B each), or make them as they are needed, not in a list of Python's integers"
+        )
+    return (
+        "shuffle in blocks: a sampler that goes through blocks of indices in random order and shuffles each, which is "
+        f"less random than a permutation; tried with blocks of 65,536: {size(held.blockwise_bytes)}, and the first "
+        f"batch waits {figure(held.blockwise_cpu_seconds)} s"
+    )
 
 
 def _instead(seen: Memory) -> str:

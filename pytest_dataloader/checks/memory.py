@@ -15,8 +15,10 @@ from pytest_dataloader.probe.memory.diagnosis import Diagnosis, diagnose_memory
 from pytest_dataloader.probe.memory.epoch import NOT_WATCHED, Watched, watch
 from pytest_dataloader.probe.memory.evidence import Memory
 from pytest_dataloader.probe.memory.filling import filling_site
-from pytest_dataloader.probe.memory.growth import MATTERS
+from pytest_dataloader.probe.memory.growth import MATTERS, GrowthKind, with_kind
+from pytest_dataloader.probe.memory.reference_cycles import LARGE_CYCLES
 from pytest_dataloader.probe.memory.replacement import Replacement, try_replacement
+from pytest_dataloader.probe.memory.sampler_memory import NO_SAMPLER, SamplerMemory, sampler_memory
 from pytest_dataloader.quantities import size
 from pytest_dataloader.verdict import Verdict
 
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 
 NEEDS_BENCH = False
 
-FAULTS = frozenset({"copy_on_access", "cache", "leak", "retained"})
+FAULTS = frozenset({"copy_on_access", "cache", "leak", "retained", "reference_cycles", "sampler_memory"})
 """Kinds that fail where no limit is set. The copy per worker that spawn makes is told, and held to limits only."""
-BOUNDLESS = frozenset({"leak", "retained"})
-"""Kinds that fail under any limit and without workers too: they have no bound to hold to one."""
+BOUNDLESS = frozenset({"leak", "retained", "sampler_memory"})
+"""Kinds that fail under any limit and without workers too: they have no bound to hold to one, or are not of workers."""
 
 
 def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) -> Memory:
@@ -46,16 +48,27 @@ def measure(loader: Any, *, setting: Setting, sources: Sources | None = None) ->
     if found.nothing_to_read:
         smoke_run(loader)  # which tells a loader that gives nothing from one whose worker 0 has no share
     tried = try_replacement(loader, found, sources)
+    sampler = sampler_memory(loader)
     watched = NOT_WATCHED
     if setting.bench:
         setting.progress("watching workers through an epoch", 0.4)
         left = setting.seconds - (time.monotonic() - started)
         watched = watch(loader, seconds=left, rollup=sources.rollup)
-    return _evidence(loader, found, tried, watched, time.monotonic() - started)
+    return _evidence(loader, found, tried, watched, sampler, time.monotonic() - started)
 
 
-def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched: Watched, seconds: float) -> Memory:
+def _evidence(
+    loader: Any,
+    found: Diagnosis,
+    tried: Replacement | None,
+    watched: Watched,
+    sampler: SamplerMemory | None,
+    seconds: float,
+) -> Memory:
     kinds, growth = watched.confirm(found)
+    unseen = () if sampler is not None else ("what the sampler holds is not known: it raised, or gave nothing in time",)
+    sampler = sampler or NO_SAMPLER
+    kinds = with_kind(kinds, "sampler_memory") if sampler.is_large else kinds
     workers = worker_processes_of(loader)
     culprit = found.culprit if {"copy_on_access", "duplicated"} & set(kinds) else None
     return Memory(
@@ -83,7 +96,7 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         source="smaps_rollup" if watched.workers and found.unread else found.source,
         unclear=found.unclear,
         withheld=found.withheld,
-        partly=found.partly + watched.partly,
+        partly=found.partly + watched.partly + unseen,
         samples_read=found.samples_read,
         reading_error=found.reading_error,
         worker_growth=watched.workers,
@@ -94,6 +107,8 @@ def _evidence(loader: Any, found: Diagnosis, tried: Replacement | None, watched:
         seconds=round(seconds, 3),
         attribute_filled_at=filling_site(loader, culprit.finest) if culprit else "",
         accumulating_filled_at=filling_site(loader, found.accumulation.attribute, growing=True),
+        reference_cycles=found.cycles,
+        sampler=sampler,
     )
 
 
@@ -107,8 +122,7 @@ def judge(
     if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
         return Verdict("failed", sentences.screen(evidence, f"; allowed: {exceeded}"), advice)
     limited = (max_worker_growth, max_total_memory) != (None, None)
-    small_cache = evidence.kinds == ("cache",) and evidence.growth_bytes_per_worker < MATTERS
-    if set(evidence.kinds) & (BOUNDLESS if limited or evidence.workers == 0 else FAULTS) and not small_cache:
+    if any(_is_fault(kind, evidence, limited=limited) for kind in evidence.kinds):
         return Verdict("failed", sentences.screen(evidence), advice)
     seen = sentences.describe_memory(evidence)
     readable = evidence.samples_read > 0 and not evidence.reading_error
@@ -118,9 +132,18 @@ def judge(
         return Verdict("not_measured", seen, advice, vacuous=True)
     if evidence.source == "none" and evidence.start_method == "fork":
         return Verdict("not_measured", seen, advice)
-    if evidence.unclear:
+    if evidence.unclear or evidence.kept_batches.is_unclear:
         return Verdict("inconclusive", seen, advice)
     return Verdict("passed", seen, advice)
+
+
+def _is_fault(kind: GrowthKind, evidence: Memory, *, limited: bool) -> bool:
+    """Whether a kind fails, where its size is not held to a limit."""
+    if kind == "cache" and evidence.kinds == (kind,) and evidence.growth_bytes_per_worker < MATTERS:
+        return False
+    if kind == "reference_cycles" and not (limited and evidence.workers):  # without workers this process pays
+        return evidence.reference_cycles.peak_bytes >= LARGE_CYCLES
+    return kind in (BOUNDLESS if limited or evidence.workers == 0 else FAULTS)
 
 
 def _exceeded(evidence: Memory, max_worker_growth: int | None, max_total_memory: int | None) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
+from pytest_dataloader.advice.memory import kept_sentence, let_go
 from pytest_dataloader.advice.resources import leftovers
 from pytest_dataloader.errors import EmptyEpoch, NotMeasured
 from pytest_dataloader.probe.host import descriptors, segments
 from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.streams import measures
 from pytest_dataloader.probe.streams.evidence import Batches, Contents, Growth, Held, Processes
+from pytest_dataloader.probe.streams.keepers import kept_batches
 from pytest_dataloader.quantities import counted, figure, percent, size
-from pytest_dataloader.verdict import Verdict
+from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +38,8 @@ _SECONDS = 2.0
 """Budget of an epoch."""
 _GROWS = 1_000_000
 """Bytes from look to look: torch's allocator and Python's arenas move by less once the stream is warm."""
+_WHATEVER = 10**18
+"""Bytes that are left, where that is not asked."""
 _EPOCHS = 3
 """A cache of the data is full after the first of them, whatever it holds."""
 
@@ -56,7 +61,12 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
     seconds = setting.budget(_SECONDS, share=1 / 3)
     if is_of_inner(check, stream):
         seen = checks.measure(check, stream.inner, setting=setting, limits=limits)
-        return measures.order_around(stream, seen, seconds) if check == "order" else seen
+        match check:
+            case "order":
+                return measures.order_around(stream, seen, seconds)
+            case "memory":
+                return measures.memory_around(stream, seen, seconds)
+        return seen
     setting.progress("reading batches", 0.2)
     match check:
         case "throughput":
@@ -69,7 +79,8 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
                 raise NotMeasured(reason)
             return measures.measure_held(stream, "fds" if check == "fds" else "shm", seconds, _left)
         case "memory" if not limits:
-            return measures.growth(stream, setting.seconds)
+            grown = measures.growth(stream, setting.seconds)
+            return replace(grown, kept_batches=kept_batches(stream, seconds))
         case "memory":
             raise NotMeasured(f"{', '.join(limits)}: limits of the workers of a DataLoader, and none is found in it")
         case "workers":
@@ -92,7 +103,7 @@ def judge(evidence: Batches, limits: Mapping[str, Any]) -> Verdict:
         case Held():
             return _of_held(evidence, limits)
         case Growth():
-            return _of_growth(evidence)
+            return _of_kept(evidence, _of_growth(evidence))
         case Processes():
             return _of_processes(evidence, limits)
     raise AssertionError(f"no judgement of {type(evidence).__name__}")
@@ -150,6 +161,16 @@ def _of_growth(seen: Growth) -> Verdict:
     if seen.epochs < _EPOCHS:
         return Verdict("inconclusive", f"this process grows by {each} a batch ({looks}): a cache that fills, or a leak")
     return Verdict("failed", f"this process grows by {each} a batch, without an end in {looks}")
+
+
+def _of_kept(seen: Growth, verdict: Verdict) -> Verdict:
+    """A verdict of how a process grows, with who keeps batches; that fails where it has no end."""
+    kept = seen.kept_batches
+    if not kept.keeper:
+        return verdict
+    fails = verdict.outcome == "failed" or kept.is_fault(_WHATEVER)
+    advice = (Advice("", let_go(kept)),) if fails else verdict.advice
+    return Verdict("failed" if fails else verdict.outcome, f"{verdict.reason}; {kept_sentence(kept)}", advice)
 
 
 def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:

@@ -74,6 +74,9 @@ def _is_shuffled(indices: tuple[int, ...]) -> bool:
 
 
 def _first_batches(sampler: Any) -> list[Any]:
+    import torch
+
+    torch.set_num_threads(1)  # those of the parent's pool are not in a forked child, and randperm would wait for them
     deadline = time.monotonic() + _SCOUT_SECONDS
     found: list[Any] = []
     count = 0

@@ -36,6 +36,7 @@ class Stream:
         self.name = name
         self.once = once
         """Whether it is an iterator, of which there is one epoch."""
+        self.source = source
         self.path, self.inner = _loader_in(source)
 
     @property
@@ -156,6 +157,11 @@ class DrawnStream:
         except Hang:
             raise NothingSeen(f"no batch came for {_WAIT_SECONDS:.0f} s") from None
         self.ended = most is None
+
+    @property
+    def iterator(self) -> Iterator[Any] | None:
+        """What gives the batches of the epoch that was begun."""
+        return self._batches
 
     def renew_workers(self) -> None:
         """Nothing: how its workers come and go is its own affair."""

@@ -100,6 +100,8 @@ class DirectTest:
     """Where the others look like a leak: windows of samples read before, and of a stream's new iterations."""
     holder: str = ""
     """What holds what the reader has kept, where no container that was walked has grown."""
+    cycle_types: tuple[str, ...] = ()
+    """What is in the reader's reference cycles, where these matter."""
     reader: dict[str, Reading] = field(default_factory=dict)
     control: dict[str, Reading] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
@@ -169,11 +171,12 @@ def compare_with_control(
     sources: Sources,
     leaks: Callable[[DirectTest], bool] = lambda _found: False,
     unnamed: Callable[[DirectTest], bool] = lambda _found: False,
+    cyclic: Callable[[DirectTest], bool] = lambda _found: False,
 ) -> DirectTest:
     """Walk what workers would read, fork a control and a reader, and look at both after each window.
 
     Where the windows look like those of one that ``leaks``, more follow, to see whether that goes on; where what the
-    reader keeps is ``unnamed``, it is asked what holds it.
+    reader keeps is ``unnamed``, it is asked what holds it, and where it is ``cyclic``, what is in the cycles.
     """
     started = time.monotonic()
     plan = plan_reading(loader)
@@ -194,7 +197,7 @@ def compare_with_control(
     if plan.empty:
         return found
     with Child.fork(lambda child: child.sleep()) as control:
-        _Watch(found, sources, control, large).read(loader, leaks, unnamed)
+        _Watch(found, sources, control, large).read(loader, leaks, unnamed, cyclic)
     found.seconds = time.monotonic() - started
     return found
 
@@ -209,7 +212,8 @@ class _Watch:
             self.rollup, found.withheld = None, (*found.withheld, why)
         self.large = large
 
-    def read(self, loader: Any, leaks: Callable[[DirectTest], bool], unnamed: Callable[[DirectTest], bool]) -> None:
+    def read(self, loader: Any, *asks: Callable[[DirectTest], bool]) -> None:
+        leaks, unnamed, cyclic = asks
         with Child.fork(sample_reader.read_as_worker(loader, self.found.plan, self.found.walk)) as reader:
             timeout = FIRST_ANSWER_SECONDS
             for name in (sample_reader.WARM, sample_reader.FIRST, sample_reader.SECOND, sample_reader.AGAIN):
@@ -230,6 +234,10 @@ class _Watch:
                 self._go_on(reader)
             if unnamed(self.found):
                 self._name_holder(reader)
+            if cyclic(self.found):
+                reader.tell(sample_reader.CYCLES)
+                answer = reader.hear(ANSWER_SECONDS)
+                self.found.cycle_types = pickle.loads(answer) if answer is not None else ()
 
     def _go_on(self, reader: Child) -> None:
         """Have what the last window read be read over and over, each time as an epoch of its own."""

@@ -20,10 +20,13 @@ from pytest_dataloader.probe.memory.growth import (
     GrowthKind,
     accumulation_of,
     attributes_of,
+    is_cyclic,
     keeps_unnamed,
     leaks,
+    reference_cycles,
     warm_up_bytes,
 )
+from pytest_dataloader.probe.memory.reference_cycles import NO_CYCLES, ReferenceCycles
 from pytest_dataloader.probe.memory.totals import judged_by_totals, unattributed
 
 PageSource = Literal["pagemap", "smaps_rollup", "none"]
@@ -53,6 +56,7 @@ class Diagnosis:
     """How the reader ended before its time, or that it gave no answer: then nothing of the rest is known."""
     nothing_to_read: bool = False
     """Whether what was to be read has ended before its first sample, without an error."""
+    cycles: ReferenceCycles = NO_CYCLES
 
     @property
     def unread(self) -> bool:
@@ -76,7 +80,7 @@ def epoch_of(loader: Any, universe: int, shuffled: bool) -> EpochShape:
 
 def diagnose_memory(loader: Any, *, sources: Sources) -> Diagnosis:
     """Run the direct test on a loader, and conclude."""
-    found = compare_with_control(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed)
+    found = compare_with_control(loader, sources=sources, leaks=leaks, unnamed=keeps_unnamed, cyclic=is_cyclic)
     kept = kept_bytes_per_batch(loader)
     return classify_growth(
         found, epoch_of(loader, found.plan.universe, found.plan.shuffled), start_method=start_method_of(loader),
@@ -93,9 +97,12 @@ def classify_growth(found: DirectTest, epoch: EpochShape, *, start_method: str, 
     more = _accumulated(heap, epoch)
     kept = max(0.0, kept - heap.bytes_per_sample * epoch.batch)
     warm = warm_up_bytes(found)
+    cycles = reference_cycles(found, epoch.samples / epoch.workers)
+    more += cycles.peak_bytes if cycles.peak_bytes >= MATTERS else 0
     kinds: list[GrowthKind] = ["copy_on_access"] if forked and cost.whole >= MATTERS else []
     kinds += [heap.kind] if heap.kind != "none" else []
     kinds += ["retained"] if kept >= KEPT_BYTES else []
+    kinds += ["reference_cycles"] if cycles.peak_bytes >= MATTERS else []
     kinds += ["duplicated"] if not forked and cost.whole >= MATTERS else []
     kinds += ["warm_up" if warm >= WARM_UP else "clean"] if not kinds else []
     return Diagnosis(
@@ -117,6 +124,7 @@ def classify_growth(found: DirectTest, epoch: EpochShape, *, start_method: str, 
         partly=found.partly,
         reader_failure=found.failure,
         nothing_to_read=_ended_at_once(found),
+        cycles=cycles,
     )
 
 

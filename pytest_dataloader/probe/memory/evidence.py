@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.probe.memory.kept_batches import NO_KEPT_BATCHES, KeptBatches
+from pytest_dataloader.probe.memory.reference_cycles import NO_CYCLES, ReferenceCycles
+from pytest_dataloader.probe.memory.sampler_memory import NO_SAMPLER, SamplerMemory
+
 if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.diagnosis import PageSource
     from pytest_dataloader.probe.memory.epoch import Point, WorkerGrowth
@@ -60,3 +64,9 @@ class Memory:
     """The line that gives ``attribute`` what it holds, ``data.py:31``; empty where no single line does."""
     accumulating_filled_at: str = ""
     """The same of ``accumulating_attribute``."""
+    reference_cycles: ReferenceCycles = NO_CYCLES
+    """What a worker holds, and nothing but cycles keeps; part of ``growth_bytes_per_worker`` from 1 MiB on."""
+    sampler: SamplerMemory = NO_SAMPLER
+    """What the main process holds for it, which is no part of what workers take."""
+    kept_batches: KeptBatches = NO_KEPT_BATCHES
+    """What an iterable around the loader keeps of its batches, in the main process."""

@@ -16,6 +16,7 @@ from pytest_dataloader.probe.memory.copy_on_access import (
     Scattered,
 )
 from pytest_dataloader.probe.memory.footprint import PAGE
+from pytest_dataloader.probe.memory.reference_cycles import ReferenceCycles, cycles_of
 from pytest_dataloader.probe.memory.sample_reader import AGAIN, FIRST, GROWTH_BLOCKS, NOISE_BLOCKS, SECOND, WARM
 
 if TYPE_CHECKING:
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.memory.exposure import Exposure
 
-GrowthKind = Literal["clean", "warm_up", "copy_on_access", "cache", "leak", "duplicated", "retained"]
+GrowthKind = Literal[
+    "clean",
+    "warm_up",
+    "copy_on_access",
+    "cache",
+    "leak",
+    "duplicated",
+    "retained",
+    "reference_cycles",
+    "sampler_memory",
+]
 
 MATTERS = MIB
 """Bytes per worker below which copies are reported and not judged: 10,000 paths. The smallest fault of the
@@ -55,6 +66,11 @@ with imports in the worker."""
 UNATTRIBUTED = 3 * MIB // 2
 """Shared memory lost over two windows of new samples that counts where totals are all there is: 0.4 MiB in most clean
 loaders. Buffers that reuse memory freed before the fork lost 1.6 MiB once in 138, so it never counts by itself."""
+
+
+def with_kind(kinds: tuple[GrowthKind, ...], found: GrowthKind) -> tuple[GrowthKind, ...]:
+    """Kinds with one more that was found: clean and warm_up stand alone."""
+    return (*(kind for kind in kinds if kind not in ("clean", "warm_up", found)), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +262,17 @@ def keeps_unnamed(found: DirectTest) -> bool:
     """Whether something is kept and no container that was walked has grown."""
     heap = accumulation_of(found)
     return heap.kind != "none" and not heap.attribute
+
+
+def reference_cycles(found: DirectTest, samples_of_epoch: float = 0.0) -> ReferenceCycles:
+    """Memory that cycles alone hold, in a worker that reads so many samples in an epoch; 0 where that is unknown."""
+    windows = [found.windows[name].collected for name in (FIRST, SECOND, AGAIN) if name in found.windows]
+    return replace(cycles_of(windows, samples_of_epoch), types=found.cycle_types)
+
+
+def is_cyclic(found: DirectTest) -> bool:
+    """Whether cycles hold so much that it matters what is in them."""
+    return reference_cycles(found).peak_bytes >= MATTERS
 
 
 def _cost(blocks: float, malloc_bytes: float) -> float:

@@ -7,7 +7,7 @@ import itertools
 import pickle
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
@@ -15,6 +15,7 @@ from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
 from pytest_dataloader.probe.memory import holders
+from pytest_dataloader.probe.memory.reference_cycles import Collected, Collector, garbage_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 WARM, FIRST, SECOND, AGAIN = "warm", "first", "second", "again"
 LATER = "later"
-LONGER, HOLDERS = b"\0longer", b"\0holders"
-"""Asks the reader to read the same once more, or what holds what it has kept; other messages are paths to write to."""
+LONGER, HOLDERS, CYCLES = b"\0longer", b"\0holders", b"\0cycles"
+"""Asks the reader to read the same once more, what holds what it has kept, or what is in its reference cycles; other
+messages are paths to write to."""
 _WINDOW_SECONDS = {WARM: 0.15, FIRST: 0.3, SECOND: 0.3, AGAIN: 0.45, LATER: 0.12}
 """Budget of each window. A dataset of 20 us a sample is through all four in 0.15 s."""
 _MOST_SAMPLES = {WARM: 200, FIRST: 1000, SECOND: 1000, AGAIN: 2000, LATER: 500}
@@ -58,6 +60,7 @@ class ReaderReport:
     allocated: Allocated
     restarted: Allocated | None
     growth: tuple[tuple[str, int], ...]
+    collected: Collected = field(default_factory=Collected)
 
 
 class SampleReader:
@@ -79,6 +82,9 @@ class SampleReader:
         self.restarted: Allocated | None = None
         self.blocks = 0
         """Allocated when the last window ended."""
+        self.batches = 0
+        """Read until then."""
+        self.collector = Collector()
 
     def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
         """The next indices, as the worker asks for them."""
@@ -111,6 +117,9 @@ class SampleReader:
                 yield from self._window(LATER, self._again())
             elif path == HOLDERS:
                 self.child.tell(pickle.dumps((holders.bytes_held_now(self.loader, self.plan), holders.results_kept())))
+            elif path == CYCLES:
+                yield from self._leave_garbage()
+                self.child.tell(pickle.dumps(garbage_now()))
             else:
                 self._touch(path)
         self.child.sleep()
@@ -141,6 +150,17 @@ class SampleReader:
         at_last = grown * LONGEST_SECONDS / seconds
         return GROWTH_BLOCKS * read <= grown < NOISE_BLOCKS <= at_last
 
+    def _leave_garbage(self) -> Iterator[Any]:
+        """Read a batch, or a few samples, and keep the collector from what these leave."""
+        if self.ended or self.plan.iterable:
+            yield from self._restart()
+        gc.collect()
+        gc.disable()
+        self.size = min(_SMALLEST, self.largest)
+        for batch, _samples in itertools.islice(self._again(), 1 if self.batched else _SMALLEST):
+            yield self.sent, batch
+            self.sent += 1
+
     def _touch(self, path: bytes) -> None:
         """Write to what was looked at under a path and was read: that costs nothing more if reading un-shared it."""
         read = self._positions_read
@@ -158,6 +178,7 @@ class SampleReader:
         yield torch_worker_loop.next_epoch(1)
         gc.collect()
         self.restarted = allocated()
+        self.collector.forget()  # what an iteration has left is no garbage of its samples
 
     def _adapt(self, samples: int, seconds: float) -> None:
         if samples and seconds > 0:
@@ -212,7 +233,7 @@ class SampleReader:
 
     def _report(self, name: str, read: int, seconds: float) -> None:
         # The parent's objects are frozen out of this collection: it is of garbage made in here alone.
-        gc.collect()
+        collected = self.collector.collect(read, self.sent - self.batches)
         sizes = [
             (path, size() - before) for (path, size), before in zip(self.seen.containers, self.before, strict=True)
         ]
@@ -228,8 +249,9 @@ class SampleReader:
             allocated(),
             self.restarted,
             growth[:50],
+            collected,
         )
-        self.blocks = window.allocated.blocks
+        self.blocks, self.batches = window.allocated.blocks, self.sent
         self.child.tell(pickle.dumps(window))
         self.child.hear(60.0)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_dataloader.probe.memory.kept_batches import NO_KEPT_BATCHES, KeptBatches
+
 
 @dataclass(frozen=True, slots=True)
 class Batches:
@@ -53,6 +55,7 @@ class Growth(Batches):
     children_bytes: tuple[int, ...]
     batches_between: int
     batch_bytes: int
+    kept_batches: KeptBatches = NO_KEPT_BATCHES
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -16,17 +16,20 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.stream import drawn
+from pytest_dataloader.probe.memory.growth import with_kind
 from pytest_dataloader.probe.memory.smaps import read_rollup, why_no_smaps
 from pytest_dataloader.probe.resources.block import watched_block
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.sequence import OrderFault
 from pytest_dataloader.probe.streams.evidence import Contents, Growth, Held, Processes
+from pytest_dataloader.probe.streams.keepers import kept_batches
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
+    from pytest_dataloader.probe.memory.evidence import Memory
     from pytest_dataloader.probe.resources.block import Block
     from pytest_dataloader.probe.resources.leftovers import ResourceKind
     from pytest_dataloader.probe.samples.evidence import Order
@@ -58,6 +61,13 @@ def order_around(stream: Stream, inner: Order, seconds: float) -> Order:
         f"{inner.batches:,} come of that one: the last {inner.batches - came:,} are never seen"
     )
     return replace(inner, faults=(*inner.faults, OrderFault("cut_by_len", stream.name, detail, inner.batches - came)))
+
+
+def memory_around(stream: Stream, inner: Memory, seconds: float) -> Memory:
+    """The memory of the DataLoader inside, and what is around it keeps of its batches."""
+    kept = kept_batches(stream, seconds)
+    kinds = with_kind(inner.kinds, "retained") if kept.is_fault(inner.available_bytes) else inner.kinds
+    return replace(inner, kept_batches=kept, kinds=kinds, kind=kinds[0])
 
 
 def contents(stream: Stream, seconds: float) -> Contents:

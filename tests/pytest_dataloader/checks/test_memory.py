@@ -17,17 +17,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset
+from torch.utils.data import (
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    Sampler,
+    Subset,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import Setting, memory
 from pytest_dataloader.errors import NothingSeen
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
-from pytest_dataloader.probe.memory import copy_on_access, pagemap
+from pytest_dataloader.probe.memory import copy_on_access, pagemap, sampler_memory
 from pytest_dataloader.probe.memory.copy_on_access import Sources
 from pytest_dataloader.probe.memory.epoch import WorkerGrowth
 from pytest_dataloader.probe.memory.growth import MATTERS, Attribute
+from pytest_dataloader.probe.memory.kept_batches import DOUBTFUL, KeptBatches
+from pytest_dataloader.probe.memory.reference_cycles import LARGE_CYCLES, ReferenceCycles
 from pytest_dataloader.probe.memory.replacement import Replacement
+from pytest_dataloader.probe.memory.sampler_memory import LARGE_SAMPLER, SamplerMemory
 from tests.judgement import Judgement
 from tests.variants import every, named, variants
 from tests.zoo import evidence
@@ -64,6 +78,19 @@ CACHING = replace(
 SMALL_CACHE = replace(CACHING, growth_bytes_per_worker=MATTERS - 1, predicted_total_bytes=2 * MATTERS - 2)
 LEAKING = replace(CACHING, kind="leak", kinds=("leak",), accumulating_attribute="dataset.log")
 KEEPING = replace(SEEN, kind="retained", kinds=("retained",), kept_bytes_per_batch=8192.0)
+CYCLES = ReferenceCycles(350 * MB, 1e6, 350, 2 * MB, ("Container", "Track"))
+CYCLIC = replace(
+    SEEN, kind="reference_cycles", kinds=("reference_cycles",), reference_cycles=CYCLES,
+    growth_bytes_per_worker=350 * MB, predicted_total_bytes=700 * MB,
+)  # fmt: skip
+SMALL_CYCLES = replace(CYCLIC, reference_cycles=replace(CYCLES, peak_bytes=LARGE_CYCLES - 1))
+PERMUTATION = SamplerMemory("RandomSampler", 400 * MB, 10 * MB, 0.5, 2_600_000, 0.0015)
+SAMPLING = replace(SEEN, kind="sampler_memory", kinds=("sampler_memory",), sampler=PERMUTATION)
+SMALL_PERMUTATION = replace(PERMUTATION, held_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
+HELD = "400.0 MB in the main process are held by RandomSampler, 40 B for each of 10,000,000 samples; the first batch of"
+CYCLE = KeptBatches("an epoch", "itertools.cycle", 520, 250, 131_080.0, True, True, 64, 0)
+AROUND = replace(KEEPING, kept_bytes_per_batch=0.0, kept_batches=CYCLE)
+GATHERING = replace(CYCLE, extent="unknown", keeper="kept of Module", batches=100, batches_in_epoch=1000)
 DUPLICATED = replace(
     SEEN, kind="duplicated", kinds=("duplicated",), attribute="dataset.rows", start_method="spawn",
     growth_bytes_per_worker=20 * MB, predicted_total_bytes=40 * MB,
@@ -232,6 +259,79 @@ VERDICTS = {
     ),
     "a copy per worker above the limit": Judgement(
         DUPLICATED, "failed", "under spawn every worker holds", ("",), per_worker(19 * MB)
+    ),
+    "garbage in cycles": Judgement(
+        CYCLIC, "failed",
+        "350.0 MB in each worker are garbage at the peak, held by reference cycles alone (Container, Track); 2.0 MB "
+        "are in use; each sample leaves 1.0 MB until Python's collector comes, every 350 samples; 700.0 MB in 2 "
+        "workers",
+        ("",), in_full=True,
+    ),
+    "garbage that is never collected": Judgement(
+        replace(CYCLIC, reference_cycles=replace(CYCLES, samples_between_collections=0, types=())), "failed",
+        "350.0 MB in each worker are garbage at the peak, held by reference cycles alone; 2.0 MB are in use; each "
+        "sample leaves 1.0 MB until Python's collector comes, which is never in an epoch; 700.0 MB in 2 workers", ("",),
+    ),
+    "garbage, no workers": Judgement(
+        without_workers(CYCLIC), "failed",
+        "350.0 MB in the process that reads are garbage at the peak, held by reference cycles alone (Container, "
+        "Track); 2.0 MB are in use; each sample leaves 1.0 MB until Python's collector comes, every 350 samples", ("",),
+        in_full=True,
+    ),
+    "garbage within the limit": Judgement(CYCLIC, "passed", "350.0 MB in each", ("",), per_worker(350 * MB)),
+    "garbage above the limit": Judgement(CYCLIC, "failed", "350.0 MB in each", ("",), per_worker(349 * MB)),
+    "a little garbage": Judgement(SMALL_CYCLES, "passed", "33.6 MB in each worker are garbage", ("",)),
+    "just enough garbage": Judgement(
+        replace(CYCLIC, reference_cycles=replace(CYCLES, peak_bytes=LARGE_CYCLES)), "failed", "33.6 MB in each", ("",)
+    ),
+    "a permutation of numbers": Judgement(
+        SAMPLING, "failed", f"{HELD} an epoch waits 0.5 s of CPU time for it", ("",), in_full=True
+    ),
+    "a permutation, no workers, under limits": Judgement(
+        without_workers(SAMPLING), "failed", HELD, ("",), {**per_worker(10**12), **in_all(10**12)}
+    ),
+    "a permutation beside copies": Judgement(
+        replace(COPYING, kinds=("copy_on_access", "sampler_memory"), sampler=PERMUTATION), "failed",
+        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count; "
+        f"{HELD} an epoch waits 0.5 s of CPU time for it; together about 12.0 MB per worker", ("DL301", ""),
+    ),
+    "a permutation of an ordinary size": Judgement(
+        replace(SEEN, sampler=SMALL_PERMUTATION), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 40.0 MB in the main process "
+        "are held by RandomSampler, 40 B for each of 1,000,000 samples; the first batch of an epoch waits 0.5 s of CPU "
+        "time for it", in_full=True,
+    ),
+    "a permutation of nothing to read": Judgement(
+        replace(RAISING, kinds=("sampler_memory",), sampler=PERMUTATION), "failed", f"{RAISED}; {HELD}", ("",)
+    ),
+    "itertools.cycle": Judgement(
+        AROUND, "failed",
+        "131.1 kB of each batch are kept by itertools.cycle, also when the loop has dropped it: 32.8 MB in an epoch of "
+        "250 batches; each later epoch gives the same batches again, although the loader shuffles; 520 batches were "
+        "looked at", ("",), in_full=True,
+    ),
+    "a cache of what is not shuffled": Judgement(
+        replace(SEEN, kept_batches=replace(CYCLE, shuffles=False, keeper="kept of Cached")), "passed",
+        "131.1 kB of each batch are kept by kept of Cached, also when the loop has dropped it: 32.8 MB in an epoch of "
+        "250 batches; each later epoch gives the same batches again; 520 batches were looked at; workers do not grow",
+    ),
+    "batches kept without end": Judgement(
+        replace(AROUND, kept_batches=replace(CYCLE, extent="without end", given_again=False)), "failed",
+        "131.1 kB of each batch are kept by itertools.cycle, also when the loop has dropped it: 32.8 MB in an epoch of "
+        "250 batches, and as much again in the next; 520 batches were looked at", ("",), in_full=True,
+    ),
+    "batches kept as far as was seen": Judgement(
+        replace(SEEN, kept_batches=GATHERING), "inconclusive",
+        "131.1 kB of each batch are kept by kept of Module, also when the loop has dropped it: 131.1 MB in an epoch of "
+        "1,000 batches, if it goes on; 100 batches were looked at, too few to tell a cache or a buffer from a leak; ",
+    ),
+    "labels kept as far as was seen": Judgement(
+        replace(SEEN, kept_batches=replace(GATHERING, bytes_per_batch=DOUBTFUL / 1000 - 1)), "passed", "16.8 kB of each"
+    ),
+    "too few batches to see any kept": Judgement(
+        replace(SEEN, kept_batches=KeptBatches("not seen", batches=3)), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; whether batches are kept "
+        "around it was not seen in 3 batches", in_full=True,
     ),
     "a dataset that raises": Judgement(RAISING, "not_measured", RAISED, vacuous=True),
     "a dataset that raises, held to a limit": Judgement(RAISING, "failed", RAISED, (), per_worker(MB)),
@@ -671,6 +771,145 @@ def test_a_loader_that_keeps_its_batches_is_found() -> None:
     assert seen.kind == "retained"
     assert memory.judge(seen, max_worker_growth=500 * MB).outcome == "failed"
     assert not hasattr(loader, "kept")
+
+
+class Container:
+    """What a film is read from: it and its track refer to each other."""
+
+    def __init__(self, at: int, size: int = 200_000) -> None:
+        self.frames = np.full(size, at % 251, dtype=np.uint8)
+        self.track = Track(self)
+
+
+class Track:
+    def __init__(self, container: Container) -> None:
+        self.container: Container | None = container
+
+
+def thumbnail(_self: Any, at: int) -> Any:
+    return torch.from_numpy(Container(at).frames[:64].copy())
+
+
+def closed(_self: Any, at: int) -> Any:
+    container = Container(at)
+    container.track.container = None
+    return torch.from_numpy(container.frames[:64].copy())
+
+
+def small(_self: Any, at: int) -> Any:
+    return torch.from_numpy(Container(at, 2000).frames[:64].copy())
+
+
+def slow(_self: Any, at: int) -> Any:
+    time.sleep(0.01)
+    return thumbnail(_self, at)
+
+
+@pytest.mark.parametrize(("get", "workers"), variants({"fast": (thumbnail, 2), "in this process": (thumbnail, 0),
+                                                       "slow": (slow, 2)}, {"fast"}))  # fmt: skip
+def test_what_reference_cycles_alone_hold_is_told_with_its_types(get: Any, workers: int) -> None:
+    settings = {"num_workers": 0, "multiprocessing_context": None} if not workers else {}
+    seen = measured(load(Rows(get, 4000), **settings))
+    verdict = memory.judge(seen)
+    assert (seen.kinds, verdict.outcome) == (("reference_cycles",), "failed"), verdict.reason
+    found = seen.reference_cycles
+    assert found.types == ("Container", "Track")
+    assert found.bytes_per_sample == pytest.approx(200_000, rel=0.1)
+    assert found.peak_bytes == pytest.approx(found.bytes_per_sample * found.samples_between_collections, rel=0.25)
+    assert found.reachable_bytes < 20 * MB < found.peak_bytes == seen.growth_bytes_per_worker
+
+
+@pytest.mark.parametrize("get", variants({"closed": closed, "small": small}, {"closed", "small"}))
+def test_what_is_freed_at_once_or_small_is_no_garbage_that_matters(get: Any) -> None:
+    seen = measured(load(Rows(get, 4000)))
+    assert (seen.kinds, memory.judge(seen).outcome) == (("clean",), "passed"), seen.reference_cycles
+
+
+class Ordered(Sampler[int]):
+    def __init__(self, order: Any) -> None:
+        self.order = order
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order)
+
+
+MILLION = 1_000_000
+
+
+class Numbers(Dataset[Any]):
+    def __init__(self, size: int = MILLION) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, at: int) -> int:
+        return at
+
+
+def blocks() -> Iterator[int]:
+    for first in range(0, MILLION, 50_000):
+        yield from (torch.randperm(50_000) + first).tolist()
+
+
+class Blocks(Ordered):
+    def __iter__(self) -> Iterator[int]:
+        return blocks()
+
+
+SAMPLERS: dict[str, tuple[Callable[[], dict[str, Any]], float, str]] = {
+    "shuffle": (lambda: {"shuffle": True}, 40, "RandomSampler"),
+    "replacement": (lambda: {"sampler": RandomSampler(Numbers(), replacement=True)}, 0, "RandomSampler"),
+    "distributed": (lambda: {"sampler": DistributedSampler(Numbers(), 8, 0)}, 28, "DistributedSampler"),
+    "subset": (lambda: {"sampler": SubsetRandomSampler(range(MILLION))}, 40, "SubsetRandomSampler"),
+    "weighted": (
+        lambda: {"sampler": WeightedRandomSampler(torch.ones(MILLION).tolist(), MILLION)}, 56, "WeightedRandomSampler"
+    ),
+    "in order": (dict, 0, "SequentialSampler"),
+    "a list": (lambda: {"sampler": Ordered(list(range(MILLION)))}, 40, "Ordered"),
+    "an array": (lambda: {"sampler": Ordered(np.arange(MILLION))}, 8, "Ordered"),
+    "blocks": (lambda: {"sampler": Blocks(range(MILLION))}, 2, "Blocks"),
+    "batches": (lambda: {"batch_sampler": Ordered([[at] for at in range(MILLION // 2)])}, 52, "Ordered"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "bytes_per_sample", "name"), variants(SAMPLERS, {"shuffle", "in order", "a list", "blocks"})
+)
+def test_what_a_sampler_holds_is_measured_and_ordinary_sizes_pass(
+    settings: Callable[[], dict[str, Any]], bytes_per_sample: float, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = settings()
+    loader = DataLoader(Numbers(), **({"batch_size": 64} | given if "batch_sampler" not in given else given))
+    seen = measured(loader)
+    assert (seen.sampler.sampler, seen.partly) == (name, ())
+    assert seen.sampler.bytes_per_sample == pytest.approx(bytes_per_sample, abs=6)
+    assert (seen.kind, memory.judge(seen).outcome) == ("clean", "passed")
+    # The same at a size that stands for a large one.
+    monkeypatch.setattr(sampler_memory, "LARGE_SAMPLER", LARGE_SAMPLER // 20)
+    outcome = "failed" if bytes_per_sample > 16 else "passed"
+    assert memory.judge(measured(loader)).outcome == outcome
+
+
+def test_a_large_permutation_is_named_and_blocks_were_tried() -> None:
+    seen = measured(DataLoader(Numbers(8 * MILLION), batch_size=256, shuffle=True))
+    verdict = memory.judge(seen)
+    assert (seen.kinds, verdict.outcome) == (("sampler_memory",), "failed")
+    assert "MB in the main process are held by RandomSampler, 40 B for each of 8,000,000 samples" in verdict.reason
+    assert seen.sampler.blockwise_bytes < 10 * MB
+    assert "tried with blocks of 65,536" in verdict.advice[0].text
+
+
+def test_a_sampler_that_raises_is_told_as_not_known() -> None:
+    class Torn(Ordered):
+        def __iter__(self) -> Iterator[int]:
+            raise OSError("no index")
+
+    verdict = memory.judge(measured(load(Rows(length, rows=np.array(names())), sampler=Torn(range(SIZE)))))
+    assert "what the sampler holds is not known" in verdict.reason
 
 
 class KeepsTheLastTwenty(DataLoader[Any]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import multiprocessing
 import os
@@ -22,11 +23,14 @@ from pytest_dataloader.checks.streams import judge as judge_of_streams
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
+from pytest_dataloader.probe.memory.kept_batches import NO_KEPT_BATCHES
+from pytest_dataloader.probe.streams import keepers
 from tests.judgement import Judgement
+from tests.variants import variants
 from tests.zoo import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.streams.evidence import Batches, Growth
     from pytest_dataloader.verdict import Verdict
@@ -369,6 +373,158 @@ def test_a_leak_is_seen_although_the_process_has_free_memory_for_it() -> None:
     del blocks
     seen = verdict("memory", stream(Keeping()))
     assert (len(pin), seen.outcome) == (1, "failed"), seen.reason
+
+
+class Around:
+    """A wrapper around a shuffling loader of 40 batches of 65 kB, which gives them in some way."""
+
+    def __init__(self, give: Callable[[Around], Iterator[Any]], **settings: Any) -> None:
+        rows = TensorDataset(torch.ones(320, 2048))
+        self.loader: DataLoader[Any] = DataLoader(rows, **{"batch_size": 8, "shuffle": True, **settings})
+        self.give = give
+        self.kept: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.give(self)
+
+
+def each_doubled(around: Around) -> Iterator[Any]:
+    for (rows,) in itertools.cycle(around.loader):
+        yield rows * 2
+
+
+def keeping(around: Around) -> Iterator[Any]:
+    for batch in around.loader:
+        around.kept.append(batch)
+        yield batch
+
+
+def gathering(around: Around) -> Iterator[Any]:
+    gathered = []
+    for batch in around.loader:
+        gathered.append(batch)
+        yield batch
+
+
+def caching(around: Around) -> Iterator[Any]:
+    if not around.kept:
+        around.kept = list(around.loader)
+    yield from around.kept
+
+
+KEEPERS: dict[str, tuple[Callable[[], Around], str, str, str]] = {
+    "cycle": (
+        lambda: Around(lambda it: itertools.cycle(it.loader)), "failed", "itertools.cycle",
+        "2.6 MB in an epoch of 40 batches; each later epoch gives the same batches again, although the loader shuffles",
+    ),
+    "cycle inside a generator, under workers": (
+        lambda: Around(each_doubled, num_workers=2), "failed", "itertools.cycle", "although the loader shuffles"
+    ),
+    "list": (lambda: Around(keeping), "failed", "kept of Around", "and as much again in the next"),
+    "cache": (lambda: Around(caching, shuffle=False), "passed", "", "workers do not grow"),
+    "cycle in order": (
+        lambda: Around(lambda it: itertools.cycle(it.loader), shuffle=False), "passed", "itertools.cycle",
+        "each later epoch gives the same batches again; ",
+    ),
+    "local list": (lambda: Around(gathering), "passed", "gathered of gathering", "2.6 MB in an epoch of 40 batches; "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("build", "outcome", "keeper", "words"),
+    variants(KEEPERS, {"cycle", "cycle inside a generator, under workers", "list", "local list"}),
+)
+def test_who_keeps_the_batches_of_a_loader_is_named(
+    build: Callable[[], Around], outcome: str, keeper: str, words: str
+) -> None:
+    made = stream(build())
+    state = torch.get_rng_state()
+    seen = verdict("memory", made)
+    assert seen.outcome == outcome, seen.reason
+    assert f"kept by {keeper}, " in seen.reason or not keeper
+    assert words in seen.reason
+    if outcome == "failed":
+        assert [advice.code for advice in seen.advice] == [""]
+        assert "of the loader by itself: none of its batches stayed" in seen.advice[0].text
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def last_of(most: int | None) -> Callable[[Around], Iterator[Any]]:
+    def give(around: Around) -> Iterator[Any]:
+        history: collections.deque[Any] = collections.deque(maxlen=most)
+        for batch in around.loader:
+            history.append(batch)
+            yield batch
+
+    return give
+
+
+def labelled(around: Around) -> Iterator[Any]:
+    for batch in around.loader:
+        around.kept.append(float(batch[0].sum()))
+        yield batch
+
+
+def ahead(around: Around) -> Iterator[Any]:
+    waiting: collections.deque[Any] = collections.deque()
+    for batch in around.loader:
+        waiting.append(batch)
+        if len(waiting) > 4:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def endless_rounds(around: Around) -> Iterator[Any]:
+    while True:
+        yield from around.loader
+
+
+LETTING_GO: dict[str, Callable[[], Around]] = {
+    "rounds": lambda: Around(endless_rounds, num_workers=2),
+    "chained": lambda: Around(lambda it: itertools.chain.from_iterable(itertools.repeat(it.loader))),
+    "the last ones": lambda: Around(last_of(100)),
+    "a few of the last": lambda: Around(last_of(3)),
+    "numbers": lambda: Around(labelled),
+    "taken ahead": lambda: Around(ahead, num_workers=1),
+    "short": lambda: Around(lambda it: itertools.islice(it.loader, 3)),
+    "epochs of one": lambda: Around(lambda it: iter(it.loader), batch_size=320),
+}
+
+
+@pytest.mark.parametrize("build", variants(LETTING_GO, {"rounds", "the last ones", "taken ahead", "epochs of one"}))
+def test_wrappers_that_let_go_of_batches_or_bound_them_are_not_accused(build: Callable[[], Around]) -> None:
+    seen = checks.measure("memory", stream(build()), setting=SHORT, limits={})
+    assert seen.kept_batches == NO_KEPT_BATCHES
+    assert checks.judge("memory", seen, limits={}).outcome == "passed"
+
+
+def test_more_objects_than_are_looked_at_are_told_as_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keepers, "_OBJECTS", 1000)
+    made = Around(lambda it: itertools.cycle(it.loader))
+    made.kept = [str(number) for number in range(2000)]
+    seen = verdict("memory", stream(made))
+    assert "whether batches are kept around it was not seen in 1 batch" in seen.reason
+
+
+def test_batches_that_come_too_slowly_are_told_as_not_seen() -> None:
+    def give(around: Around) -> Iterator[Any]:
+        for batch in around.loader:
+            time.sleep(1.0)
+            yield batch
+
+    seen = verdict("memory", stream(Around(give)))
+    assert "whether batches are kept around it was not seen in 1 batch" in seen.reason
+    assert seen.outcome == "passed"
+
+
+def test_who_keeps_batches_is_named_without_a_dataloader_inside_too() -> None:
+    def cycled() -> Iterator[Any]:
+        return itertools.cycle(torch.split(torch.ones(320, 2048), 8))
+
+    grows = verdict("memory", stream(Keeping()))
+    assert "are kept by kept of Keeping, also when the loop has dropped it" in grows.reason
+    assert "let go of each batch" in grows.advice[0].text
+    assert verdict("memory", loaders.call(cycled, "cycled")).outcome != "failed"
 
 
 def test_contents_that_cannot_be_told_apart_are_not_passed() -> None:
