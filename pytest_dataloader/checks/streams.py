@@ -9,7 +9,8 @@ from pytest_dataloader import checks
 from pytest_dataloader.advice.memory import kept_sentence, let_go
 from pytest_dataloader.advice.resources import leftovers
 from pytest_dataloader.errors import EmptyEpoch, NotMeasured
-from pytest_dataloader.probe.host import descriptors, segments
+from pytest_dataloader.probe.host.descriptors import why_no_descriptors
+from pytest_dataloader.probe.host.segments import why_no_segments
 from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.streams import measures
 from pytest_dataloader.probe.streams.evidence import Batches, Contents, Growth, Held, Processes
@@ -75,7 +76,7 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
         case "order":
             return measures.contents(stream, seconds)
         case "fds" | "shm":
-            if reason := (descriptors if check == "fds" else segments).why_not():
+            if reason := why_no_descriptors() if check == "fds" else why_no_segments():
                 raise NotMeasured(reason)
             return measures.measure_held(stream, "fds" if check == "fds" else "shm", seconds, _left)
         case "memory" if not limits:

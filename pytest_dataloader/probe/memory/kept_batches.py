@@ -6,13 +6,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Extent = Literal["none", "an epoch", "without end", "unknown", "not seen"]
 
-KEPT_BYTES = 256.0
-"""Per batch, from which batches count as kept: a tensor of one number is more, once it is kept."""
 LEAST_LOOKS = 3
 KEPT_ARRAYS = 0.5
 """Tensors and arrays that stay with each batch."""
