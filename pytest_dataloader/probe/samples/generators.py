@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import random
@@ -11,6 +12,7 @@ import tarfile
 import types
 import zipfile
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.loader.referents import (
@@ -23,7 +25,7 @@ from pytest_dataloader.probe.loader.referents import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 GLOBALS = ("random", "numpy.random", "torch")
 """Those that torch seeds in every worker, by the names that reports give them."""
@@ -59,6 +61,17 @@ def find(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def of_iteration(iterator: Any, roots: Sequence[tuple[str, Any]], known: Iterable[Any]) -> dict[str, Any]:
+    """Generators that only an iteration under way holds: in the local variables of the user's generator functions, or
+    on an iterator of theirs. Those kept under the roots, and those already ``known``, are not among them.
+    """
+    found: dict[str, Any] = {}
+    for path, thing in reachable([(type(iterator).__name__, iterator)], [*known, *(root for _, root in roots)]):
+        if is_generator(thing):
+            found.setdefault(path, thing)
+    return found
+
+
 def open_files(roots: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
     """Paths of open files and archives, whose position or state forked workers share."""
     return tuple(path for path, thing in reachable(roots) if _is_open_file(thing))
@@ -82,6 +95,9 @@ def reachable(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = ()) -> It
 
 def _below(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
     """What a thing refers to, and what the user's code behind it holds."""
+    if isinstance(thing, Iterator) and type(thing).__module__ in ("builtins", "itertools"):
+        yield from _in_iteration(path, thing)
+        return
     reach = Reach((), 0, _PER_CONTAINER, random.Random(0))
     try:
         yield from ((f"{path}{each.step}", each.thing) for each in list(referents(thing, reach)))
@@ -95,6 +111,18 @@ def _below(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
     elif not is_foreign(type(thing).__module__):
         yield from ((f"{path}.{name}", value) for name, value in _members(type(thing)))
+
+
+def _in_iteration(path: str, iterator: Any) -> Iterator[tuple[str, Any]]:
+    """What an iterator of Python's own goes through: of a user's generator function its local variables, of each the
+    iterators behind it. A library's variables are its own affair: shuffle buffers are seeded alike on purpose.
+    """
+    frame = getattr(iterator, "gi_frame", None)
+    if frame is not None and not is_foreign(frame.f_globals.get("__name__")):
+        yield from ((f"{iterator.__qualname__}.{name}", value) for name, value in list(frame.f_locals.items()))
+    for held in gc.get_referents(iterator):
+        behind = held if type(held) is tuple else (held,)  # map and zip keep a tuple of iterators
+        yield from ((path, each) for each in behind if isinstance(each, Iterator))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
