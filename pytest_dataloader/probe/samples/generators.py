@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
+import pickle
 import random
 import sqlite3
 import sys
@@ -200,6 +201,27 @@ def displace(generator: Any, key: str) -> None:
         generator.seed(seed)
     else:
         generator.bit_generator.state = type(generator.bit_generator)(seed).state
+
+
+def global_states() -> bytes:
+    """Where the global generators stand, for ``restore_global`` in this process or another."""
+    import torch
+
+    legacy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
+    return pickle.dumps((random.getstate(), torch.get_rng_state(), legacy))
+
+
+def restore_global(states: bytes) -> None:
+    """Put the global generators where they stood."""
+    import torch
+
+    python, cpu, legacy = pickle.loads(states)
+    random.setstate(python)
+    torch.set_rng_state(cpu)
+    if legacy is not None:
+        import numpy as np
+
+        np.random.set_state(legacy)
 
 
 def seed_child(seed: int) -> None:
