@@ -45,12 +45,15 @@ _SAYS = {
     "epoch_repeating_seed": "seeds all {} alike",
     "repeating_loader_seed": "repeats in all {}",
     "reseeding_per_sample": "gives the same numbers to all {}",
+    "seeded_alike_by_iteration": "is seeded alike in all {}, when the iteration begins",
+    "shared_draws": "gives the same numbers to all {}: whether samples hold them, or are ordered by them, was not seen",
     "same_content": "makes samples that change when they are read again, and change alike in all {}: by a generator "
     "that was not found, or because reading changes what the dataset keeps",
     "same_seed_on_ranks": "seeds all {} alike",
     "same_draws_on_ranks": "gave the same numbers to all {}",
 }
 _SEED = "torch.initial_seed() % 2**32, which torch makes differ by worker and epoch"
+_DIVIDING = "one seed for all is right for an order that workers divide among them"
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
     "frozen_generator": ("DL402", f"make the generator in the worker, from {_SEED}"),
@@ -58,6 +61,8 @@ _REMEDIES = {
     "epoch_repeating_seed": ("DL404", f"seed from {_SEED}, or leave worker_init_fn out"),
     "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
     "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
+    "seeded_alike_by_iteration": ("", f"seed it from {_SEED}; {_DIVIDING}"),
+    "shared_draws": ("", f"seed it from {_SEED}; {_DIVIDING}"),
     "same_content": (
         "DL402",
         f"draw from a generator that is seeded in the worker from {_SEED}; arrays changed in place are found by memory",

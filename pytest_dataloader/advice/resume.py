@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.advice.coverage import coverage
+from pytest_dataloader.probe.samples.continuation import RIGHT
 from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
@@ -16,14 +17,24 @@ KEEP_STATE = Advice(
     "",
     "keep the position, and a generator's state, in state_dict of the dataset or sampler; restore it before iter()",
 )
+KEEP_ORDER = Advice(
+    "",
+    "give the sampler a generator that is seeded by the epoch, and keep the epoch in state_dict beside the position",
+)
 FEWER_SNAPSHOTS = Advice("", "take snapshots less often: raise snapshot_every_n_steps")
 
 
 def wrong(evidence: Resume) -> str:
     """The first stop after which other batches came, and in lines of their own the others."""
-    found = [stop for stop in evidence.stops if stop.outcome != "exact"]
+    found = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     first, *more = found
     told = f"resumed {first.place}: {_told(first)}"
+    if evidence.follows_random_state:
+        told += f"; the order of {evidence.orders} follows the random state, which its state does not hold"
+    elif any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found):
+        told += "; the first epoch is resumed exactly"
+    elif all(stop.again for stop in found):
+        told += "; resumed once, it goes on exactly"
     if more:
         told += f"; wrong at {len(found)} of {counted(len(evidence.stops), 'stop')} in all"
     others = [f"  {stop.place}: {_told(stop)}" for stop in more]
@@ -33,6 +44,9 @@ def wrong(evidence: Resume) -> str:
 def exact(evidence: Resume) -> str:
     """What was seen of stops that all went on exactly, and what snapshots cost."""
     told = f"exact after {counted(len(evidence.stops), 'stop')} of a run of {counted(evidence.batches, 'batch')}"
+    if other := sum(stop.outcome == "reordered" for stop in evidence.stops):
+        told = f"no sample twice or never{told.removeprefix('exact')}"
+        told += f"; what was left came in another order after {other} of them"
     others = sum(stop.next_epoch is False for stop in evidence.stops)
     told += f"; the next epoch's order is another one after {others} of them" if others else ""
     if (cost := evidence.overhead) is not None:
@@ -40,12 +54,28 @@ def exact(evidence: Resume) -> str:
     return told
 
 
+def advice(evidence: Resume) -> tuple[Advice, ...]:
+    """What to change."""
+    found = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
+    by_epoch = any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found)
+    return (KEEP_ORDER if evidence.follows_random_state or by_epoch else KEEP_STATE,)
+
+
 def _told(stop: Resumption) -> str:
     says = {
         "repeats": f"it gives {counted(stop.off_by, 'batch')} again",
         "skips": f"it leaves out {counted(stop.off_by, 'batch')}",
         "short": f"the epoch ends too soon ({stop.detail})",
-        "differs": stop.detail,
+        "differs": f"{stop.detail}{f': {_counts(stop)}' if stop.twice or stop.never else ''}",
+        "twice": _counts(stop),
+        "random_states": f"{_counts(stop)}, but not where the random states of the stop are restored as well",
         "raises": f"it raises {stop.detail}",
     }
     return says[stop.outcome]
+
+
+def _counts(stop: Resumption) -> str:
+    never = f" and {stop.never:,} never" if stop.never else ""
+    if not stop.twice:
+        return f"{counted(stop.never, 'sample')} of the epoch never {'comes' if stop.never == 1 else 'come'}"
+    return f"{counted(stop.twice, 'sample')} of the epoch {'comes' if stop.twice == 1 else 'come'} twice{never}"

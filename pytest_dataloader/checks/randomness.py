@@ -13,7 +13,8 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
 from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of
-from pytest_dataloader.probe.samples.draws import DrawFault, Draws, same_on_ranks
+from pytest_dataloader.probe.samples import intervention
+from pytest_dataloader.probe.samples.draws import UNSURE, DrawFault, Draws, same_on_ranks
 from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
@@ -30,6 +31,8 @@ NEEDS_BENCH = False
 _WORKERS = 2
 """All workers begin in the same way: two show what any number has in common."""
 _EPOCHS = 2
+_INTERVENTION_SECONDS = 2.0
+"""Budget of each of the five readings that tell what a stream draws for."""
 _SECONDS = 4.0
 """Budget of an epoch; a dataset of 0.1 s a sample takes 1.6 s with two workers."""
 
@@ -65,6 +68,10 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     if not any(epoch.batches for epoch in run.epochs):
         raise EmptyEpoch
     draws = Draws(entries, natural, not iterable, {worker: idiom_stream(worker) for worker in range(workers)})
+    if common := draws.shared_in_stream():
+        setting.progress("seeding a generator otherwise", 0.9)
+        seconds = _INTERVENTION_SECONDS / 4 if setting.quick else _INTERVENTION_SECONDS
+        draws = replace(draws, effects=intervention.effects(loader, common, seconds=seconds))
     setting.tell(json.dumps(draws.begun_from()))
     shuffled = shuffles(loader)
     ranks, of_ranks = _ranks(loader, setting) if draws.drawn else (1, ())
@@ -105,7 +112,7 @@ def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[DrawFault, ...]]:
 
 def judge(evidence: Randomness) -> Verdict:
     """Fail for every pair of places that draw the same numbers; a dataset that draws none passes."""
-    if any(fault.kind != "same_content" for fault in evidence.faults):
+    if any(fault.kind not in UNSURE for fault in evidence.faults):
         return Verdict("failed", sentences.describe_draw_faults(evidence), sentences.advice(evidence))
     if evidence.faults:
         return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])

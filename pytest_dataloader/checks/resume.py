@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import resume as sentences
 from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.errors import NothingSeen, NotMeasured
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
-from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued
+from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.samples.continuation import (
+    RIGHT,
+    UNSURE,
+    Resumption,
+    chosen_stops,
+    chosen_whole,
+    completed,
+    continued,
+    identifying_parts,
+    stable_parts,
+)
 from pytest_dataloader.probe.samples.evidence import Resume
 from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
-from pytest_dataloader.probe.samples.resumption import resume, run_through, snapshot_overhead, stable_parts
+from pytest_dataloader.probe.samples.resumption import Resumable, StateMethods, Stop, Uninterrupted, snapshot_overhead
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.limits import Share
 
@@ -26,72 +41,152 @@ _SECONDS = 2.0
 _MOST = 48
 _TAIL = 12
 """Batches compared after a stop, and two more of the next epoch where that comes first."""
+_MOST_WHOLE = 2000
+"""Batches of an epoch that is run to its end."""
+_TWICE = 2
+"""Resumed runs that are stopped once more."""
+_LEAST = 2
+"""Stops that are resumed in any case: one of each epoch, where two were run."""
 _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
 
 
 def applies(loader: Any, _build: Any) -> bool:
     """Whether a state can be taken of the loader, and of those inside it, and loaded again."""
-    wrapped = [loader, *sampling.loaders_inside(loader)]
-    return all(callable(getattr(each, name, None)) for each in wrapped for name in ("state_dict", "load_state_dict"))
+    return not _without_state(loader, StateMethods())
+
+
+def _without_state(loader: Any, methods: StateMethods) -> list[Any]:
+    """The loader, and those inside it, of which no state can be taken."""
+    inside = sampling.loaders_inside(loader) if is_dataloader(loader) else []
+    return [each for each in (loader, *inside) if not methods.are_of(each)]
 
 
 def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | None = None) -> Resume:
     """Run two epochs in a child, taking a state after each batch; load some of the states in fresh processes.
 
-    Raises NotMeasured for loaders without ``state_dict`` and ``load_state_dict``, and for batches that are random
-    throughout, which cannot be told apart.
+    Where the order follows the random state, samples are counted instead, of epochs that are run to their ends. Raises
+    NotMeasured for loaders without ``state_dict`` and ``load_state_dict``, and for samples that are random throughout,
+    which cannot be told apart.
     """
     started = time.monotonic()
-    if not applies(loader, setting.build):
-        inner = [loader, *sampling.loaders_inside(loader)][-1]
+    methods = StateMethods()
+    if without := _without_state(loader, methods):
         raise NotMeasured(
-            f"{type(inner).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
+            f"{type(without[-1]).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
         )
+    build = None if setting.build is None or rank_arguments(setting.build, 0, 1) else setting.build
+    what = Resumable(loader, build, methods)
     seconds = setting.budget(_SECONDS, share=1 / 3)
-    run = run_through(loader, seed=1, most=_MOST, seconds=seconds)
+    run = what.run_through(seed=1, most=_MOST, seconds=seconds)
     if run.error or not run.stops:
         raise NothingSeen(f"an uninterrupted run gave no batch: {run.error or 'the epoch is empty'}")
-    parts = stable_parts(run, run_through(loader, seed=2, most=_MOST // 4, seconds=seconds / 2))
+    parts = stable_parts(run, what.run_through(seed=2, most=_MOST // 4, seconds=seconds / 2))
+    trial = _Trial(what, setting, started + 3 * seconds)
     if parts is None:
-        raise NotMeasured("batches follow the random state throughout: a resumed run cannot be told from another")
-    build = None if setting.build is None or rank_arguments(setting.build, 0, 1) else setting.build
-    found: list[Resumption] = []
-    stops = chosen_stops(run)
-    for number, stop in enumerate(stops):
-        if found and time.monotonic() - started > 3 * seconds:
-            break
-        setting.progress("resuming in a fresh process", number / len(stops))
-        left = len(run.epochs[stop.epoch]) - stop.batches
-        tail = left + 2 if run.ended[stop.epoch] and left <= _TAIL else min(left, _TAIL)
-        if tail:
-            found.append(continued(run, stop, resume(loader, build, stop, most=tail), parts))
+        run, parts = trial.samples(run, seconds)
+    else:
+        trial.batches(run, parts)
     overhead = None
     every = getattr(loader, "snapshot_every_n_steps", None)
     if every and (max_snapshot_overhead is not None or setting.bench):
         setting.progress("running with and without snapshots", 0.8)
         timed = max(16, min(_MOST_TIMED, int(_RUN_SECONDS / max(1e-5, run.seconds_per_batch))))
         overhead = snapshot_overhead(loader, every, batches=timed)
-    partly = [f"{len(found)} of {len(stops)} stops were resumed"] if len(found) < len(stops) else []
+    partly = [f"{trial.resumed} of {trial.planned} stops were resumed"] if trial.resumed < trial.planned else []
     if not run.ended[0]:
         partly.append(f"the first {len(run.epochs[0])} batches of an epoch were run, not its end")
     return Resume(
-        stops=tuple(found),
+        stops=tuple(trial.found),
         batches=sum(map(len, run.epochs)),
         overhead=overhead,
-        workers=loader.num_workers,
-        persistent_workers=bool(loader.persistent_workers),
+        workers=getattr(loader, "num_workers", 0),
+        persistent_workers=bool(getattr(loader, "persistent_workers", False)),
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
+        follows_random_state=trial.by_samples,
+        orders=_what_orders(loader),
     )
+
+
+def _what_orders(loader: Any) -> str:
+    """What decides the order of samples, by its type: the iterable dataset, the sampler; or the loader as a whole."""
+    if not is_dataloader(loader):
+        return type(loader).__name__
+    return type(loader.dataset if torch_private.reads_by_iteration(loader) else sampling.named_sampler(loader)).__name__
+
+
+class _Trial:
+    """Stops that are resumed until a time is over, the most telling first; some are, however long it takes."""
+
+    def __init__(self, what: Resumable, setting: Setting, deadline: float) -> None:
+        self.what, self.setting, self.deadline = what, setting, deadline
+        self.found: list[Resumption] = []
+        self.planned = self.resumed = 0
+        self.by_samples = False
+
+    def _each(self, stops: Sequence[Stop]) -> Iterator[Stop]:
+        """The stops for which there is time."""
+        self.planned += len(stops)
+        for number, stop in enumerate(stops):
+            if len(self.found) >= _LEAST and time.monotonic() > self.deadline:
+                return
+            self.setting.progress("resuming in a fresh process", number / len(stops))
+            self.resumed += 1
+            yield stop
+
+    def batches(self, run: Uninterrupted, parts: frozenset[str]) -> None:
+        """Hold batches against those of the uninterrupted run; of stops that go on exactly, stop some once more."""
+        again: list[Stop] = []
+        stops = [stop for stop in chosen_stops(run) if _tail(run, stop)]
+        for stop in self._each(stops):
+            further = _tail(run, stop) // 2 if stop.batches + 4 <= len(run.epochs[stop.epoch]) else 0
+            resumed = self.what.resume(stop, most=_tail(run, stop), again_after=further)
+            self.found.append(continued(run, stop, resumed, parts))
+            if resumed.state and self.found[-1].outcome == "exact":
+                again.append(Stop(stop.epoch, stop.batches + further, resumed.state, earlier=stop.batches))
+        for stop in self._each(again[:_TWICE]):
+            self.found.append(continued(run, stop, self.what.resume(stop, most=_tail(run, stop)), parts))
+
+    def samples(self, run: Uninterrupted, seconds: float) -> tuple[Uninterrupted, frozenset[str]]:
+        """Count the samples of whole epochs whose order follows the random state; the run by which that was done.
+
+        Raises NotMeasured where no part of a sample says which one it is.
+        """
+        self.by_samples = True
+        if not run.ended[0]:
+            run = self.what.run_through(seed=1, most=_MOST_WHOLE, seconds=seconds)
+        other = self.what.run_through(seed=2, most=_MOST_WHOLE, seconds=seconds)
+        parts = identifying_parts(run, other)
+        if parts is None:
+            whole = other.ended and other.ended[0]
+            part = "throughout" if whole else f"in the first {len(run.epochs[0])} of an epoch, whose end was not run"
+            raise NotMeasured(f"batches follow the random state {part}: a resumed run cannot be told from another")
+        for stop in self._each(chosen_whole(run)):
+            most = len(run.epochs[stop.epoch]) + 2
+            seen = completed(run, other, stop, self.what.resume(stop, most=most), parts)
+            if seen.outcome == "twice":
+                restored = self.what.resume(stop, most=most, random_states=True)
+                if completed(run, other, stop, restored, parts).outcome in RIGHT:
+                    seen = replace(seen, outcome="random_states")
+            self.found.append(seen)
+        return run, parts
+
+
+def _tail(run: Uninterrupted, stop: Stop) -> int:
+    """Batches to compare after a stop."""
+    left = len(run.epochs[stop.epoch]) - stop.batches
+    return left + 2 if run.ended[stop.epoch] and left <= _TAIL else min(left, _TAIL)
 
 
 def judge(evidence: Resume, *, max_snapshot_overhead: Share | None = None) -> Verdict:
     """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed."""
     if not evidence.stops:
         return Verdict("not_measured", f"no stop was resumed{coverage(evidence.partly)}", vacuous=True)
-    if any(stop.outcome != "exact" for stop in evidence.stops):
-        return Verdict("failed", sentences.wrong(evidence), (sentences.KEEP_STATE,))
+    wrong = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
+    if wrong:
+        unsure = all(stop.outcome in UNSURE for stop in wrong)
+        return Verdict("inconclusive" if unsure else "failed", sentences.wrong(evidence), sentences.advice(evidence))
     part, told, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
     if max_snapshot_overhead is None:
         return Verdict("passed", told + part)

@@ -31,7 +31,7 @@ NEEDS = {
     "stages": "the stages of its workers, which only a DataLoader has",
     "randomness": "a dataset whose samples can be read twice",
     "shards": "a sampler or a dataset that is told a rank",
-    "resume": "state_dict and load_state_dict of a DataLoader",
+    "resume": "state_dict and load_state_dict",
     "portability": "workers that can be started by another method",
     "transfer": "a DataLoader, whose calls torch.profiler records",
 }
@@ -47,14 +47,24 @@ _EPOCHS = 3
 
 def applies(check: str, stream: Stream) -> bool:
     """Whether a check has what it needs; of a DataLoader inside, that one tells."""
+    if _keeps_state(check, stream):
+        return True
     if stream.inner is not None and check not in OUTER:
         return checks.applies(check, stream.inner, None)
     return check not in NEEDS
 
 
+def _keeps_state(check: str, stream: Stream) -> bool:
+    """Whether a check asks for a state, and the whole gives one itself, whatever is inside.
+
+    A replay buffer's state is what it holds, not where it was.
+    """
+    return check == "resume" and stream.iterated and bool(checks.check_module(check).applies(stream.source, None))
+
+
 def is_of_inner(check: str, stream: Stream) -> bool:
     """Whether a check looks at the DataLoader inside."""
-    return stream.inner is not None and check not in OUTER
+    return stream.inner is not None and check not in OUTER and not _keeps_state(check, stream)
 
 
 def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
@@ -68,6 +78,8 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
             case "memory":
                 return measures.memory_around(stream, seen, seconds)
         return seen
+    if _keeps_state(check, stream):
+        return checks.check_module(check).measure(stream.source, setting=setting, **limits)
     setting.progress("reading batches", 0.2)
     match check:
         case "throughput":

@@ -63,6 +63,142 @@ class Stream(IterableDataset[Any]):
             yield row + self.noise(self)
 
 
+class Walk(IterableDataset[Any]):
+    """Rows of a worker, given by a generator function that is handed the rows and the dataset."""
+
+    def __init__(self, walk: Callable[[Walk, list[int]], Iterator[Any]]) -> None:
+        self.walk = walk
+        self.rng: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info else (0, 1)
+        return self.walk(self, list(range(SIZE))[mine::of])
+
+
+def worker_seed() -> int:
+    info = get_worker_info()
+    return info.seed if info else torch.initial_seed()
+
+
+def noisy_from(seed: Callable[[], Any]) -> Callable[[Walk, list[int]], Iterator[Any]]:
+    def noisy(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+        rng = np.random.default_rng(seed())
+        for row in rows:
+            yield row + rng.random()
+
+    return noisy
+
+
+def noisy_on_self(dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    dataset.rng = random.Random(42)
+    for row in rows:
+        yield row + dataset.rng.random()
+
+
+def noisy_beside_names(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    """Every other sample is distorted, which leaves its name as it is."""
+    rng = random.Random(42)
+    for row in rows:
+        yield {"name": f"row {row}", "value": row + rng.random() if rng.random() < 0.5 else row}
+
+
+def distorted(samples: Iterator[Any], generator: torch.Generator) -> Iterator[Any]:
+    for sample in samples:
+        yield sample + torch.rand((), generator=generator)
+
+
+def noisy_in_a_stage(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    return map(float, distorted(iter(rows), torch.Generator().manual_seed(42)))
+
+
+def noisy_by_a_transform(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    flip = Flip(42)
+    for row in rows:
+        yield row + flip(1.0)
+
+
+class NoisyRows:
+    """An iterator of the user's own, with a generator on it."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self.rows = iter(rows)
+        self.rng = np.random.RandomState(42)
+
+    def __iter__(self) -> NoisyRows:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.rows) + self.rng.rand()
+
+
+def buffered(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    """A shuffle buffer, seeded alike in all workers."""
+    rng = random.Random(42)
+    buffer = rows[:8]
+    for row in rows[8:]:
+        place = rng.randrange(8)
+        buffer[place], row = row, buffer[place]
+        yield row + np.random.random()
+    yield from buffer
+
+
+def mixed(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    """Two sources of a worker, drawn from by lot."""
+    rng = np.random.default_rng(42)
+    sources = [rows[::2], rows[1::2]]
+    while any(sources):
+        source = sources[rng.integers(2)]
+        if source:
+            yield source.pop(0)
+
+
+def chosen(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    """Nine of ten rows, the same in every epoch."""
+    rng = random.Random(42)
+    return (row for row in rows if rng.random() < 0.9)
+
+
+def by_row(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    for row in rows:
+        rng = np.random.default_rng(row)
+        yield row + rng.random()
+
+
+def without_effect(_dataset: Walk, rows: list[int]) -> Iterator[Any]:
+    rng = random.Random(42)
+    for row in rows:
+        rng.random()
+        yield row
+
+
+class DividedAfterwards(IterableDataset[Any]):
+    """Every worker goes through one stream, distorted alike, and gives its share of it."""
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info else (0, 1)
+        rng = np.random.default_rng(42)
+        for row in range(SIZE):
+            value = row + rng.random()
+            if row % of == mine:
+                yield value
+
+
+class DividedShuffle(IterableDataset[Any]):
+    """Every worker shuffles the same rows, again and again as they are given, and gives its share of them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        mine, of = (info.id, info.num_workers) if info else (0, 1)
+        rng = random.Random(42)
+        rows = list(range(SIZE))
+        while len(rows) >= of:
+            drawn = [rows.pop(rng.randrange(len(rows))) for _ in range(of)]
+            rng.shuffle(rows)
+            yield drawn[mine]
+
+
 class Flip:
     """A transform with a generator of its own."""
 
@@ -226,6 +362,10 @@ def stream(noise: Callable[[Any], Any] = lambda _self: 0.0, **fields: Callable[[
     return lambda: Stream(noise, **{name: value() for name, value in fields.items()})
 
 
+def walk(by: Callable[[Walk, list[int]], Iterator[Any]]) -> Callable[[], Walk]:
+    return lambda: Walk(by)
+
+
 numpy_generator = functools.partial(np.random.default_rng, 3)
 legacy_generator = functools.partial(np.random.RandomState, 3)
 python_generator = functools.partial(random.Random, 3)
@@ -236,6 +376,7 @@ def torch_generator() -> torch.Generator:
 
 
 FROZEN = ("frozen_generator", "dataset.rng", "DL402")
+ITERATION = ("seeded_alike_by_iteration", "dataset.rng")
 CONSTANT = ("constant_seed", "seed_alike", "DL403")
 REPEATING = ("epoch_repeating_seed", "seed_by_worker", "DL404")
 PER_SAMPLE = ("reseeding_per_sample", "Rows.__getitem__", "DL407")
@@ -262,6 +403,26 @@ FAULTS = {
         lambda: make(Rows, collate_fn=Masks())(), FROZEN[0], "collate_fn.generator", "DL402"
     ),
     "frozen in a stream": Case(make(stream(drawing, rng=numpy_generator)), *FROZEN),
+    "made in the iteration": Case(make(walk(noisy_from(lambda: 42))), ITERATION[0], "noisy_from.<locals>.noisy.rng"),
+    "made in the iteration, persistent": Case(
+        make(walk(noisy_from(lambda: 42)), **PERSISTENT), ITERATION[0], "noisy_from.<locals>.noisy.rng"
+    ),
+    "made in the iteration, whole": Case(
+        make(walk(noisy_from(lambda: 42)), batch_size=None), ITERATION[0], "noisy_from.<locals>.noisy.rng"
+    ),
+    "made in the iteration, on the dataset": Case(make(walk(noisy_on_self)), *ITERATION),
+    "made in the iteration, every other sample": Case(
+        make(walk(noisy_beside_names)), ITERATION[0], "noisy_beside_names.rng"
+    ),
+    "made in the iteration, in a stage of it": Case(
+        make(walk(noisy_in_a_stage)), ITERATION[0], "distorted.generator"
+    ),
+    "made in the iteration, in a transform": Case(
+        make(walk(noisy_by_a_transform)), ITERATION[0], "noisy_by_a_transform.flip.rng"
+    ),
+    "made in the iteration, on its iterator": Case(
+        make(walk(lambda _dataset, rows: NoisyRows(rows))), ITERATION[0], "NoisyRows.rng"
+    ),
     "constant worker seed": Case(make(rows(from_numpy), worker_init_fn=seed_alike), *CONSTANT),
     "constant worker seed, persistent": Case(
         make(rows(from_numpy), worker_init_fn=seed_alike, **PERSISTENT), *CONSTANT
@@ -312,6 +473,20 @@ CLEAN = {
     "table made on first use": Case(make(rows(table, rng=numpy_generator, table=lambda: None))),
     "shards ordered alike": Case(make(stream(order=numpy_generator))),
     "stream drawing globally": Case(make(stream(lambda _: random.random(), order=numpy_generator))),
+    "made in the iteration from the worker's seed": Case(make(walk(noisy_from(worker_seed)))),
+    "made in the iteration by worker, evaluation": Case(
+        make(walk(noisy_from(lambda: getattr(get_worker_info(), "id", 0))))
+    ),
+    "made in the iteration, one worker, evaluation": Case(make(walk(noisy_from(lambda: 42)), num_workers=1)),
+    "made in the iteration, no workers, evaluation": Case(make(walk(noisy_from(lambda: 42)), num_workers=0)),
+    "made in the iteration for each row": Case(make(walk(by_row))),
+    "shuffle buffer seeded alike": Case(make(walk(buffered))),
+    "shuffle buffer seeded alike, whole": Case(make(walk(buffered), batch_size=None)),
+    "sources mixed alike": Case(make(walk(mixed))),
+    "rows chosen alike": Case(make(walk(chosen))),
+    "draws without effect": Case(make(walk(without_effect))),
+    "distorted alike, then divided": Case(make(DividedAfterwards)),
+    "shuffled alike, then divided": Case(make(DividedShuffle)),
     "deterministic stream, unbatched": Case(make(stream(), batch_size=None)),
     "collate drawing globally": Case(make(Rows, collate_fn=Mix())),
     "weighted": Case(make(rows(from_numpy), shuffle=None, sampler=WeightedRandomSampler([1.0] * SIZE, SIZE))),

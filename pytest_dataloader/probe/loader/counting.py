@@ -93,11 +93,13 @@ def samples_in(batch: Any) -> list[Any]:
 
     >>> samples_in({"name": ["a", "b"], "size": (3, 4)})
     [{'name': 'a', 'size': 3}, {'name': 'b', 'size': 4}]
+
+    A list of what has no dimension is one of samples.
     """
     if (
         isinstance(batch, list)
         and batch
-        and not any(isinstance(each, list) or hasattr(each, "shape") for each in batch)
+        and not any(isinstance(each, list) or getattr(each, "shape", ()) for each in batch)
     ):
         return batch
     size = first_dimension(batch)

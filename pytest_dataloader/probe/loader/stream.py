@@ -33,11 +33,18 @@ class Stream:
 
     def __init__(self, begin: Callable[[], Iterator[Any]], name: str, source: Any, *, once: bool = False) -> None:
         self.begin = begin
+        self.source = source
+        """What is iterated."""
         self.name = name
         self.once = once
         """Whether it is an iterator, of which there is one epoch."""
         self.source = source
         self.path, self.inner = _loader_in(source)
+
+    @property
+    def iterated(self) -> bool:
+        """Whether each epoch is an iteration of the source, neither the one iterator nor what a replay buffer draws."""
+        return not self.once and not _is_replay_buffer(self.source)
 
     @property
     def description(self) -> str:
@@ -57,11 +64,15 @@ def stream_of(value: Any, name: str) -> Stream | None:
         return None
     if isinstance(value, Iterator):
         return Stream(lambda: value, name, value, once=True)
-    if callable(getattr(value, "sample", None)) and callable(getattr(value, "extend", None)):  # a replay buffer
+    if _is_replay_buffer(value):
         return Stream(lambda: (value.sample() for _ in itertools.count()), name, value)
     if isinstance(value, Iterable):
         return Stream(lambda: iter(value), name, value)
     return None
+
+
+def _is_replay_buffer(value: Any) -> bool:
+    return callable(getattr(value, "sample", None)) and callable(getattr(value, "extend", None))
 
 
 def _are_batches(items: Sequence[Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dataloader.probe.samples.generators import GLOBALS, GeneratorState
@@ -16,13 +16,22 @@ if TYPE_CHECKING:
 
 DrawFaultKind = Literal[
     "frozen_generator", "constant_seed", "epoch_repeating_seed", "repeating_loader_seed", "reseeding_per_sample",
-    "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
+    "seeded_alike_by_iteration", "shared_draws", "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
 ]  # fmt: skip
+UNSURE = frozenset({"shared_draws", "same_content"})
+"""Kinds that may be meant: told as inconclusive."""
+Effect = Literal["makes", "orders", "nothing", "unclear"]
+"""What draws of a stream decide: what samples hold; their order, or which of them come; nothing; or nobody can tell.
+"""
 EpochWorker = tuple[int, int]
 """Epoch and worker."""
 
 _SHARED = 2
 """Draws that begin at the same state before they count as shared: one alone can be a table made on first use."""
+_MEANT: Mapping[Effect | None, str] = {
+    "orders": "to order or choose samples, as workers that divide them must",
+    "nothing": "that change no sample",
+}
 _TELLING = 4
 """Positions that must all vary and all agree before content alone counts: by chance 2**-8 for the flip of a coin."""
 
@@ -49,6 +58,8 @@ class Draws:
     natural: Mapping[str, int]
     repeats: bool
     idiom: Mapping[int, str]
+    effects: Mapping[str, Effect] = field(default_factory=dict)
+    """What the draws of a stream do that workers or epochs have in common, by generator, where that was tried."""
 
     @property
     def calls(self) -> list[JournalEntry]:
@@ -124,10 +135,26 @@ class Draws:
         found = {}
         calls = [call for call in self._after_beginning(self.calls) if call.epoch == 0 and self.is_natural(call)]
         for name in self.drawn:
-            if self.constant_streams(name) or self.reseeded(name):
+            orders = self.effects.get(name) != "makes" and self.seeded_by_iteration(name)
+            if self.constant_streams(name) or self.reseeded(name) or orders:
                 continue
             found[name] = sorted({call.before[name].state for call in calls if call.moved(name)})
         return found
+
+    def seeded_by_iteration(self, name: str) -> bool:
+        """Whether a stream makes a generator, or seeds it, when its iteration begins."""
+        first = [call for call in self.calls if not self.repeats and call.kind == "sample" and call.number == 0]
+        started = {_place(entry): entry.after for entry in self.entries if entry.kind == "start"}
+        made = any(
+            call.made(name) or (name in call.before and name not in started.get(_place(call), call.before))
+            for call in first
+        )
+        return made or any(_seeded_anew(one, other, name) for one, other in itertools.combinations(first, 2))
+
+    def shared_in_stream(self) -> tuple[str, ...]:
+        """Generators from which a stream draws the same numbers in several places, for whatever these are good."""
+        found = [name for name in self.drawn if not self.repeats and self.caller(name) == "sample"]
+        return tuple(name for name in found if self.shared_by(name) and not self.alike(name, shuffles=False))
 
     def alike(self, name: str, *, shuffles: bool) -> str:
         """When a generator gives the same numbers again as somebody may mean it to; empty where it does not.
@@ -140,7 +167,12 @@ class Draws:
             return "for every sample, as an evaluation may" if len(set(constant.values())) == 1 and not shuffles else ""
         if self.reseeded(name):
             return "whenever the same is read"
-        made = self.repeats and any(call.made(name) for call in self.calls)
+        if (effect := self.effects.get(name)) in _MEANT:
+            return _MEANT[effect]
+        if self.repeats:
+            made = any(call.made(name) for call in self.calls)
+        else:
+            made = name not in GLOBALS and self.seeded_by_iteration(name)
         repeats = made and not shuffles and self.shared_by(name) == ("epochs",)
         return "in every epoch, as an evaluation may" if repeats else ""
 
@@ -159,7 +191,11 @@ class Draws:
             yield DrawFault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
             return
         shared = self.shared_by(name)
-        if shared and name not in GLOBALS:
+        if shared and self.effects.get(name) == "unclear":
+            yield DrawFault("shared_draws", name, shared)
+        elif shared and name not in GLOBALS and self.seeded_by_iteration(name):
+            yield DrawFault("seeded_alike_by_iteration", name, shared)
+        elif shared and name not in GLOBALS:
             yield DrawFault("frozen_generator", name, shared)
         elif shared:
             yield self._seeding(name, shared, functions)
@@ -222,6 +258,16 @@ def same_on_ranks(states: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[Dr
     more = f", and {len(pairs) - 3} pairs more" if len(pairs) > 3 else ""
     detail = f"ranks {', '.join(pairs[:3])}{more}"
     return (DrawFault("same_draws_on_ranks", " and ".join(names), ("ranks",), detail),)
+
+
+def _seeded_anew(one: JournalEntry, other: JournalEntry, name: str) -> bool:
+    """Whether two iterations began in two states of a generator and left one; or, in one process, began in the same."""
+    if not (one.moved(name) or other.moved(name)) or name not in one.before or name not in other.before:
+        return False
+    same = one.before[name].state == other.before[name].state
+    if one.worker == other.worker == -1 and same:
+        return True
+    return not same and one.after[name].state == other.after[name].state
 
 
 def _place(entry: JournalEntry) -> EpochWorker:

@@ -97,7 +97,11 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time."""
+    """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time.
+
+    ``follows_random_state``: the order is another one with other random states, and samples are counted; ``orders`` is
+    what gives it.
+    """
 
     stops: tuple[Resumption, ...]
     batches: int
@@ -106,3 +110,5 @@ class Resume:
     persistent_workers: bool
     partly: tuple[str, ...]
     seconds: float
+    follows_random_state: bool = False
+    orders: str = ""

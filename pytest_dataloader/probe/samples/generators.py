@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
+import pickle
 import random
 import sqlite3
 import sys
@@ -11,6 +13,7 @@ import tarfile
 import types
 import zipfile
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.probe.loader.referents import (
@@ -23,7 +26,7 @@ from pytest_dataloader.probe.loader.referents import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 GLOBALS = ("random", "numpy.random", "torch")
 """Those that torch seeds in every worker, by the names that reports give them."""
@@ -59,6 +62,17 @@ def find_generators(roots: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def of_iteration(iterator: Any, roots: Sequence[tuple[str, Any]], known: Iterable[Any]) -> dict[str, Any]:
+    """Generators that only an iteration under way holds: in the local variables of the user's generator functions, or
+    on an iterator of theirs. Those kept under the roots, and those already ``known``, are not among them.
+    """
+    found: dict[str, Any] = {}
+    for path, thing in reachable_objects([(type(iterator).__name__, iterator)], [*known, *(root for _, root in roots)]):
+        if is_generator(thing):
+            found.setdefault(path, thing)
+    return found
+
+
 def open_files(roots: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
     """Paths of open files and archives, whose position or state forked workers share."""
     return tuple(path for path, thing in reachable_objects(roots) if _is_open_file(thing))
@@ -82,6 +96,9 @@ def reachable_objects(roots: Sequence[tuple[str, Any]], known: Iterable[Any] = (
 
 def _below(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
     """What a thing refers to, and what the user's code behind it holds."""
+    if isinstance(thing, Iterator) and type(thing).__module__ in ("builtins", "itertools"):
+        yield from _in_iteration(path, thing)
+        return
     reach = Reach((), 0, _PER_CONTAINER, random.Random(0))
     try:
         yield from ((f"{path}{each.step}", each.thing) for each in list(referents(thing, reach)))
@@ -95,6 +112,18 @@ def _below(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
     elif not is_foreign(type(thing).__module__):
         yield from ((f"{path}.{name}", value) for name, value in _members(type(thing)))
+
+
+def _in_iteration(path: str, iterator: Any) -> Iterator[tuple[str, Any]]:
+    """What an iterator of Python's own goes through: of a user's generator function its local variables, of each the
+    iterators behind it. A library's variables are its own affair: shuffle buffers are seeded alike on purpose.
+    """
+    frame = getattr(iterator, "gi_frame", None)
+    if frame is not None and not is_foreign(frame.f_globals.get("__name__")):
+        yield from ((f"{iterator.__qualname__}.{name}", value) for name, value in list(frame.f_locals.items()))
+    for held in gc.get_referents(iterator):
+        behind = held if type(held) is tuple else (held,)  # map and zip keep a tuple of iterators
+        yield from ((path, each) for each in behind if isinstance(each, Iterator))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -172,6 +201,27 @@ def displace(generator: Any, key: str) -> None:
         generator.seed(seed)
     else:
         generator.bit_generator.state = type(generator.bit_generator)(seed).state
+
+
+def global_states() -> bytes:
+    """Where the global generators stand, for ``restore_global`` in this process or another."""
+    import torch
+
+    legacy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
+    return pickle.dumps((random.getstate(), torch.get_rng_state(), legacy))
+
+
+def restore_global(states: bytes) -> None:
+    """Put the global generators where they stood."""
+    import torch
+
+    python, cpu, legacy = pickle.loads(states)
+    random.setstate(python)
+    torch.set_rng_state(cpu)
+    if legacy is not None:
+        import numpy as np
+
+        np.random.set_state(legacy)
 
 
 def seed_child(seed: int) -> None:

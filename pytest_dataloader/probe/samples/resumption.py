@@ -8,35 +8,65 @@ import itertools
 import pickle
 import resource
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
-from pytest_dataloader.probe.loader.stream import underlying_loader
+from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.loader.stream import Stream, underlying_loader
 from pytest_dataloader.probe.samples.digests import leaves
-from pytest_dataloader.probe.samples.generators import seed_child
+from pytest_dataloader.probe.samples.generators import global_states, restore_global, seed_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Batch = dict[str, str]
-"""The digests of a batch's parts by their path."""
+Sample = dict[str, str]
+"""The digests of a sample's parts by their path."""
+Batch = tuple[Sample, ...]
+"""Its samples; one where they cannot be told apart."""
 
 _TIMEOUT_SECONDS = 30.0
+_EVERY_STATE = 48
+"""After so many batches of an epoch states are kept of every second, then every fourth batch, and so on."""
 _NO_SNAPSHOTS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
+class StateMethods:
+    """The names of the method that gives a loader's state and of the one that takes it."""
+
+    state: str = "state_dict"
+    load: str = "load_state_dict"
+
+    def are_of(self, thing: Any) -> bool:
+        return all(callable(getattr(thing, name, None)) for name in (self.state, self.load))
+
+    def taken(self, thing: Any) -> bytes:
+        return pickle.dumps(getattr(thing, self.state)())
+
+    def loaded(self, thing: Any, state: bytes) -> None:
+        getattr(thing, self.load)(pickle.loads(state))
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
-    """A state taken after ``batches`` of an epoch; ``ended`` once the epoch had said that it was over."""
+    """A state taken after ``batches`` of an epoch; ``ended`` once the epoch had said that it was over.
+
+    ``random_states`` are those of the global generators at the stop; ``earlier`` is the batch after which the run that
+    was stopped had been resumed itself.
+    """
 
     epoch: int
     batches: int
     state: bytes
     ended: bool = False
+    random_states: bytes = b""
+    earlier: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +82,47 @@ class Uninterrupted:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """What came after ``load_state_dict``, epoch by epoch."""
+    """What came after ``load_state_dict``, epoch by epoch, and a state that was taken on the way."""
 
     epochs: tuple[tuple[Batch, ...], ...] = ()
     error: str = ""
+    state: bytes = b""
 
 
-def run_through(loader: Any, *, seed: int, most: int, seconds: float) -> Uninterrupted:
-    """Run two epochs in a forked child, each for ``most`` batches or half of ``seconds``, taking a state after each."""
-    found = child_process.ask(functools.partial(_run_through, loader, seed, most, seconds), _TIMEOUT_SECONDS)
-    return found if isinstance(found, Uninterrupted) else Uninterrupted((), (), (), 0.0, "the loader did not answer")
+@dataclass(frozen=True, slots=True)
+class Resumable:
+    """A loader, or what else is iterated and gives its state; ``build`` makes it anew."""
+
+    loader: Any
+    build: Callable[[], Any] | None = None
+    methods: StateMethods = field(default_factory=StateMethods)
+
+    def run_through(self, *, seed: int, most: int, seconds: float) -> Uninterrupted:
+        """Run two epochs in a forked child, each for ``most`` batches or half of ``seconds``, taking states."""
+        found = child_process.ask(functools.partial(_run_through, self, seed, most, seconds), _TIMEOUT_SECONDS)
+        return (
+            found if isinstance(found, Uninterrupted) else Uninterrupted((), (), (), 0.0, "the loader did not answer")
+        )
+
+    def resume(self, stop: Stop, *, most: int, again_after: int = 0, random_states: bool = False) -> Resumed:
+        """Load a state in a fresh process, and take ``most`` batches or two epochs; a state after ``again_after``.
+
+        The process is forked from this one, whose loader has not been iterated. Its random states are others, or those
+        of the stop.
+        """
+        run = functools.partial(_resume, self, stop, most, again_after, random_states)
+        found = child_process.ask(run, _TIMEOUT_SECONDS)
+        return found if isinstance(found, Resumed) else Resumed(error="no answer in time")
 
 
-def resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, *, most: int) -> Resumed:
-    """Load a state in a fresh process, with other random states, and take ``most`` batches or two epochs.
-
-    The process is forked from this one, whose loader has not been iterated; ``build`` makes the loader anew.
-    """
-    found = child_process.ask(functools.partial(_resume, loader, build, stop, most), _TIMEOUT_SECONDS)
-    return found if isinstance(found, Resumed) else Resumed(error="no answer in time")
+def resumable_in(value: Any, methods: StateMethods) -> Any:
+    """What is resumed of what a callable returns: itself where it has the methods, else the DataLoader in it."""
+    return value if methods.are_of(value) and isinstance(value, Iterable) else underlying_loader(value)
 
 
-def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterrupted:
+def _run_through(what: Resumable, seed: int, most: int, seconds: float) -> Uninterrupted:
     seed_child(seed)
+    loader, taken = what.loader, what.methods.taken
     _begin_anew(loader)
     stops: list[Stop] = []
     epochs, ended = [], []
@@ -88,13 +136,14 @@ def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterru
                 for batch in loader:
                     # Starting takes no part in it: torchdata 0.11 takes 5 s for that under torch 2.4.
                     deadline = deadline or time.monotonic() + seconds / 2
-                    batches.append(leaves(batch))
-                    stops.append(Stop(number, len(batches), pickle.dumps(loader.state_dict())))
+                    batches.append(_parts(batch))
+                    if len(batches) % _step(len(batches)) == 0:
+                        stops.append(Stop(number, len(batches), taken(loader), random_states=global_states()))
                     if len(batches) >= most or time.monotonic() > deadline:
                         break
                 else:
                     over = True
-                    stops.append(Stop(number, len(batches), pickle.dumps(loader.state_dict()), ended=True))
+                    stops.append(Stop(number, len(batches), taken(loader), ended=True))
                 count += len(batches)
                 epochs.append(tuple(batches))
                 ended.append(over)
@@ -107,26 +156,45 @@ def _run_through(loader: Any, seed: int, most: int, seconds: float) -> Uninterru
     )  # fmt: skip
 
 
-def _resume(loader: Any, build: Callable[[], Any] | None, stop: Stop, most: int) -> Resumed:
+def _step(batches: int) -> int:
+    step = 1
+    while batches > _EVERY_STATE * step:
+        step *= 2
+    return step
+
+
+def _parts(batch: Any) -> Batch:
+    return tuple(map(leaves, samples_in(batch)))
+
+
+def _resume(what: Resumable, stop: Stop, most: int, again_after: int, random_states: bool) -> Resumed:
     seed_child(1000 + stop.batches)
     try:
-        made = loader if build is None else underlying_loader(build())
+        made = what.loader if what.build is None else resumable_in(what.build(), what.methods)
     except Exception as error:
         return Resumed(error=f"{type(error).__name__}: {error}")
     _begin_anew(made)
     epochs: list[tuple[Batch, ...]] = []
+    state = b""
     with _workers_stopped(made):
         try:
-            made.load_state_dict(pickle.loads(stop.state))
+            what.methods.loaded(made, stop.state)
+            if random_states:
+                restore_global(stop.random_states)
             left = most
             for _ in range(2):
-                epochs.append(tuple(leaves(batch) for batch in itertools.islice(made, left)))
-                left -= len(epochs[-1])
+                batches: list[Batch] = []
+                for batch in itertools.islice(made, left):
+                    batches.append(_parts(batch))
+                    if not epochs and len(batches) == again_after:
+                        state = what.methods.taken(made)
+                epochs.append(tuple(batches))
+                left -= len(batches)
                 if left <= 0:
                     break
         except Exception as error:
             return Resumed(error=f"{type(error).__name__}: {error}")
-    return Resumed(tuple(epochs))
+    return Resumed(tuple(epochs), state=state)
 
 
 _LEFT_TO_PARENT: list[Any] = []
@@ -135,33 +203,31 @@ _LEFT_TO_PARENT: list[Any] = []
 
 def _begin_anew(loader: Any) -> None:
     """In a child: forget iterators of the parent, as accelerate makes one to ask a StatefulDataLoader for its state."""
-    for each in (loader, *sampling.loaders_inside(loader)):
+    for each in _loaders(loader):
         _LEFT_TO_PARENT.extend(value for value in vars(each).values() if torch_private.is_iterator(value))
         torch_private.forget_iterations(each)
+
+
+def _loaders(loader: Any) -> list[Any]:
+    """The DataLoaders that make the batches: that one itself, and those inside it."""
+    if is_dataloader(loader):
+        return [loader, *sampling.loaders_inside(loader)]
+    inner = Stream(lambda: iter(loader), "", loader).inner
+    return [] if inner is None else [inner]
 
 
 @contextlib.contextmanager
 def _workers_stopped(loader: Any) -> Iterator[None]:
     """In a child: leave no workers behind, who would live until they miss their parent."""
     made: list[Any] = []
-    torch_private.watch_iterators(loader, made.append)
+    for each in _loaders(loader)[:1]:
+        torch_private.watch_iterators(each, made.append)
     try:
         yield
     finally:
         for iterator in made:
             with contextlib.suppress(Exception):
                 shut_down(iterator)
-
-
-def stable_parts(one: Uninterrupted, other: Uninterrupted) -> frozenset[str] | None:
-    """Paths of the parts of batches that other random states do not change; None where nothing can be compared."""
-    pairs = list(zip(one.epochs[0], other.epochs[0], strict=False)) if one.epochs and other.epochs else []
-    if not pairs:
-        return None
-    paths = set(pairs[0][0])
-    for ours, theirs in pairs:
-        paths = {path for path in paths if path in ours and ours.get(path) == theirs.get(path)}
-    return frozenset(paths) or None
 
 
 @dataclass(frozen=True, slots=True)

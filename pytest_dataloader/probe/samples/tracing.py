@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
+import weakref
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,6 +56,9 @@ class Tracer:
     worker: int = -1
     _found: dict[str, Any] = field(default_factory=dict)
     """The generators that the last walk came to: nobody's code runs between two calls of an epoch."""
+    _passing: dict[str, Any] = field(default_factory=dict)
+    """Of these, those that only the iteration under way holds."""
+    _iteration: weakref.ref[TracedIterator] | None = None
     _epoch: int = -1
     _numbers: dict[str, int] = field(default_factory=dict)
     _read: deque[Read] = field(default_factory=lambda: deque(maxlen=_MOST_READ))
@@ -64,6 +68,7 @@ class Tracer:
         """Be in a worker from now on."""
         self.worker = worker
         self._found.clear()
+        self._iteration = None
         self._epoch = -1
 
     def call(
@@ -77,7 +82,7 @@ class Tracer:
         if not self._found:
             self._walk()
         if number >= self.displaced_from.get(kind, number + 1):
-            for name, generator in self._found.items():
+            for name, generator in self._displaceable.items():
                 generators.displace(generator, f"{name} {kind} {self._epoch} {self.worker} {number}")
         before = self._generator_states()
         try:
@@ -137,8 +142,26 @@ class Tracer:
         self._walk()
         return self._generator_states()
 
+    def iterate(self, iteration: TracedIterator) -> None:
+        """Look at an iteration from now on, for as long as its loader keeps it."""
+        if self._iteration is None or self._iteration() is not iteration:
+            self._iteration = weakref.ref(iteration)
+            self._found.clear()
+
     def _walk(self) -> None:
         self._found = generators.find_generators(self.roots) if self.roots else {}
+        iteration = self._iteration() if self.roots and self._iteration is not None else None
+        self._passing = {}
+        if iteration is not None:
+            self._passing = generators.of_iteration(iteration._traced, self.roots, self._found.values())
+            self._found = {**self._passing, **self._found}
+
+    @property
+    def _displaceable(self) -> dict[str, Any]:
+        """All that were found; in the user's own process those that are put back where they stood, found by roots."""
+        if self.worker >= 0:
+            return self._found
+        return {name: each for name, each in self._found.items() if name not in self._passing}
 
     def _generator_states(self) -> dict[str, generators.GeneratorState]:
         return {name: generators.generator_state(each) for name, each in self._found.items()}
@@ -215,6 +238,7 @@ class TracedIterator:
         return getattr(self._traced, name)
 
     def __next__(self) -> Any:
+        self._by.iterate(self)
         return self._by.call("sample", (), next, self._traced, many=False)
 
 

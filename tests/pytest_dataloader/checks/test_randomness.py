@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, get_worker_info
 from pytest_dataloader.checks import Setting, randomness
 from pytest_dataloader.checks.randomness import judge, measure, merge_ranks
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.samples.draws import DrawFault, DrawFaultKind, Draws
+from pytest_dataloader.probe.samples.draws import UNSURE, DrawFault, DrawFaultKind, Draws
 from pytest_dataloader.probe.samples.generators import GeneratorState
 from pytest_dataloader.probe.samples.journal import JournalEntry
 from tests.judgement import Judgement
@@ -45,6 +45,7 @@ OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
     "epoch_repeating_seed": ("dataset.rng seeds all workers alike", "DL404"),
     "repeating_loader_seed": ("dataset.rng repeats in all workers", ""),
     "reseeding_per_sample": ("dataset.rng gives the same numbers to all workers", "DL407"),
+    "seeded_alike_by_iteration": ("dataset.rng is seeded alike in all workers, when the iteration begins", ""),
     "same_seed_on_ranks": ("dataset.rng seeds all workers alike", ""),
     "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
 }
@@ -116,6 +117,11 @@ VERDICTS = {
     "the same content before a fault": Judgement(
         replace(SEEN, faults=(ALIKE, SHARED)), "failed", "Rows makes samples that change", ("DL402", "DL402")
     ),
+    "draws of a stream for nobody knows what": Judgement(
+        replace(SEEN, faults=(DrawFault("shared_draws", "Rows.__iter__.rng", ("workers", "epochs")),)), "inconclusive",
+        "Rows.__iter__.rng gives the same numbers to all workers and epochs: whether samples hold them, or are ordered "
+        "by them, was not seen", ("",), in_full=True,
+    ),
     **{
         str(kind): Judgement(
             replace(SEEN, faults=(DrawFault(kind, "dataset.rng", ("workers",)),)), "failed", says, (code,), in_full=True
@@ -131,7 +137,7 @@ def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
 
 
 def test_every_kind_of_fault_has_a_row() -> None:
-    assert {*OF_ALL_KINDS, "same_content"} == set(get_args(DrawFaultKind))
+    assert {*OF_ALL_KINDS, *UNSURE} == set(get_args(DrawFaultKind))
 
 
 def test_what_the_ranks_of_a_job_draw_alike_is_added_once() -> None:
@@ -152,6 +158,8 @@ def test_a_fault_is_found_and_named(name: str) -> None:
 TWINS = (
     "deterministic", "drawn from without workers", "kept and never drawn from", "seeded well",
     "seed by worker, persistent", "seeded by the index", "stream drawing globally", "collate drawing globally",
+    "made in the iteration by worker, evaluation", "shuffle buffer seeded alike", "distorted alike, then divided",
+    "shuffled alike, then divided",
 )  # fmt: skip
 
 
@@ -172,6 +180,15 @@ def test_a_twin_is_not_accused(name: str) -> None:
             "made in the worker from a fixed seed, evaluation",
             "collate_fn.generator: draws alike in every epoch, as an evaluation may (",
         ),
+        (
+            "made in the iteration by worker, evaluation",
+            "noisy_from.<locals>.noisy.rng: draws alike in every epoch, as an evaluation may (",
+        ),
+        (
+            "shuffle buffer seeded alike",
+            "numpy.random: all draws differ; buffered.rng: draws alike to order or choose samples, as workers",
+        ),
+        ("draws without effect", "without_effect.rng: draws alike that change no sample ("),
     ],
 )
 def test_draws_that_come_again_are_not_said_to_differ(name: str, told: str) -> None:

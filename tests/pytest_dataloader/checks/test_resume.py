@@ -13,15 +13,17 @@ import torch
 pytest.importorskip("torchdata", reason="torchdata is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # by torchdata 0.11, at construction
 
+from pytest_dataloader import checks  # noqa: E402  # as the next
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
 from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
 from pytest_dataloader.errors import NotMeasured  # noqa: E402
+from pytest_dataloader.probe.loader.stream import stream_of  # noqa: E402
 from pytest_dataloader.probe.samples.continuation import Resumption  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
 from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo import evidence  # noqa: E402
-from tests.zoo.resume import CLEAN, FAULTS, UNTOLD  # noqa: E402
+from tests.zoo.resume import CLEAN, FAULTS, UNSURE, UNTOLD  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +67,46 @@ VERDICTS = {
     "no stop": Judgement(
         replace(stopped(), partly=("0 of 1 stops were resumed",)), "not_measured",
         "no stop was resumed; 0 of 1 stops were resumed", vacuous=True, in_full=True,
+    ),
+    "nothing twice, and another order": Judgement(
+        stopped(SEEN.stops[0], Resumption("after batch 6", "reordered")), "passed",
+        "no sample twice or never after 2 stops of a run of 24 batches; what was left came in another order after "
+        "1 of them",
+        in_full=True,
+    ),
+    "samples twice and never": Judgement(
+        replace(
+            stopped(Resumption("after batch 6", "twice", twice=65, never=64)), follows_random_state=True,
+            orders="RandomSampler",
+        ), "failed",
+        "resumed after batch 6: 65 samples of the epoch come twice and 64 never; the order of RandomSampler follows "
+        "the random state, which its state does not hold", ("",), in_full=True,
+    ),
+    "a sample twice": Judgement(
+        stopped(Resumption("after batch 6", "twice", twice=1)), "failed",
+        "resumed after batch 6: 1 sample of the epoch comes twice", ("",), in_full=True,
+    ),
+    "right with its random states": Judgement(
+        stopped(Resumption("after batch 6", "random_states", never=2)), "inconclusive",
+        "resumed after batch 6: 2 samples of the epoch never come, but not where the random states of the stop are "
+        "restored as well", ("",), in_full=True,
+    ),
+    "right with its random states, and wrong": Judgement(
+        stopped(Resumption("after batch 6", "random_states", never=2), SHIFTED), "failed", "resumed after batch 6",
+        ("",),
+    ),
+    "wrong in the second epoch": Judgement(
+        stopped(
+            SEEN.stops[0],
+            Resumption("after batch 6 of epoch 1", "differs", 0, "other batches come", epoch=1, twice=2, never=3),
+        ), "failed",
+        "resumed after batch 6 of epoch 1: other batches come: 2 samples of the epoch come twice and 3 never; the "
+        "first epoch is resumed exactly", ("",), in_full=True,
+    ),
+    "wrong when it is resumed again": Judgement(
+        stopped(SEEN.stops[0], Resumption("after batch 1 and again after batch 6", "skips", 1, again=True)), "failed",
+        "resumed after batch 1 and again after batch 6: it leaves out 1 batch; resumed once, it goes on exactly", ("",),
+        in_full=True,
     ),
     "repeats": Judgement(
         stopped(SHIFTED), "failed", "resumed after batch 6: it gives 1 batch again", ("",), in_full=True
@@ -139,7 +181,10 @@ def test_a_loader_that_does_not_resume_is_found(name: str) -> None:
     assert case.outcome in {stop.outcome for stop in seen.stops}
 
 
-TWINS = ("augmented", "stream without a state", "stream with a state", "a count of its own")
+TWINS = (
+    "augmented", "stream with a state", "a count of its own", "a shuffle of what is left",
+    "nodes in order", "a pipeline of its own", "shuffled by the epoch",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", named(CLEAN, TWINS))
@@ -147,6 +192,39 @@ def test_a_loader_that_resumes_exactly_passes(name: str) -> None:
     seen = measure(CLEAN[name].make(), setting=QUICK)
     assert judge(seen).outcome == "passed", judge(seen).reason
     assert seen.stops
+
+
+def test_an_order_that_follows_the_random_state_is_judged_by_its_samples() -> None:
+    seen = measure(CLEAN["a shuffle of what is left"].make(), setting=QUICK)
+    assert seen.follows_random_state
+    assert {stop.outcome for stop in seen.stops} == {"reordered"}
+    case = FAULTS["a count of another shuffle"]
+    seen = measure(case.make(), setting=QUICK)
+    assert all(stop.twice and stop.never for stop in seen.stops if stop.place == "after batch 5"), seen.stops
+    assert "the order of RandomSampler follows the random state" in judge(seen).reason
+
+
+def test_what_only_its_random_states_make_right_is_inconclusive() -> None:
+    verdict = judge(measure(UNSURE["by torch's first seed"].make(), setting=QUICK))
+    assert (verdict.outcome, "restored as well" in verdict.reason) == ("inconclusive", True), verdict.reason
+
+
+def test_a_stop_of_a_resumed_run_is_resumed_too() -> None:
+    seen = measure(FAULTS["a count that begins anew"].make(), setting=QUICK)
+    assert {stop.outcome for stop in seen.stops if "again" not in stop.place} == {"exact"}
+    assert {stop.outcome for stop in seen.stops if "again" in stop.place} == {"repeats"}
+
+
+@pytest.mark.parametrize(
+    ("cases", "name", "outcome"),
+    [(CLEAN, "a pipeline of its own", "passed"), (FAULTS, "a pipeline that forgets the epoch", "failed")],
+)
+def test_what_is_no_dataloader_is_resumed_where_it_keeps_a_state(cases: Any, name: str, outcome: str) -> None:
+    stream = stream_of(cases[name].make(), "pipeline")
+    assert stream is not None
+    assert checks.applies("resume", stream, None)
+    seen = checks.measure("resume", stream, setting=QUICK, limits={})
+    assert checks.judge("resume", seen, limits={}).outcome == outcome
 
 
 class Moved:

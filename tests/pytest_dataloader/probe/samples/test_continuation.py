@@ -6,14 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dataloader.probe.samples.continuation import Resumption, chosen_stops, continued, describe_stop
+from pytest_dataloader.probe.samples.continuation import (
+    Resumption,
+    chosen_stops,
+    chosen_whole,
+    completed,
+    continued,
+    describe_stop,
+    identifying_parts,
+    stable_parts,
+)
 from pytest_dataloader.probe.samples.resumption import Batch, Resumed, Stop, Uninterrupted
 
 WHOLE = frozenset({""})
 
 
 def batches(*contents: str) -> tuple[Batch, ...]:
-    return tuple({"": each} for each in contents)
+    return tuple(({"": each},) for each in contents)
 
 
 FIRST, SECOND = ("a0", "a1", "a2", "a3", "a4", "a5"), ("b0", "b1", "b2", "b3", "b4", "b5")
@@ -48,8 +57,9 @@ def test_no_stop_is_chosen_twice_where_there_are_few() -> None:
         (Stop(0, 6, b"", ended=True), RUN, "after the epoch's end"),
         (Stop(1, 3, b""), RUN, "after batch 3 of epoch 1"),
         (Stop(1, 6, b"", ended=True), RUN, "after the epoch's end of epoch 1"),
+        (Stop(0, 5, b"", earlier=3), RUN, "after batch 3 and again after batch 5"),
     ],
-    ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end"],
+    ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end", "twice"],
 )
 def test_a_stop_has_a_place_in_words(stop: Stop, run: Uninterrupted, place: str) -> None:
     assert describe_stop(stop, run) == place
@@ -102,7 +112,80 @@ def test_what_a_resumed_run_raises_is_told() -> None:
 
 
 def test_only_parts_that_can_be_compared_are() -> None:
-    run = replace(RUN, epochs=(({"image": "a0", "noise": "1"}, {"image": "a1", "noise": "2"}),), ended=(True,))
-    resumed = Resumed((({"image": "a1", "noise": "9"},),))
+    run = replace(RUN, epochs=((({"image": "a0", "noise": "1"},), ({"image": "a1", "noise": "2"},)),), ended=(True,))
+    resumed = Resumed(((({"image": "a1", "noise": "9"},),),))
     assert continued(run, Stop(0, 1, b""), resumed, frozenset({"image"})).outcome == "exact"
     assert continued(run, Stop(0, 1, b""), resumed, frozenset({"image", "noise"})).outcome == "differs"
+
+
+def test_samples_that_come_twice_and_never_are_counted() -> None:
+    seen = continued(RUN, Stop(0, 2, b""), Resumed((batches("a5", "a0", "a1", "a3"), ())), WHOLE)
+    assert (seen.outcome, seen.twice, seen.never) == ("differs", 2, 2)
+    cut = continued(RUN, Stop(0, 2, b""), Resumed((batches("a5", "a0"),)), WHOLE)
+    assert (cut.twice, cut.never) == (1, 0)  # what comes later may be what is missing
+
+
+ROWS = tuple(map(str, range(12)))
+
+
+def shuffled(*order: str, drops: int = 0, labels: bool = False, ended: bool = True) -> Uninterrupted:
+    """An epoch of batches of two samples."""
+    samples = [{"[0]": each, **({"[1]": "cat"} if labels else {})} for each in order[: len(order) - drops]]
+    epoch = tuple(tuple(samples[at : at + 2]) for at in range(0, len(samples), 2))
+    stops = tuple(Stop(0, at, b"") for at in range(1, len(epoch) + 1))
+    return Uninterrupted((epoch,), (ended,), stops, 0.1)
+
+
+BACKWARDS = tuple(reversed(ROWS))
+MIXED = (*ROWS[6:], *ROWS[:6])
+PARTS = frozenset({"[0]"})
+
+
+def test_parts_that_are_the_same_in_all_batches_are_not_compared() -> None:
+    ours, theirs = shuffled(*ROWS, labels=True), shuffled(*BACKWARDS, labels=True)
+    assert stable_parts(ours, theirs) is None
+    assert stable_parts(ours, ours) == frozenset({"[0]", "[1]"})
+
+
+IDENTIFYING: dict[str, tuple[Uninterrupted, Uninterrupted, frozenset[str] | None]] = {
+    "another order": (shuffled(*ROWS), shuffled(*BACKWARDS), PARTS),
+    "beside a label": (shuffled(*ROWS, labels=True), shuffled(*BACKWARDS, labels=True), PARTS),
+    "others are dropped": (shuffled(*ROWS, drops=2), shuffled(*BACKWARDS, drops=2), PARTS),
+    "other samples": (shuffled(*ROWS), shuffled(*(f"noise {row}" for row in ROWS)), None),
+    "a part of an epoch": (shuffled(*ROWS, ended=False), shuffled(*BACKWARDS), None),
+    "another part of an epoch": (shuffled(*ROWS), shuffled(*BACKWARDS, ended=False), None),
+    "labels alone": (shuffled(*["cat"] * 12), shuffled(*["cat"] * 12), None),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "parts"), IDENTIFYING.values(), ids=IDENTIFYING)
+def test_a_sample_is_known_by_parts_that_come_in_any_order(
+    one: Uninterrupted, other: Uninterrupted, parts: frozenset[str] | None
+) -> None:
+    assert identifying_parts(one, other) == parts
+
+
+@pytest.mark.parametrize(
+    ("rest", "drops", "expected"),
+    [
+        (ROWS[6:], 0, ("exact", 0, 0)),
+        (BACKWARDS[:6], 0, ("reordered", 0, 0)),
+        ((*ROWS[2:6], *ROWS[8:10]), 0, ("twice", 4, 4)),
+        (ROWS[6:8], 0, ("twice", 0, 4)),
+        (ROWS[:6], 0, ("twice", 6, 6)),
+        ((*ROWS[6:8], *ROWS[10:12]), 2, ("reordered", 0, 0)),  # drop_last leaves out others
+    ],
+    ids=["as it was", "in another order", "of another shuffle", "too few", "the same again", "others are dropped"],
+)
+def test_what_an_epoch_had_left_is_counted(rest: tuple[str, ...], drops: int, expected: tuple[str, int, int]) -> None:
+    run, other = shuffled(*ROWS, drops=drops), shuffled(*MIXED, drops=drops)
+    resumed = Resumed((shuffled(*rest).epochs[0], ()))
+    seen = completed(run, other, Stop(0, 3, b""), resumed, PARTS)
+    assert (seen.outcome, seen.twice, seen.never) == expected
+
+
+def test_stops_in_the_middle_of_whole_epochs_come_first() -> None:
+    whole = replace(RUN, ended=(True, True))
+    assert [(stop.epoch, stop.batches) for stop in chosen_whole(whole)] == [(0, 3), (1, 3), (0, 1), (0, 5)]
+    assert [(stop.epoch, stop.batches) for stop in chosen_whole(RUN)] == [(0, 3), (0, 1), (0, 5)]
+    assert chosen_whole(CUT) == []
