@@ -15,7 +15,7 @@ from pytest_dataloader.probe.samples.evidence import Order
 from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
-    UNSURE,
+    UNSURE_ORDERS,
     LoaderFacts,
     OrderFault,
     by_worker,
@@ -123,7 +123,7 @@ def _samples_in(epoch: TracedEpoch, about: LoaderFacts) -> int:
 def judge(evidence: Order) -> Verdict:
     """Fail for samples that are lost, doubled, wrong or never reshuffled; what a sampler may mean is told."""
     if evidence.faults:
-        sure = any(fault.kind not in UNSURE for fault in evidence.faults)
+        sure = any(fault.kind not in UNSURE_ORDERS for fault in evidence.faults)
         outcome: Outcome = "failed" if sure else "inconclusive"
         return Verdict(outcome, sentences.describe_order_faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:

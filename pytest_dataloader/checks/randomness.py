@@ -14,7 +14,7 @@ from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
 from pytest_dataloader.probe.loader.settings import has_thread_workers, start_method_of
 from pytest_dataloader.probe.samples import intervention
-from pytest_dataloader.probe.samples.draws import UNSURE, DrawFault, Draws, same_on_ranks
+from pytest_dataloader.probe.samples.draws import UNSURE_DRAWS, DrawFault, Draws, same_on_ranks
 from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
@@ -112,7 +112,7 @@ def _ranks(loader: Any, setting: Setting) -> tuple[int, tuple[DrawFault, ...]]:
 
 def judge(evidence: Randomness) -> Verdict:
     """Fail for every pair of places that draw the same numbers; a dataset that draws none passes."""
-    if any(fault.kind not in UNSURE for fault in evidence.faults):
+    if any(fault.kind not in UNSURE_DRAWS for fault in evidence.faults):
         return Verdict("failed", sentences.describe_draw_faults(evidence), sentences.advice(evidence))
     if evidence.faults:
         return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])

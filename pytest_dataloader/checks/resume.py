@@ -14,7 +14,7 @@ from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.recognition import is_dataloader
 from pytest_dataloader.probe.samples.continuation import (
     RIGHT,
-    UNSURE,
+    UNSURE_STOPS,
     Resumption,
     chosen_stops,
     chosen_whole,
@@ -185,7 +185,7 @@ def judge(evidence: Resume, *, max_snapshot_overhead: Share | None = None) -> Ve
         return Verdict("not_measured", f"no stop was resumed{coverage(evidence.partly)}", vacuous=True)
     wrong = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     if wrong:
-        unsure = all(stop.outcome in UNSURE for stop in wrong)
+        unsure = all(stop.outcome in UNSURE_STOPS for stop in wrong)
         return Verdict("inconclusive" if unsure else "failed", sentences.wrong(evidence), sentences.advice(evidence))
     part, told, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
     if max_snapshot_overhead is None:

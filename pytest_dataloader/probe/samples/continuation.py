@@ -16,7 +16,7 @@ Key = tuple[tuple[str, str], ...]
 """What tells a sample from others."""
 BatchKey = tuple[Key, ...]
 Continued = Literal["exact", "reordered", "repeats", "skips", "differs", "raises", "short", "twice", "random_states"]
-UNSURE = frozenset({"random_states"})
+UNSURE_STOPS = frozenset({"random_states"})
 """Outcomes that are right or wrong by what else a training keeps."""
 RIGHT = frozenset({"exact", "reordered"})
 

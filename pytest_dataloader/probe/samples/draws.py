@@ -18,7 +18,7 @@ DrawFaultKind = Literal[
     "frozen_generator", "constant_seed", "epoch_repeating_seed", "repeating_loader_seed", "reseeding_per_sample",
     "seeded_alike_by_iteration", "shared_draws", "same_content", "same_seed_on_ranks", "same_draws_on_ranks",
 ]  # fmt: skip
-UNSURE = frozenset({"shared_draws", "same_content"})
+UNSURE_DRAWS = frozenset({"shared_draws", "same_content"})
 """Kinds that may be meant: told as inconclusive."""
 Effect = Literal["makes", "orders", "nothing", "unclear"]
 """What draws of a stream decide: what samples hold; their order, or which of them come; nothing; or nobody can tell.

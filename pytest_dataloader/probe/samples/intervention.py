@@ -35,7 +35,7 @@ _ALMOST = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StreamReading:
     """The samples of a stream, each by its parts; how many of them came after an intervention, and whether it ended."""
 
     samples: tuple[Mapping[str, str], ...] = ()
@@ -52,18 +52,18 @@ def effects(loader: Any, names: Sequence[str], *, seconds: float) -> dict[str, E
 
 
 def _effect_of(loader: Any, name: str, seconds: float) -> Effect:
-    def read(key: str = "", worker: int = 0) -> Reading | None:
+    def read(key: str = "", worker: int = 0) -> StreamReading | None:
         found = child_process.ask(functools.partial(_read, loader, name, key, worker, seconds), 3 * seconds + 5)
-        return found if isinstance(found, Reading) else None
+        return found if isinstance(found, StreamReading) else None
 
     natural, again, one, other = read(), read(), read("one"), read("other")
-    beside = read(worker=1) if loader.num_workers else Reading(ended=True)
+    beside = read(worker=1) if loader.num_workers else StreamReading(ended=True)
     if natural is None or again is None or one is None or other is None or beside is None:
         return "unclear"
     return effect(natural, again, (one, other), beside)
 
 
-def effect(natural: Reading, again: Reading, displaced: tuple[Reading, Reading], beside: Reading) -> Effect:
+def effect(natural: StreamReading, again: StreamReading, displaced: tuple[StreamReading, StreamReading], beside: StreamReading) -> Effect:
     """What an intervention shows; ``again`` is a second reading without one, by which steady parts are known, and
     ``beside`` what another worker gives: where workers divide one order, an intervention gives what that one had.
     """
@@ -86,7 +86,7 @@ def effect(natural: Reading, again: Reading, displaced: tuple[Reading, Reading],
     return "makes" if not elsewhere and here + new >= enough else "unclear"
 
 
-def _places(changed: Sequence[str], natural: Reading, one: Reading, others: Sequence[Reading]) -> tuple[int, int, int]:
+def _places(changed: Sequence[str], natural: StreamReading, one: StreamReading, others: Sequence[StreamReading]) -> tuple[int, int, int]:
     """Where the samples that one intervention changed come in other readings: elsewhere, at their own place alone, or
     never.
     """
@@ -110,13 +110,13 @@ def _values(sample: Mapping[str, str], paths: Sequence[str]) -> tuple[str | None
     return tuple(sample.get(path) for path in paths)
 
 
-def _alike(one: Reading, other: Reading, length: int) -> set[str]:
+def _alike(one: StreamReading, other: StreamReading, length: int) -> set[str]:
     """Paths of the parts that two readings have in common, and in which they agree sample by sample."""
     pairs = list(zip(one.samples[:length], other.samples[:length], strict=True))
     return {path for path in pairs[0][0] if all(path in a and path in b and a[path] == b[path] for a, b in pairs)}
 
 
-def _read(loader: Any, name: str, key: str, worker: int, seconds: float) -> Reading:
+def _read(loader: Any, name: str, key: str, worker: int, seconds: float) -> StreamReading:
     """Be a worker of a stream in this child, and read it with a generator displaced before each sample but the first.
 
     What is drawn for the first orders shards. Without a ``key`` the generator is left alone.
@@ -145,8 +145,8 @@ def _read(loader: Any, name: str, key: str, worker: int, seconds: float) -> Read
         try:
             sample = next(iterator)
         except StopIteration:
-            return Reading(tuple(samples), displaced, ended=True)
+            return StreamReading(tuple(samples), displaced, ended=True)
         samples += map(leaves, samples_in(sample) if whole else (sample,))
         deadline = min(deadline, time.monotonic() + seconds)  # starting takes no part in it
         displaced += len(samples) - given if given and name in found else 0
-    return Reading(tuple(samples), displaced)
+    return StreamReading(tuple(samples), displaced)

@@ -23,7 +23,7 @@ OrderFaultKind = Literal[
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len",
 ]  # fmt: skip
-UNSURE = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers"})
+UNSURE_ORDERS = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers"})
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, get_worker_info
 from pytest_dataloader.checks import Setting, randomness
 from pytest_dataloader.checks.randomness import judge, measure, merge_ranks
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.samples.draws import UNSURE, DrawFault, DrawFaultKind, Draws
+from pytest_dataloader.probe.samples.draws import UNSURE_DRAWS, DrawFault, DrawFaultKind, Draws
 from pytest_dataloader.probe.samples.generators import GeneratorState
 from pytest_dataloader.probe.samples.journal import JournalEntry
 from tests.judgement import Judgement
@@ -137,7 +137,7 @@ def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
 
 
 def test_every_kind_of_fault_has_a_row() -> None:
-    assert {*OF_ALL_KINDS, *UNSURE} == set(get_args(DrawFaultKind))
+    assert {*OF_ALL_KINDS, *UNSURE_DRAWS} == set(get_args(DrawFaultKind))
 
 
 def test_what_the_ranks_of_a_job_draw_alike_is_added_once() -> None:
