@@ -37,6 +37,9 @@ StartMethods = tuple[str, ...]
 Step = Callable[[Any], object]
 """A training step, a callable that takes a batch, or ``"MODULE:ATTR"`` that names one."""
 
+Method = str
+"""The name of a method of the loader, or of one of its parts: ``"sampler.state_dict"``."""
+
 _UNITS = {
     "": 1, "B": 1,
     "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -90,6 +93,15 @@ def _step(value: object) -> object:
     raise BadLimit(f"expected MODULE:ATTR of a callable that takes a batch, such as train:step, got {shown(value)}")
 
 
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def _method(value: object) -> str:
+    if isinstance(value, str) and _PATH.fullmatch(value):
+        return value
+    raise BadLimit(f"expected the name of a method, such as state_dict or sampler.state_dict, got {shown(value)}")
+
+
 def parse_bytes(value: object) -> int:
     """Read ``33554432``, ``"32MB"`` or ``"1.5 GiB"`` as bytes.
 
@@ -120,4 +132,5 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "Count": _count,
     "StartMethods": _start_methods,
     "Step": _step,
+    "Method": _method,
 }

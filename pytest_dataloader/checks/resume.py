@@ -29,10 +29,10 @@ from pytest_dataloader.probe.samples.resumption import Resumable, StateMethods, 
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Share
+    from pytest_dataloader.limits import Method, Share
 
 NEEDS_BENCH = False
 
@@ -53,16 +53,33 @@ _MOST_TIMED = 2000
 
 def applies(loader: Any, _build: Any) -> bool:
     """Whether a state can be taken of the loader, and of those inside it, and loaded again."""
-    return not _without_state(loader, StateMethods())
+    return keeps_state(loader, {})
+
+
+def keeps_state(loader: Any, limits: Mapping[str, Any]) -> bool:
+    """The same by the names that limits give."""
+    return not _without_state(loader, _methods(limits.get("state"), limits.get("load")))
+
+
+def _methods(state: str | None, load: str | None) -> StateMethods:
+    usual = StateMethods()
+    return StateMethods(state or usual.state, load or usual.load)
 
 
 def _without_state(loader: Any, methods: StateMethods) -> list[Any]:
-    """The loader, and those inside it, of which no state can be taken."""
-    inside = sampling.loaders_inside(loader) if is_dataloader(loader) else []
+    """The loader, and those inside it, of which no state can be taken; names of the user's are of the loader alone."""
+    inside = sampling.loaders_inside(loader) if is_dataloader(loader) and methods == StateMethods() else []
     return [each for each in (loader, *inside) if not methods.are_of(each)]
 
 
-def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | None = None) -> Resume:
+def measure(
+    loader: Any,
+    *,
+    setting: Setting,
+    max_snapshot_overhead: float | None = None,
+    state: str | None = None,
+    load: str | None = None,
+) -> Resume:
     """Run two epochs in a child, taking a state after each batch; load some of the states in fresh processes.
 
     Where the order follows the random state, samples are counted instead, of epochs that are run to their ends. Raises
@@ -70,11 +87,10 @@ def measure(loader: Any, *, setting: Setting, max_snapshot_overhead: float | Non
     which cannot be told apart.
     """
     started = time.monotonic()
-    methods = StateMethods()
+    methods = _methods(state, load)
     if without := _without_state(loader, methods):
-        raise NotMeasured(
-            f"{type(without[-1]).__name__} has no state_dict and load_state_dict: torchdata's StatefulDataLoader has"
-        )
+        usual = ": torchdata's StatefulDataLoader has" if methods == StateMethods() else ""
+        raise NotMeasured(f"{type(without[-1]).__name__} has no {methods.state} and {methods.load}{usual}")
     build = None if setting.build is None or rank_arguments(setting.build, 0, 1) else setting.build
     what = Resumable(loader, build, methods)
     seconds = setting.budget(_SECONDS, share=1 / 3)
@@ -179,7 +195,13 @@ def _tail(run: Uninterrupted, stop: Stop) -> int:
     return left + 2 if run.ended[stop.epoch] and left <= _TAIL else min(left, _TAIL)
 
 
-def judge(evidence: Resume, *, max_snapshot_overhead: Share | None = None) -> Verdict:
+def judge(
+    evidence: Resume,
+    *,
+    max_snapshot_overhead: Share | None = None,
+    state: Method | None = None,  # noqa: ARG001
+    load: Method | None = None,  # noqa: ARG001
+) -> Verdict:
     """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed."""
     if not evidence.stops:
         return Verdict("not_measured", f"no stop was resumed{coverage(evidence.partly)}", vacuous=True)

@@ -47,30 +47,32 @@ _EPOCHS = 3
 
 def applies(check: str, stream: Stream) -> bool:
     """Whether a check has what it needs; of a DataLoader inside, that one tells."""
-    if _keeps_state(check, stream):
+    if _keeps_state(check, stream, {}):
         return True
     if stream.inner is not None and check not in OUTER:
         return checks.applies(check, stream.inner, None)
     return check not in NEEDS
 
 
-def _keeps_state(check: str, stream: Stream) -> bool:
+def _keeps_state(check: str, stream: Stream, limits: Mapping[str, Any]) -> bool:
     """Whether a check asks for a state, and the whole gives one itself, whatever is inside.
 
     A replay buffer's state is what it holds, not where it was.
     """
-    return check == "resume" and stream.iterated and bool(checks.check_module(check).applies(stream.source, None))
+    if check != "resume" or not stream.iterated:
+        return False
+    return bool(checks.check_module(check).keeps_state(stream.source, limits))
 
 
-def is_of_inner(check: str, stream: Stream) -> bool:
+def is_of_inner(check: str, stream: Stream, limits: Mapping[str, Any]) -> bool:
     """Whether a check looks at the DataLoader inside."""
-    return stream.inner is not None and check not in OUTER and not _keeps_state(check, stream)
+    return stream.inner is not None and check not in OUTER and not _keeps_state(check, stream, limits)
 
 
 def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str, Any]) -> Any:
     """The evidence of a check on a stream. Raises NotMeasured for one that batches are not enough for."""
     seconds = setting.budget(_SECONDS, share=1 / 3)
-    if is_of_inner(check, stream):
+    if is_of_inner(check, stream, limits):
         seen = checks.measure(check, stream.inner, setting=setting, limits=limits)
         match check:
             case "order":
@@ -78,7 +80,7 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
             case "memory":
                 return measures.memory_around(stream, seen, seconds)
         return seen
-    if _keeps_state(check, stream):
+    if _keeps_state(check, stream, limits):
         return checks.check_module(check).measure(stream.source, setting=setting, **limits)
     setting.progress("reading batches", 0.2)
     match check:

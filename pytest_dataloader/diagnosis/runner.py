@@ -143,7 +143,7 @@ class Runner:
             if unsupported := compatibility.incompatibility(check):
                 return Examined(Verdict("not_measured", unsupported, vacuous=True))
             evidence = self.measure(subject, check, limits, *others)
-            verdict = _of_part(subject.loader, check, checks.judge(check, evidence, limits=limits))
+            verdict = _of_part(subject.loader, check, limits, checks.judge(check, evidence, limits=limits))
             known.remember(check, _breakage(evidence))
         except NotMeasured as error:
             known.remember(check, _NOTHING if isinstance(error, EmptyEpoch) else "")
@@ -172,9 +172,9 @@ class _Known:
             self.breakage = f"{breakage}: see {check}"
 
 
-def _of_part(loader: Any, check: str, verdict: Verdict) -> Verdict:
+def _of_part(loader: Any, check: str, limits: Mapping[str, Any], verdict: Verdict) -> Verdict:
     """A verdict that says so where it is of the DataLoader inside a stream."""
-    if not isinstance(loader, Stream) or not is_of_inner(check, loader):
+    if not isinstance(loader, Stream) or not is_of_inner(check, loader, limits):
         return verdict
     return replace(verdict, reason=f"{verdict.reason}; of the DataLoader inside, its attribute {loader.path}")
 

@@ -50,6 +50,7 @@ READ: dict[str, list[tuple[object, object]]] = {
         ("fork", ("fork",)), (["spawn", "fork"], ("spawn", "fork")), (METHODS, METHODS),
         (["spawn", "fork", "spawn"], ("spawn", "fork")),
     ],
+    "Method": [("position", "position"), ("sampler.state_dict", "sampler.state_dict"), ("_a1", "_a1")],
     "Step": [(a_step, a_step), ("train:step", "train:step"), ("a.b_2:C.step", "a.b_2:C.step")],
 }  # fmt: skip
 REFUSED: dict[str, list[object]] = {
@@ -64,6 +65,7 @@ REFUSED: dict[str, list[object]] = {
     "StartMethods": [
         "", "threads", "Fork", [], (), ["fork", "threads"], ["fork", 1], {"fork": 1}, {"fork"}, None, 3, True,
     ],
+    "Method": [None, 1, "", "1a", "a b", "a.", ".a", "a..b", "a()", "train:step", ["a"], a_step, HUGE],
     "Step": [None, 1, "", "train", "train:", ":step", "train:a b", "train::step", "1a:b", "a.:b", ["a:b"], HUGE],
 }  # fmt: skip
 

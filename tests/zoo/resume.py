@@ -210,6 +210,45 @@ class ByFirstSeed(Sampler[int]):
         return SIZE
 
 
+class Skipping(Sampler[int]):
+    """A sampler that can be told where to go on."""
+
+    def __init__(self) -> None:
+        self.at = self.skip = 0
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __iter__(self) -> Iterator[int]:
+        self.at, self.skip = self.skip, 0
+        while self.at < SIZE:
+            self.at += 1
+            yield self.at - 1
+
+    def position(self) -> int:
+        return self.at % SIZE
+
+    def seek(self, position: int) -> None:
+        self.skip = position
+
+
+def skipping(workers: int) -> Callable[[], DataLoader[Any]]:
+    return lambda: DataLoader(rows(), 4, sampler=Skipping(), num_workers=workers)
+
+
+class OtherNames(Pipeline):
+    """Its methods are called otherwise, and what it inherits is not what is meant."""
+
+    def position(self) -> dict[str, int]:
+        return Pipeline.state_dict(self)
+
+    def seek(self, state: dict[str, int]) -> None:
+        Pipeline.load_state_dict(self, state)
+
+    def state_dict(self) -> dict[str, int]:
+        raise NotImplementedError
+
+
 def nodes(shuffle: bool) -> Any:
     """torchdata.nodes over a sampler that does not tell the epoch in its state."""
     from torchdata import nodes  # type: ignore[import-untyped]  # no py.typed
@@ -268,6 +307,13 @@ CLEAN = {
 }
 
 UNSURE = {"by torch's first seed": Case(lambda: Counting(rows(), 4, sampler=ByFirstSeed()))}
+
+NAMED = {
+    "a sampler that skips": (Case(skipping(0)), "sampler.position", "sampler.seek"),
+    "a sampler that skips, asked ahead by workers": (Case(skipping(2), "skips"), "sampler.position", "sampler.seek"),
+    "a pipeline with other names": (Case(OtherNames), "position", "seek"),
+}
+"""Loaders whose state is given and taken by other names."""
 
 UNTOLD = {
     "plain": (lambda: DataLoader(rows(), 4), "has no state_dict"),

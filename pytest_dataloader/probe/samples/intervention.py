@@ -63,7 +63,9 @@ def _effect_of(loader: Any, name: str, seconds: float) -> Effect:
     return effect(natural, again, (one, other), beside)
 
 
-def effect(natural: StreamReading, again: StreamReading, displaced: tuple[StreamReading, StreamReading], beside: StreamReading) -> Effect:
+def effect(
+    natural: StreamReading, again: StreamReading, displaced: tuple[StreamReading, StreamReading], beside: StreamReading
+) -> Effect:
     """What an intervention shows; ``again`` is a second reading without one, by which steady parts are known, and
     ``beside`` what another worker gives: where workers divide one order, an intervention gives what that one had.
     """
@@ -86,7 +88,9 @@ def effect(natural: StreamReading, again: StreamReading, displaced: tuple[Stream
     return "makes" if not elsewhere and here + new >= enough else "unclear"
 
 
-def _places(changed: Sequence[str], natural: StreamReading, one: StreamReading, others: Sequence[StreamReading]) -> tuple[int, int, int]:
+def _places(
+    changed: Sequence[str], natural: StreamReading, one: StreamReading, others: Sequence[StreamReading]
+) -> tuple[int, int, int]:
     """Where the samples that one intervention changed come in other readings: elsewhere, at their own place alone, or
     never.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import operator
 import pickle
 import resource
 import time
@@ -38,19 +39,26 @@ _NO_SNAPSHOTS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StateMethods:
-    """The names of the method that gives a loader's state and of the one that takes it."""
+    """The names of the method that gives a loader's state and of the one that takes it; of its parts, with dots."""
 
     state: str = "state_dict"
     load: str = "load_state_dict"
 
     def are_of(self, thing: Any) -> bool:
-        return all(callable(getattr(thing, name, None)) for name in (self.state, self.load))
+        try:
+            return callable(_method(thing, self.state)) and callable(_method(thing, self.load))
+        except AttributeError:
+            return False
 
     def taken(self, thing: Any) -> bytes:
-        return pickle.dumps(getattr(thing, self.state)())
+        return pickle.dumps(_method(thing, self.state)())
 
     def loaded(self, thing: Any, state: bytes) -> None:
-        getattr(thing, self.load)(pickle.loads(state))
+        _method(thing, self.load)(pickle.loads(state))
+
+
+def _method(thing: Any, path: str) -> Any:
+    return operator.attrgetter(path)(thing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,14 @@ from pytest_dataloader import checks  # noqa: E402  # as the next
 from pytest_dataloader.checks import Setting  # noqa: E402  # after torchdata is known to be there
 from pytest_dataloader.checks.resume import judge, measure  # noqa: E402
 from pytest_dataloader.errors import NotMeasured  # noqa: E402
+from pytest_dataloader.loaders import measurable  # noqa: E402
 from pytest_dataloader.probe.loader.stream import stream_of  # noqa: E402
 from pytest_dataloader.probe.samples.continuation import Resumption  # noqa: E402
 from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
 from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo import evidence  # noqa: E402
-from tests.zoo.resume import CLEAN, FAULTS, UNSURE, UNTOLD  # noqa: E402
+from tests.zoo.resume import CLEAN, FAULTS, NAMED, UNSURE, UNTOLD  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,6 +226,23 @@ def test_what_is_no_dataloader_is_resumed_where_it_keeps_a_state(cases: Any, nam
     assert checks.applies("resume", stream, None)
     seen = checks.measure("resume", stream, setting=QUICK, limits={})
     assert checks.judge("resume", seen, limits={}).outcome == outcome
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_methods_are_those_that_are_named(name: str) -> None:
+    case, state, load = NAMED[name]
+    made: Any = case.make()
+    limits = checks.read_limits("resume", {"state": state, "load": load})
+    assert checks.call_for(limits)
+    seen = checks.measure("resume", measurable(made), setting=QUICK, limits=limits)
+    verdict = checks.judge("resume", seen, limits=limits)
+    assert verdict.outcome == ("failed" if case.outcome else "passed"), verdict.reason
+    assert case.outcome in {stop.outcome for stop in seen.stops} | {""}
+
+
+def test_methods_that_are_not_there_are_named() -> None:
+    with pytest.raises(NotMeasured, match=r"DataLoader has no sampler\.position and sampler\.gone$"):
+        measure(NAMED["a sampler that skips"][0].make(), setting=QUICK, state="sampler.position", load="sampler.gone")
 
 
 class Moved:

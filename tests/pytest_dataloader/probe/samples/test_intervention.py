@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.samples.intervention import Reading, effect
+from pytest_dataloader.probe.samples.intervention import StreamReading, effect
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.draws import Effect
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 MANY = 32
 
 
-def reading(*values: object, names: bool = False, ended: bool = True, displaced: int | None = None) -> Reading:
+def reading(*values: object, names: bool = False, ended: bool = True, displaced: int | None = None) -> StreamReading:
     named = {"['name']": "row"} if names else {}
     samples = tuple(
         {**{path: f"{word} {number}" for path, word in named.items()}, "": str(value)}
         for number, value in enumerate(values)
     )
-    return Reading(samples, len(samples) if displaced is None else displaced, ended)
+    return StreamReading(samples, len(samples) if displaced is None else displaced, ended)
 
 
 ROWS = [f"row {number}" for number in range(MANY)]
@@ -28,8 +28,8 @@ ONE = [f"one {number}" for number in range(MANY)]
 OTHER = [f"other {number}" for number in range(MANY)]
 BACKWARDS = [ROWS[0], *reversed(ROWS[1:])]
 TURNED = [ROWS[0], *ROWS[9:], *ROWS[1:9]]
-NOBODY = Reading(ended=True)
-EFFECTS: dict[str, tuple[Effect, Reading, Reading, Reading, Reading]] = {
+NOBODY = StreamReading(ended=True)
+EFFECTS: dict[str, tuple[Effect, StreamReading, StreamReading, StreamReading, StreamReading]] = {
     "other values": ("makes", reading(*ROWS), reading(*ONE), reading(*OTHER), NOBODY),
     "other values of a part beside names": (
         "makes", reading(*ROWS, names=True, ended=False), reading(*ONE, names=True, ended=False),
@@ -60,14 +60,16 @@ EFFECTS: dict[str, tuple[Effect, Reading, Reading, Reading, Reading]] = {
 
 
 @pytest.mark.parametrize("row", EFFECTS.values(), ids=EFFECTS)
-def test_the_effect_follows_from_the_samples(row: tuple[Effect, Reading, Reading, Reading, Reading]) -> None:
+def test_the_effect_follows_from_the_samples(
+    row: tuple[Effect, StreamReading, StreamReading, StreamReading, StreamReading],
+) -> None:
     due, natural, one, other, beside = row
     assert effect(natural, natural, (displaced(one), displaced(other)), beside) == due
 
 
-def displaced(read: Reading) -> Reading:
+def displaced(read: StreamReading) -> StreamReading:
     """All but the first sample come after an intervention, unless the row says otherwise."""
-    return Reading(read.samples, min(read.displaced, max(0, len(read.samples) - 1)), read.ended)
+    return StreamReading(read.samples, min(read.displaced, max(0, len(read.samples) - 1)), read.ended)
 
 
 def test_parts_that_differ_without_an_intervention_tell_nothing() -> None:
