@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LARGE_SAMPLER = 300_000_000
 """Bytes from which what a sampler holds is a fault, where it is large for each sample too. torch's own are below that
-for 5,000,000 samples: RandomSampler holds 200 MB, DistributedSampler 156, WeightedRandomSampler 280; for 10,000,000 it
-is 400, 315 and 560 (torch 2.13)."""
+for 5,000,000 samples: RandomSampler holds 200 MB, DistributedSampler 157, WeightedRandomSampler 280; for 10,000,000 it
+is 400, 320 and 560 (``benchmarks/memory_samplers.py``, torch 2.13)."""
 LARGE_PER_SAMPLE = 16.0
 """Bytes a sample: an array of 64-bit indices is 8, a list of Python's integers 31 to 40."""
 WORTH_TELLING = 32 << 20
