@@ -12,34 +12,15 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from typing import Any
 
 import torch
-from timed_loaders import KINDS, Computing, Sleeping, make
+from timed_loaders import KINDS, Mixed, Uneven, make
 
 from pytest_dataloader.checks import Setting, tune
 from pytest_dataloader.probe.loader.settings import Settings
 from pytest_dataloader.probe.tuning.trial import measure_trial
 
 SWEPT = (0, 1, 2, 4, 8)
-
-
-class Uneven(Sleeping):
-    """Every sixteenth sample waits 20 times as long."""
-
-    def __getitem__(self, index: int) -> Any:
-        time.sleep(0.001 * (20 if index % 16 == 0 else 1))
-        return torch.tensor(index)
-
-
-class Mixed(Computing):
-    """Waits and computes."""
-
-    batch_size = 8
-
-    def __getitem__(self, index: int) -> Any:
-        time.sleep(0.002)
-        return super().__getitem__(index)
 
 
 def main() -> None:
