@@ -16,6 +16,8 @@ Written before the first run, of tuners that predict by simulation what they the
   - of all settings told, those below 90 % of the best are more than BEFORE's by over a tenth of all;
   - the median over the loaders of the ratio of their seconds is above 1.5.
 * Else the simpler one stays.
+
+It was the ladder: docs/tuning.md has the table.
 """
 
 from __future__ import annotations
