@@ -86,6 +86,24 @@ class Dicts(Sleeping):
         return {str(key): torch.full((8,), float(key)) for key in range(round(10 * self.cost))}
 
 
+class Uneven(Sleeping):
+    """Every sixteenth sample waits 20 times as long."""
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.001 * (20 if index % 16 == 0 else 1))
+        return torch.tensor(index)
+
+
+class Mixed(Computing):
+    """Waits and computes."""
+
+    batch_size = 8
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.002)
+        return super().__getitem__(index)
+
+
 KINDS = (Sleeping, Computing, Copying, Decoding, Tiny, Dicts)
 
 

@@ -4,8 +4,8 @@
 
 512 samples that each wait 5 ms, batches of 32; with 4 workers, with persistent ones, and with ``__getitems__`` that
 waits once for a batch. First each step timed by the wall clock over whole epochs, as the tutorial does; then what
-``--dataloader-tune`` says, measured and predicted, in its few seconds. "tensor" is the tutorial's sample of 600 kB,
-"light" one of 4 bytes: 19 MB a batch fill two CPUs.
+``--dataloader-tune`` says in its few seconds. "tensor" is the tutorial's sample of 600 kB, "light" one of 4 bytes: 19
+MB a batch fill two CPUs.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ NEEDS_BENCH = False
 
 
 def measure(loader: Any, *, setting: Setting, step_ms: float | None = None) -> Tuning:
-    """Profile a loader, predict other settings and measure the best few, in about ``setting.seconds``.
+    """Measure a loader with more and more workers, and with what else may help, in about ``setting.seconds``.
 
     With ``step_ms``, no more workers are recommended than a training step of so long needs. Then other batch sizes are
     measured under the settings found, for a third of that time, and as long pinning where there is a CUDA device. What

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
 _SIZES_HEAD = ("batch_size", "samples/s", "first batch", "memory", "")
 _PINNING_HEAD = ("pin_memory", "samples/s on the device", "a copy keeps the loop", "")
-_NOTES = {"predicted": "predicted", "at most": "would give at most"}
+_NOTES = {"at most": "would give at most"}
 
 
 def ladder_lines(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:

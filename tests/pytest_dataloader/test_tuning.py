@@ -86,9 +86,9 @@ def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Proj
 @pytest.mark.slow
 def test_an_interrupted_tuning_tells_what_it_knows(slow: Project) -> None:
     slow.path.joinpath("conftest.py").write_text(
-        "import time\nfrom pathlib import Path\nfrom pytest_dataloader.probe.host import capacity\n"
-        "def noted():\n    Path('profiled').touch()\n    time.sleep(120)\n"
-        "capacity.crowding = noted\n"
+        "import time\nfrom pathlib import Path\nfrom pytest_dataloader.probe.tuning import search\n"
+        "def noted(*_):\n    Path('profiled').touch()\n    time.sleep(120)\n"
+        "search.measure_trial = noted\n"
     )
     status, output = slow.interrupt(
         "profiled", "--dataloader-tune", "--dataloader-seconds=30", "--dataloader-json=seen.json"

@@ -1,1 +1,1 @@
-"""Which settings make a loader faster: predicted from one profile, then tried."""
+"""Which settings make a loader faster: tried."""

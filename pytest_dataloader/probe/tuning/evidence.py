@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.tuning.ladder import LadderRow, ladder, recommended
-from pytest_dataloader.probe.tuning.prediction import predicted_rate
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.loader.settings import LoaderSettings
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
-    """Samples per second over an epoch of so many workers that persist; ``measured`` is 0 where they were not tried."""
+class Tried:
+    """Samples per second over an epoch of so many workers that persist."""
 
     num_workers: int
     samples_per_second: float
-    measured: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,8 @@ class Tuning:
     keeps_up_with_ms: float = 0.0
     """The training step that need not wait for a batch then; 0 where none was given or none keeps up."""
     rows: tuple[LadderRow, ...] = ()
-    predictions: tuple[Predicted, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    """By the number of workers, none included."""
     batch_sizes: tuple[BatchSize, ...] = ()
     """Under the recommended settings, by size; fewer than two where the loader cannot have others."""
     batch_size_unclear: str = ""
@@ -53,8 +52,6 @@ class Tuning:
     sampler_share: float = 0.0
     """Of a sample's time without workers: drawing its index, which stays in the main process."""
     cpus: float = 1.0
-    crowding: float = 1.0
-    """How many times more CPU time work takes when all of them are busy."""
     disturbances: tuple[str, ...] = ()
     complete: bool = False
     measured_seconds: float = 0.0
@@ -73,12 +70,11 @@ def tuning_of(search: Search) -> Tuning:
         waiting_share=alone.waiting_seconds / alone.mean_seconds,
         sampler_share=alone.sampler_seconds / alone.mean_seconds,
         cpus=cpus_allowed(),
-        crowding=search.crowding,
         disturbances=tuple(dict.fromkeys(each for trial in search.trials.values() for each in trial.disturbances)),
         complete=search.complete,
         measured_seconds=search.spent_seconds,
     )
-    if search.profile is None:
+    if not search.trials:
         return seen
     best = recommended(search)
     return replace(
@@ -88,15 +84,5 @@ def tuning_of(search: Search) -> Tuning:
         samples_per_second=search.rate(best),
         gain=search.rate(best) / search.rate(search.now) if search.is_measured(search.now) else 1.0,
         keeps_up_with_ms=1e3 * (search.step_seconds or 0.0) if search.keeps_up(best) else 0.0,
-        predictions=tuple(_predictions(search)),
+        tried=tuple(Tried(number, search.rate(search.settings(number))) for number in search.measured_numbers),
     )
-
-
-def _predictions(search: Search) -> list[Predicted]:
-    assert search.profile is not None
-    found = []
-    for number in search.numbers:
-        settings = search.settings(number)
-        measured = search.rate(settings) if search.is_measured(settings) else 0.0
-        found.append(Predicted(number, predicted_rate(search.profile, settings), measured))
-    return found

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.probe.host.clocks import cpus_allowed
 from pytest_dataloader.probe.internals.torch_private import reads_by_iteration
 from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN
-from pytest_dataloader.probe.tuning.prediction import batched, predicted_rate
+from pytest_dataloader.probe.tuning.trial import Alone, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dataloader.probe.tuning.search import Search
-    from pytest_dataloader.probe.tuning.trial import Alone
 
-RateSource = Literal["measured", "predicted", "at most"]
+RateSource = Literal["measured", "at most"]
 _LITTLE = 0.02
 """Keeping workers alive costs memory between epochs: below this gain it is not worth it."""
 _WAITS = 0.25
@@ -56,18 +56,15 @@ def _rows(search: Search, alone: Alone) -> Iterator[LadderRow]:
         yield LadderRow("+ the dataset's __getitems__", alone.samples_per_second, "measured", now=not now.num_workers)
     else:
         yield LadderRow("num_workers=0", alone.samples_per_second, "measured", now=not now.num_workers)
-    if search.profile is None:
+    if not search.trials:
         return
     chosen = search.chosen
     shown = {LoaderSettings()}
     for change, settings in _steps(search, chosen):
         shown.add(settings)
-        source: RateSource = "measured" if search.is_measured(settings) else "predicted"
-        yield LadderRow(change, search.rate(settings), source, now=settings == now)
+        yield LadderRow(change, search.rate(settings), "measured", now=settings == now)
     if search.unbatched is None and _could_batch(search, alone):
-        better = batched(search.profile)
-        most = predicted_rate(better, chosen) * search.rate(chosen) / predicted_rate(search.profile, chosen)
-        yield LadderRow("+ __getitems__ in the dataset", most, "at most")
+        yield LadderRow("+ __getitems__ in the dataset", _at_once(search, alone, chosen), "at most")
     if now.num_workers and now not in shown and search.is_measured(now):
         yield LadderRow(f"as it is: {now.text}", search.rate(now), "measured", vs_previous=0.0, now=True)
 
@@ -79,8 +76,11 @@ def _steps(search: Search, chosen: LoaderSettings) -> Iterator[tuple[str, Loader
         yield f"+ {best.text}", best
         return
     without = replace(chosen, persistent_workers=False)
-    yield f"+ {without.text}", without
-    yield "+ persistent_workers=True", chosen
+    if search.is_measured(without):
+        yield f"+ {without.text}", without
+        yield "+ persistent_workers=True", chosen
+    else:
+        yield f"+ {chosen.text}", chosen
     for other in search.trials:
         if other == replace(chosen, prefetch_factor=other.prefetch_factor) and other != chosen:
             yield f"+ prefetch_factor={other.prefetch_factor}", other
@@ -95,6 +95,29 @@ def _could_batch(search: Search, alone: Alone) -> bool:
     return (
         has_batches and waits and not reads_in_batches(search.loader.dataset) and not reads_by_iteration(search.loader)
     )
+
+
+def _at_once(search: Search, alone: Alone, chosen: LoaderSettings) -> float:
+    """Samples per second at most, were a batch to wait once instead of once for each sample.
+
+    Each wait costs CPU time as well, to fall asleep and to wake up; at best all of it. The main process draws indices
+    and receives batches as before, and all share the CPUs.
+    """
+    each = alone.samples_per_batch
+    making = alone.mean_seconds - alone.sampler_seconds
+    spared = making * (1 - 1 / each)
+    trial = search.trial_of(chosen)
+    if trial is None:
+        return each / (alone.mean_seconds - spared)
+    computing = max(0.0, spared * (1 - alone.waiting_seconds / making))
+    cpu = max(0.0, trial.worker_cpu_seconds - computing) + trial.main_cpu_seconds
+    least = max(
+        trial.batch_seconds - spared / chosen.num_workers, trial.batch_seconds / each,
+        trial.main_cpu_seconds + alone.sampler_waiting_seconds, cpu / cpus_allowed(),
+    )  # fmt: skip
+    sooner = replace(alone, batch_seconds=(alone.mean_seconds - spared,))
+    faster = replace(trial, batch_seconds=min(least, trial.batch_seconds), samples_per_second=each / least)
+    return max(search.rate(chosen), rate_of(faster, sooner, chosen))
 
 
 def recommended(search: Search) -> LoaderSettings:
@@ -115,14 +138,16 @@ def _best(search: Search) -> LoaderSettings:
     if not chosen.num_workers:
         return chosen
     without = replace(chosen, persistent_workers=False)
-    if not search.now.persistent_workers and search.rate(chosen) < (1 + _LITTLE) * search.rate(without):
+    known = search.is_measured(without) and not search.now.persistent_workers
+    if known and search.rate(chosen) < (1 + _LITTLE) * search.rate(without):
         chosen = without
     for other in search.trials:
-        same = replace(other, prefetch_factor=chosen.prefetch_factor) == replace(chosen, persistent_workers=True)
+        deeper = replace(chosen, prefetch_factor=other.prefetch_factor)
         if (
-            same
-            and other.prefetch_factor != chosen.prefetch_factor
+            other == replace(deeper, persistent_workers=True)
+            and deeper != chosen
+            and search.is_measured(deeper)
             and search.rate(other) > (1 + WORTHWHILE_GAIN) * search.rate(chosen)
         ):
-            return replace(chosen, prefetch_factor=other.prefetch_factor)
+            return deeper
     return chosen

@@ -1,4 +1,4 @@
-"""The search for a loader's best settings: one profile, predictions, and measurements of the best few."""
+"""The search for a loader's best settings: a ladder of trials, and a closer look where it is close."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_dataloader.probe.host import capacity, clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches
 from pytest_dataloader.probe.tuning import batches
-from pytest_dataloader.probe.tuning.estimates import Estimates
+from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
 from pytest_dataloader.probe.tuning.trial import (
     LEAST_SECONDS,
     ROOM,
@@ -20,7 +20,6 @@ from pytest_dataloader.probe.tuning.trial import (
     first_batches,
     measure_alone,
     measure_trial,
-    profile_of,
     rate_of,
 )
 from pytest_dataloader.probe.workers import fault
@@ -28,19 +27,20 @@ from pytest_dataloader.probe.workers import fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WORKERS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_MOST_WORKERS = 32
 _LEAST_TRIED = 8
 """Workers that wait need no CPU, so so many are tried on any machine."""
-_PROFILE_SHARE = 0.13
-_TRIAL_SHARE = 0.13
-"""Of the budget. Profile (two parts), four trials and their start-ups fill it."""
+_FIRST_SHARE = 0.13
+"""Of the budget, for the loader without workers and with one."""
+_TRIAL_SHARE = 0.1
+"""Of the budget, for each further trial."""
 _LAST_TRIAL = 0.65
-"""No trial of another number of workers begins once this share of the budget is spent."""
-_LEAST_TRIALS = 2
-"""However slow the loader is, one number of workers is tried beside the first."""
-_NEIGHBOUR = 0.7
-"""What is predicted to reach this share of the choice is measured: predictions were off by up to 0.29 of what was then
-measured, where the trial of one worker had come to a slow spell of the host (benchmarks/tune_prediction.py)."""
+_LAST_CLIMB = 3.0
+"""No trial of another number of workers begins once this share of the budget is spent, or this one while each trial is
+faster: a ladder that ended at the first share told 2 and 4 workers where 8 gave two and four times as much."""
+_IDLE = 2
+"""So many numbers of workers in turn that bring nothing end the ladder. By their rates, not by the intervals: on a busy
+machine these reached to three to seven times the rate, where trials of one number differed by a fifth."""
 _CLOSE = 0.75
 """What gave this share of the best rate is looked at again before it is passed over."""
 _ROUNDS = 2
@@ -50,7 +50,7 @@ with two; the best of three 5,700 to 6,800 and 5,100 to 6,400 (benchmarks/tune_l
 _FULL = 0.85
 """Share of the budget that looking again may fill; the last comparisons need the rest."""
 _FLUKE = 0.6
-"""A trial on a busy machine that gave less than this share of what was predicted is repeated, and the better one
+"""A trial on a busy machine that gave less than this share of what fewer workers gave is repeated, and the better one
 counts: neighbours only ever make a loader slower. Beside other jobs, one trial in about ten gave a third or less."""
 _BURST = 1.5
 """Workers together are not this many times faster than as many loaders without workers."""
@@ -70,7 +70,6 @@ class Search(Estimates):
     known: Callable[[], None] = lambda: None
     unbatched: Alone | None = None
     """Read sample by sample, where the dataset has ``__getitems__``."""
-    crowding: float = 1.0
     notes: list[str] = field(default_factory=list)
     complete: bool = False
     _began: float = field(default_factory=time.monotonic)
@@ -84,29 +83,20 @@ class Search(Estimates):
 
         Raises EmptyEpoch, NothingSeen, and what the loader raises.
         """
-        self._look_alone(_PROFILE_SHARE * self.seconds)
+        self._look_alone(_FIRST_SHARE * self.seconds)
         if reads_in_batches(self.loader.dataset):
             self.unbatched = measure_alone(
-                self.loader, _PROFILE_SHARE / 2 * self.seconds, self._came("sample by sample"), batched=False
+                self.loader, _FIRST_SHARE / 2 * self.seconds, self._came("sample by sample"), batched=False
             )
-        if not self._profile():
+        if self._try(self.settings(1), _FIRST_SHARE) is None:
             return
-        most = self._most_workers()
-        if self._repeats_data():
-            most = 1
-        self._verify([number for number in _WORKERS if number <= most])
+        self._climb(1 if self._repeats_data() else self._most_workers())
         self._measure_again()
         self._refine()
         self.complete = True
 
     def _came(self, what: str) -> Callable[[float], None]:
         return lambda _spent: self.told(what, min(1.0, self.spent_seconds / self.seconds))
-
-    def _profile(self) -> bool:
-        """Run one worker; False where that gives no rate."""
-        assert self.alone is not None
-        self.crowding = capacity.crowding()
-        return self._try(self.settings(1), _PROFILE_SHARE) is not None
 
     def _look_alone(self, seconds: float) -> None:
         self._found(measure_alone(self.loader, seconds, self._came("without workers")))
@@ -119,9 +109,6 @@ class Search(Estimates):
                 self.trials[look.settings] = look
         elif self.alone is None or look.samples_per_second > self.alone.samples_per_second:
             self.alone = look
-        single = self.trials.get(self.settings(1))
-        if self.alone is not None and single is not None:
-            self.profile = profile_of(self.alone, single, cpus=clocks.cpus_allowed(), crowding=self.crowding)
         self.known()
 
     def _measure_again(self) -> None:
@@ -202,14 +189,17 @@ class Search(Estimates):
         return trial.samples_per_second > _BURST * max(1, trial.settings.num_workers) * self.alone.samples_per_second
 
     def _is_fluke(self, trial: Trial) -> bool:
-        if self.profile is None or not trial.disturbances:
+        assert self.alone is not None
+        fewer = [number for number in self.measured_numbers if 0 < number < trial.settings.num_workers]
+        if not fewer or not trial.disturbances or not (trial.steady or trial.settings.persistent_workers):
             return False
-        return rate_of(trial, self.profile) < _FLUKE * self.rate(trial.settings)
+        persistent = replace(trial.settings, persistent_workers=True)
+        return rate_of(trial, self.alone, persistent) < _FLUKE * self.rate(self.settings(fewer[-1]))
 
     def _most_workers(self) -> int:
         """As many as are worth trying and fit into memory."""
         single = self.trials[self.settings(1)]
-        most = max(_LEAST_TRIED, 2 * int(clocks.cpus_allowed()))
+        most = min(_MOST_WORKERS, max(_LEAST_TRIED, 2 * int(clocks.cpus_allowed())))
         shared = capacity.shared_memory_bytes()
         for need, room, what in (
             (single.batch_bytes * self.now.prefetch_factor, shared, "their batches do not fit into /dev/shm"),
@@ -230,20 +220,23 @@ class Search(Estimates):
         self.notes.append("DL405: each worker gives the same samples, so more of them would only repeat the data")
         return True
 
-    def _verify(self, numbers: list[int]) -> None:
-        """Measure the choice and its neighbours until the choice is a measured one, between measured ones."""
-        self.numbers = numbers
-        while self.spent_seconds < _LAST_TRIAL * self.seconds or len(self.trials) < _LEAST_TRIALS:
-            chosen = self.choose(numbers)
-            at = numbers.index(chosen.num_workers)
-            near = (*numbers[at : max(at + 2, 3)], *numbers[max(0, at - 1) : at])  # none are compared with two, too
-            wanted = [
-                settings
-                for settings in map(self.settings, near)
-                if not self.is_measured(settings) and self.rate(settings) >= _NEIGHBOUR * self.rate(chosen)
-            ]
-            if not wanted or self._try(wanted[0]) is None:
+    def _climb(self, most: int) -> None:
+        """Try twice as many workers at a time, until two numbers in turn bring nothing, or what keeps up is found.
+
+        It ends, too, where workers that help each other in full could not reach the loader without any. Once its share
+        of the budget is spent it goes on only while each trial is faster than all before it; two workers are tried
+        however slow the loader is.
+        """
+        none, best, number, idle = self.rate(LoaderSettings()), self.rate(self.settings(1)), 1, 0
+        while number < most and idle < _IDLE and best * most / number > none and not self.keeps_up(self.chosen):
+            if self.spent_seconds >= (_LAST_TRIAL if idle else _LAST_CLIMB) * self.seconds and number > 1:
                 break
+            number = min(2 * number, most)
+            if self._try(self.settings(number)) is None:
+                break
+            rate = self.rate(self.settings(number))
+            idle = 0 if rate > (1 + WORTHWHILE_GAIN) * best else idle + 1
+            best = max(best, rate)
 
     def _refine(self) -> None:
         """Measure what the choice is compared with, and other settings that promise something."""
@@ -256,4 +249,5 @@ class Search(Estimates):
         if not self.is_measured(without):
             self._try(without, _TRIAL_SHARE / 2)
         for other in self.promising(chosen):
-            self._try(other)
+            if self.spent_seconds < self.seconds:
+                self._try(other)

@@ -1,4 +1,4 @@
-"""A loader measured under given settings, and the profile that predicts it under others."""
+"""A loader measured under given settings, and without workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
 from pytest_dataloader.probe.timing.windows import join
 from pytest_dataloader.probe.tuning.batches import size_bytes
-from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ _DRAWING = 0.25
 """Share of a look's seconds that drawing indices alone may take beside it."""
 _MOST_DRAWN = 200
 _ENDED = object()
-_HIDDEN = 1.3
-"""A worker that takes less than this many times the main process's time per batch may be waiting for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,32 +286,16 @@ def _length(loader: Any) -> int | None:
         return None
 
 
-def profile_of(alone: Alone, single: Trial, *, cpus: float, crowding: float) -> Profile:
-    """The profile of a loader from its runs without workers and with one that persists."""
-    making = 1 - alone.sampler_seconds / alone.mean_seconds
-    # Where receiving or drawing is the bottleneck, the worker's own time hides behind it.
-    hidden = single.batch_seconds < _HIDDEN * (single.main_cpu_seconds + alone.sampler_waiting_seconds)
-    return Profile(
-        batch_seconds=tuple(making * each for each in alone.batch_seconds),
-        waiting_seconds=alone.waiting_seconds,
-        sampler_seconds=alone.sampler_seconds,
-        sampler_waiting_seconds=alone.sampler_waiting_seconds,
-        samples_per_batch=alone.samples_per_batch,
-        worker_seconds=max(making * alone.mean_seconds, single.worker_cpu_seconds) if hidden else single.batch_seconds,
-        worker_cpu_seconds=single.worker_cpu_seconds,
-        main_cpu_seconds=single.main_cpu_seconds,
-        start_seconds=single.first_seconds,
-        cpus=cpus,
-        crowding=crowding,
-        batches=alone.batches,
-    )
-
-
-def rate_of(trial: Trial, profile: Profile, settings: LoaderSettings | None = None) -> float:
-    """Samples per second of a trial over a later epoch, its start included.
+def rate_of(trial: Trial, alone: Alone, settings: LoaderSettings | None = None) -> float:
+    """Samples per second of a trial over a later epoch, its start included; once warm where no epoch's length is known.
 
     ``settings`` may differ from the trial's in persistence, where epochs are long enough to tell start from running.
     """
-    if not trial.steady:
+    settings = settings or trial.settings
+    if not (trial.steady and alone.batches and settings.num_workers):
         return trial.samples_per_second
-    return predicted_rate(profile, settings or trial.settings, trial.batch_seconds, trial.first_seconds)
+    began = alone.mean_seconds if settings.persistent_workers else trial.first_seconds
+    # Each worker makes one of the first batches, beside the others: no faster together than later on.
+    first_batches = min(settings.num_workers, alone.batches)
+    spent = max(began, first_batches * trial.batch_seconds) + (alone.batches - first_batches) * trial.batch_seconds
+    return alone.batches * alone.samples_per_batch / spent

@@ -192,17 +192,14 @@ def memory(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
 
 
 def tuning_figure(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | None:
-    """Rates with other numbers of workers: predicted, and measured where that was tried."""
-    found = evidence.get("predictions") or ()
+    """Rates with the numbers of workers that were tried."""
+    found = evidence.get("tried") or ()
     if len(found) < 2:
         return None
-    tried = [each for each in found if each["measured"]]
     data = [
-        {"type": "scatter", "mode": "lines+markers", "name": "predicted",
+        {"type": "scatter", "mode": "lines+markers", "name": "measured",
          "x": [each["num_workers"] for each in found], "y": [_round(each["samples_per_second"]) for each in found],
-         "line": {"color": _MAIN, "dash": "dot"}},
-        {"type": "scatter", "mode": "markers", "name": "measured", "x": [each["num_workers"] for each in tried],
-         "y": [_round(each["measured"]) for each in tried], "marker": {"color": _OTHER, "size": 10}},
+         "line": {"color": _MAIN, "dash": "dot"}, "marker": {"color": _OTHER, "size": 10}},
     ]  # fmt: skip
     return _figure(
         "Workers tried", "Samples per second by the number of workers that persist.",

@@ -184,7 +184,7 @@ class Wrapping(DataLoader[Any]):
 def test_of_a_loader_that_wraps_another_the_inner_one_is_tuned() -> None:
     seen = measure(Wrapping(DataLoader(Waiting(0.002), batch_size=8, num_workers=1)), setting=QUICK)
     assert (seen.now, next(row.change for row in seen.rows)) == ("num_workers=1", "num_workers=0")
-    assert next(each.measured for each in seen.predictions if each.num_workers == 1) > 0
+    assert next(each.samples_per_second for each in seen.tried if each.num_workers == 1) > 0
 
 
 def test_many_tiny_tensors_want_no_workers() -> None:
@@ -266,6 +266,30 @@ def test_where_one_number_is_far_ahead_nothing_is_looked_at_again(monkeypatch: p
     assert tried.count(tuner.chosen.num_workers) == 1 + (not tuner.chosen.persistent_workers), tried
 
 
+LADDERS: dict[str, tuple[dict[int, float], list[int]]] = {
+    "none is best": ({0: 500.0}, [1, 2, 4]),
+    "none is best, and more are better than few": ({0: 500.0, 1: 200.0, 2: 240.0, 4: 240.0}, [1, 2, 4, 8]),
+    "few workers are slower than none": ({0: 500.0, 1: 260.0, 2: 250.0, 4: 1_000.0}, [1, 2, 4, 8, 16]),
+    "none is out of reach, even were each to double": ({0: 500.0, 1: 31.0}, [1]),
+    "all alike": ({0: 500.0, 1: 490.0, 2: 510.0, 4: 500.0}, [1, 2, 4]),
+    "each doubles": ({0: 500.0, 1: 200.0, 2: 400.0, 4: 800.0, 8: 1_600.0, 16: 3_200.0}, [1, 2, 4, 8, 16]),
+    "two is best": ({0: 500.0, 1: 500.0, 2: 1_000.0, 4: 1_010.0, 8: 1_000.0}, [1, 2, 4, 8]),
+    "a slow one between": ({0: 500.0, 1: 500.0, 2: 1_000.0, 4: 990.0, 8: 2_000.0}, [1, 2, 4, 8, 16]),
+}
+
+
+@pytest.mark.parametrize(("rates", "tried"), LADDERS.values(), ids=LADDERS)
+def test_the_ladder_ends_after_two_numbers_of_workers_that_bring_nothing(
+    monkeypatch: pytest.MonkeyPatch, rates: dict[int, float], tried: list[int]
+) -> None:
+    seen = stored(monkeypatch, lambda number: rates.get(number, 150.0), size=4)
+    monkeypatch.setattr(search, "_BURST", 1e9)
+    tuner = search.Search(DataLoader(Waiting(), batch_size=4), seconds=20.0)
+    monkeypatch.setattr(search.Search, "_most_workers", lambda _search: 16)
+    tuner.run()
+    assert list(dict.fromkeys(seen)) == tried
+
+
 class WaitingSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         for index in range(2_000):
@@ -277,8 +301,8 @@ def test_what_a_sampler_waits_stays_in_the_main_process_whatever_the_workers() -
     seen = measure(DataLoader(Waiting(0.0), batch_size=16, sampler=WaitingSampler()), setting=SETTING)
     assert seen.sampler_share > 0.7
     assert seen.waiting_share < 0.25
-    none, *others = seen.predictions
-    assert max(each.samples_per_second for each in others) < 1.5 * none.measured, seen
+    none, *others = seen.tried
+    assert max(each.samples_per_second for each in others) < 1.5 * none.samples_per_second, seen
     assert not [row for row in seen.rows if row.source == "at most"]
     said = "; ".join(advice.text for advice in judge(seen).advice)
     assert "make the sampler cheaper" in said
@@ -298,10 +322,10 @@ def test_a_dataset_with_getitems_is_shown_what_that_brings(monkeypatch: pytest.M
 def test_a_stream_that_workers_would_repeat_gets_one_at_most() -> None:
     repeats = measure(DataLoader(Stream(False), batch_size=8), setting=QUICK)
     assert any(note.startswith("DL405: each worker gives the same samples") for note in repeats.notes)
-    assert max(each.num_workers for each in repeats.predictions) == 1
+    assert max(each.num_workers for each in repeats.tried) == 1
     assert "DL405" in [advice.code for advice in judge(repeats).advice]
     shared = measure(DataLoader(Stream(True), batch_size=8), setting=QUICK)
-    assert max(each.num_workers for each in shared.predictions) >= 8
+    assert max(each.num_workers for each in shared.tried) >= 2
 
 
 def test_a_subclass_that_takes_no_settings_is_said_and_not_guessed() -> None:
@@ -369,7 +393,7 @@ def test_more_than_all_workers_can_make_is_not_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(search, "measure_trial", with_a_store)
     seen = measure(DataLoader(Waiting(0.002), batch_size=4), setting=SETTING)
     assert all(row.samples_per_second < 20_000 for row in seen.rows)
-    assert all(each.measured < 20_000 for each in seen.predictions)
+    assert all(each.samples_per_second < 20_000 for each in seen.tried)
     assert [note for note in seen.notes if "more came than its workers can make" in note], seen.notes
 
 

@@ -1,4 +1,4 @@
-"""What is known of a loader under settings: measured or predicted rates, and which settings keep up with a step."""
+"""What is known of a loader under settings: its rates, and which settings keep up with a step."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from torch.utils.data import DataLoader
 
 from pytest_dataloader.probe.loader.settings import LoaderSettings
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
-from pytest_dataloader.probe.tuning.prediction import Profile, predicted_rate
-from pytest_dataloader.probe.tuning.trial import Trial
+from pytest_dataloader.probe.tuning.trial import Alone, Trial, rate_of
 
-PROFILE = Profile(
-    batch_seconds=(0.080,), waiting_seconds=0.078, sampler_seconds=0.0, sampler_waiting_seconds=0.0,
-    samples_per_batch=8, worker_seconds=0.080, worker_cpu_seconds=0.002, main_cpu_seconds=0.001, start_seconds=0.130,
-    cpus=64, crowding=1.0, batches=None,
+ALONE = Alone(
+    batch_seconds=(0.080,), waiting_seconds=0.078, sampler_seconds=0.0, sampler_waiting_seconds=0.0, cpu_seconds=0.002,
+    samples_per_batch=8, batches=None,
 )  # fmt: skip
-"""100 samples a second without workers, and as many more with each."""
+"""100 samples a second."""
 
 
 def persistent(number: int) -> LoaderSettings:
@@ -28,19 +26,19 @@ def persistent(number: int) -> LoaderSettings:
 def trial(settings: LoaderSettings, samples_per_second: float, *, steady: bool = True) -> Trial:
     return Trial(
         settings=settings, batches=100, first_seconds=0.2, worker_bytes=0, batch_bytes=0,
-        samples_per_second=samples_per_second, vague=False, steady=steady, batch_seconds=8 / samples_per_second,
-        worker_cpu_seconds=0.002, main_cpu_seconds=0.001, disturbances=(),
+        samples_per_second=samples_per_second, vague=False, steady=steady,
+        batch_seconds=8 / samples_per_second, worker_cpu_seconds=0.002, main_cpu_seconds=0.001, disturbances=(),
     )  # fmt: skip
 
 
-def estimates(rates: dict[int, float], *, step_seconds: float | None = None, profile: Profile = PROFILE) -> Estimates:
+def estimates(rates: dict[int, float], *, step_seconds: float | None = None, alone: Alone = ALONE) -> Estimates:
     """Of a loader that was measured with some numbers of workers."""
     trials = {persistent(number): trial(persistent(number), each) for number, each in rates.items()}
     loader: Any = DataLoader(list(range(8)))  # type: ignore[arg-type]  # a list is a dataset
-    return Estimates(loader, step_seconds, None, profile, trials, sorted({0, 1, *rates}))
+    return Estimates(loader, step_seconds, alone, trials)
 
 
-RATES = {0: 100.0, 1: 98.0, 2: 196.0, 4: 388.0, 8: 400.0}
+RATES = {1: 98.0, 2: 196.0, 4: 388.0, 8: 400.0}
 KEEPS_UP: dict[str, tuple[int, float | None, bool]] = {
     "no step": (8, None, False),
     "a worker beside a step that takes longer": (1, 0.1, True),  # 81.6 ms, of which 90 are there
@@ -61,7 +59,7 @@ def test_workers_keep_up_with_a_step_that_is_longer_and_a_loader_without_any_har
     assert estimates(RATES, step_seconds=step_seconds).keeps_up(persistent(number)) is keeps_up
 
 
-def test_nothing_keeps_up_before_a_profile_is_known() -> None:
+def test_nothing_keeps_up_before_anything_was_measured() -> None:
     unknown = Estimates(None, step_seconds=10.0)
     assert not unknown.keeps_up(persistent(4))
     assert unknown.chosen == LoaderSettings()
@@ -89,28 +87,18 @@ def test_close_to_the_best_is_within_five_per_cent() -> None:
     assert estimates({2: (1 - WORTHWHILE_GAIN) * best - 1, 4: best}).chosen == persistent(4)
 
 
-def test_a_prediction_is_as_far_off_as_the_nearest_number_that_was_measured() -> None:
-    predicted = predicted_rate(PROFILE, persistent(4))
-    seen = estimates({1: predicted_rate(PROFILE, persistent(1)), 8: predicted_rate(PROFILE, persistent(8)) / 2})
-    assert seen.predicted(persistent(8)) == pytest.approx(predicted_rate(PROFILE, persistent(8)) / 2)
-    assert seen.predicted(persistent(4)) == pytest.approx(predicted / 2)
-    assert seen.predicted(persistent(2)) == pytest.approx(predicted_rate(PROFILE, persistent(2)))
-    assert seen.predicted(LoaderSettings()) == pytest.approx(100.0)
-    assert seen.rate(persistent(4)) == seen.predicted(persistent(4))
-    assert not seen.is_measured(persistent(4))
-
-
-def test_a_rate_that_was_measured_goes_before_a_prediction() -> None:
+def test_only_what_was_measured_has_a_rate_and_a_loader_without_workers_always_was() -> None:
     seen = estimates({4: 123.0})
     assert seen.rate(persistent(4)) == pytest.approx(123.0)
+    assert seen.rate(LoaderSettings()) == pytest.approx(100.0)
     assert seen.is_measured(persistent(4))
     assert seen.is_measured(LoaderSettings())
+    assert not seen.is_measured(persistent(2))
     assert seen.measured_numbers == [0, 4]
 
 
 def test_a_steady_trial_tells_also_of_workers_that_do_not_persist() -> None:
-    profile = replace(PROFILE, batches=16)
-    seen = estimates({4: 400.0}, profile=profile)
+    seen = estimates({4: 400.0}, alone=replace(ALONE, batches=16))
     assert seen.is_measured(LoaderSettings(4))
     assert seen.rate(LoaderSettings(4)) < seen.rate(persistent(4))
     seen.trials = {persistent(4): trial(persistent(4), 400.0, steady=False)}
@@ -126,23 +114,44 @@ def test_the_settings_of_a_number_keep_what_else_the_loader_was_given() -> None:
     assert seen.settings(0) == LoaderSettings()
 
 
-UNEVEN = replace(PROFILE, batch_seconds=(0.02, 0.02, 0.02, 0.26))
+@pytest.mark.parametrize(
+    ("samples_per_second", "batches", "settings", "expected"),
+    [
+        (400.0, None, persistent(4), 400.0),
+        (400.0, 100_000, LoaderSettings(4), 400.0),
+        (400.0, 16, persistent(4), 16 * 8 / (0.080 + 12 * 0.020)),
+        (400.0, 16, LoaderSettings(4), 16 * 8 / (0.200 + 12 * 0.020)),
+        (100.0, 16, persistent(8), 100.0),  # the first eight share the CPUs too
+        (100.0, 16, persistent(2), 100.0),
+        (400.0, 2, LoaderSettings(4), 2 * 8 / 0.200),
+    ],
+)  # fmt: skip
+def test_starting_workers_counts_in_short_epochs_only(
+    samples_per_second: float, batches: int | None, settings: LoaderSettings, expected: float
+) -> None:
+    alone = replace(ALONE, batches=batches)
+    assert rate_of(trial(settings, samples_per_second), alone) == pytest.approx(expected, rel=1e-3)
+
+
+UNEVEN = replace(ALONE, batch_seconds=(0.02, 0.02, 0.02, 0.26) * 2)
 
 
 @pytest.mark.parametrize(
-    ("profile", "promising"),
+    ("alone", "promising"),
     [
-        (PROFILE, []),
+        (ALONE, []),
+        (replace(ALONE, batch_seconds=(0.08, 0.07, 0.09, 0.08, 0.12)), []),
+        (replace(ALONE, batch_seconds=(5.0, 0.08, 0.08, 0.08)), []),
         (UNEVEN, [replace(persistent(3), prefetch_factor=4), replace(persistent(3), in_order=False)]),
     ],
-    ids=["even batches", "uneven batches"],
+    ids=["one batch", "even batches", "a cold start", "uneven batches"],
 )
 def test_more_ahead_and_out_of_order_are_promising_where_batches_are_uneven(
-    profile: Profile, promising: list[LoaderSettings]
+    alone: Alone, promising: list[LoaderSettings]
 ) -> None:
-    assert estimates(RATES, profile=profile).promising(persistent(3)) == promising
+    assert estimates(RATES, alone=alone).promising(persistent(3)) == promising
 
 
 def test_what_is_ahead_already_is_not_promising_again() -> None:
     deep = replace(persistent(3), prefetch_factor=8, in_order=False)
-    assert estimates(RATES, profile=UNEVEN).promising(deep) == []
+    assert estimates(RATES, alone=UNEVEN).promising(deep) == []
