@@ -67,7 +67,7 @@ def estimate(seen: Overlap, count: int) -> str:
     return f"{count:,}" if seen.one_in == 1 else f"about {count:,}"
 
 
-def overlapping(seen: Overlap) -> str:
+def describe_overlap(seen: Overlap) -> str:
     """How far the shares of a job's ranks overlap."""
     if seen.whole:
         return f"{job(seen)}: each reads all {max(seen.samples):,} samples, in orders of their own"

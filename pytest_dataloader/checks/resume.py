@@ -20,12 +20,15 @@ from pytest_dataloader.probe.samples.continuation import (
     chosen_whole,
     completed,
     continued,
+    distinct_parts,
     identifying_parts,
+    overlapping,
     stable_parts,
 )
 from pytest_dataloader.probe.samples.evidence import Resume
 from pytest_dataloader.probe.samples.rank_simulation import rank_arguments
 from pytest_dataloader.probe.samples.resumption import Resumable, StateMethods, Stop, Uninterrupted, snapshot_overhead
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ _TWICE = 2
 """Resumed runs that are stopped once more."""
 _LEAST = 2
 """Stops that are resumed in any case: one of each epoch, where two were run."""
+_FOLLOWS = "batches follow the random state {}: a resumed run cannot be told from another"
 _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
 
@@ -165,28 +169,52 @@ class _Trial:
             self.found.append(continued(run, stop, self.what.resume(stop, most=_tail(run, stop)), parts))
 
     def samples(self, run: Uninterrupted, seconds: float) -> tuple[Uninterrupted, frozenset[str]]:
-        """Count the samples of whole epochs whose order follows the random state; the run by which that was done.
+        """Count the samples of epochs whose order follows the random state; the run by which that was done.
 
-        Raises NotMeasured where no part of a sample says which one it is.
+        Of epochs that are too long to be run to their ends it is seen whether samples come twice, if many do. Raises
+        NotMeasured where no part of a sample says which one it is.
         """
         self.by_samples = True
         if not run.ended[0]:
             run = self.what.run_through(seed=1, most=_MOST_WHOLE, seconds=seconds)
         other = self.what.run_through(seed=2, most=_MOST_WHOLE, seconds=seconds)
-        parts = identifying_parts(run, other)
-        if parts is None:
-            whole = other.ended and other.ended[0]
-            part = "throughout" if whole else f"in the first {len(run.epochs[0])} of an epoch, whose end was not run"
-            raise NotMeasured(f"batches follow the random state {part}: a resumed run cannot be told from another")
-        for stop in self._each(chosen_whole(run)):
-            most = len(run.epochs[stop.epoch]) + 2
-            seen = completed(run, other, stop, self.what.resume(stop, most=most), parts)
-            if seen.outcome == "twice":
-                restored = self.what.resume(stop, most=most, random_states=True)
-                if completed(run, other, stop, restored, parts).outcome in RIGHT:
+        whole = all(each.ended and each.ended[0] for each in (run, other))
+        parts = identifying_parts(run, other) if whole else frozenset(distinct_parts(run, other))
+        if not parts:
+            raise NotMeasured(_FOLLOWS.format("throughout"))
+        for stop in self._each(chosen_whole(run) if whole else _middle(run)):
+            seen = self._counted(run, other, stop, parts, whole=whole)
+            if seen is not None and seen.outcome == "twice":
+                restored = self._counted(run, other, stop, parts, whole=whole, random_states=True)
+                if restored is None or restored.outcome in RIGHT:
                     seen = replace(seen, outcome="random_states")
-            self.found.append(seen)
+            self.found += [] if seen is None else [seen]
+        if not self.found and not whole:
+            part = f"in the first {counted(len(run.epochs[0]), 'batch')} of an epoch, whose end was not run"
+            raise NotMeasured(_FOLLOWS.format(part))
         return run, parts
+
+    def _counted(
+        self,
+        run: Uninterrupted,
+        other: Uninterrupted,
+        stop: Stop,
+        parts: frozenset[str],
+        *,
+        whole: bool,
+        random_states: bool = False,
+    ) -> Resumption | None:
+        length = len(run.epochs[stop.epoch])
+        resumed = self.what.resume(stop, most=length + 2 if whole else length, random_states=random_states)
+        if whole:
+            return completed(run, other, stop, resumed, parts)
+        return overlapping(run, stop, resumed, sorted(parts))
+
+
+def _middle(run: Uninterrupted) -> list[Stop]:
+    """The stop in the middle of what was run of the first epoch."""
+    there = [stop for stop in run.stops if stop.epoch == 0 and not stop.ended]
+    return [min(there, key=lambda stop: abs(stop.batches - len(run.epochs[0]) / 2))]
 
 
 def _tail(run: Uninterrupted, stop: Stop) -> int:

@@ -164,8 +164,8 @@ def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
     shared = seen.repeated if seen.by == "indices" or not seen.repeated else seen.most_shared
     if shared and not seen.replaces:
         if seen.sure if seen.by == "indices" else shared >= _MOST_OF:
-            return Verdict("failed", sentences.overlapping(seen), shard)
-        return Verdict("inconclusive", sentences.overlapping(seen) + sentences.unsure(seen), shard)
+            return Verdict("failed", sentences.describe_overlap(seen), shard)
+        return Verdict("inconclusive", sentences.describe_overlap(seen) + sentences.unsure(seen), shard)
     if seen.lost:
         lost = sentences.estimate(seen, seen.lost)
         return Verdict("failed", f"{ranks}: {lost} samples come on none of them", (sentences.COVER,))

@@ -306,6 +306,9 @@ CLEAN = {
     "nodes in order": Case(lambda: nodes(shuffle=False)),
 }
 
+LONG = Case(lambda: Counting(Rows(1000), 4, shuffle=True), "twice")
+"""An epoch of 250 batches."""
+
 UNSURE = {"by torch's first seed": Case(lambda: Counting(rows(), 4, sampler=ByFirstSeed()))}
 
 NAMED = {

@@ -20,6 +20,8 @@ UNSURE_STOPS = frozenset({"random_states"})
 """Outcomes that are right or wrong by what else a training keeps."""
 RIGHT = frozenset({"exact", "reordered"})
 
+_AGAIN = 5
+"""Samples that come again where two uninterrupted runs repeat none: one of them can be two rows that are alike."""
 _SAME = 0.8
 """Share of the values of a part that two whole epochs have in common: ``drop_last`` leaves out others each time."""
 
@@ -81,6 +83,33 @@ def identifying_parts(one: Uninterrupted, other: Uninterrupted) -> frozenset[str
 def _same_values(ours: Sequence[Sample], theirs: Sequence[Sample], paths: frozenset[str]) -> bool:
     one, other = (Counter(_sample_key(sample, paths) for sample in samples) for samples in (ours, theirs))
     return len(one) > 1 and (one & other).total() >= _SAME * max(one.total(), other.total())
+
+
+def distinct_parts(one: Uninterrupted, other: Uninterrupted) -> tuple[str, ...]:
+    """Paths of the parts of which no value comes twice in the first epoch of either run, as far as it went."""
+    runs = [[sample for batch in run.epochs[0] for sample in batch] for run in (one, other) if run.epochs]
+    paths = set.intersection(*(set(sample) for samples in runs for sample in samples)) if all(runs) else set()
+    return tuple(
+        path for path in sorted(paths) if all(len({each[path] for each in samples}) == len(samples) for samples in runs)
+    )
+
+
+def overlapping(run: Uninterrupted, stop: Stop, resumed: Resumed, paths: Sequence[str]) -> Resumption | None:
+    """Samples that come before a stop and again after it, in a part of an epoch; None for few: none, as far as is seen.
+
+    Each path counts alone: parts that are drawn anew for each sample come never again.
+    """
+    place, before = describe_stop(stop, run), run.epochs[stop.epoch][: stop.batches]
+    if resumed.error:
+        return Resumption(place, "raises", detail=resumed.error, epoch=stop.epoch)
+    twice = 0
+    for path in paths:
+        ours, theirs = (
+            {sample.get(path) for batch in batches for sample in batch}
+            for batches in (before, (resumed.epochs or ((),))[0])
+        )
+        twice = max(twice, len(ours & theirs))
+    return Resumption(place, "twice", epoch=stop.epoch, twice=twice) if twice >= _AGAIN else None
 
 
 def chosen_stops(run: Uninterrupted) -> list[Stop]:

@@ -34,6 +34,8 @@ Batch = tuple[Sample, ...]
 _TIMEOUT_SECONDS = 30.0
 _EVERY_STATE = 48
 """After so many batches of an epoch states are kept of every second, then every fourth batch, and so on."""
+_MANY = 4
+"""Columns of a batch that have one type and shape are fewer: an anchor, what is like it and what is not."""
 _NO_SNAPSHOTS = 10**9
 
 
@@ -172,7 +174,14 @@ def _step(batches: int) -> int:
 
 
 def _parts(batch: Any) -> Batch:
-    return tuple(map(leaves, samples_in(batch)))
+    return tuple(map(leaves, batch if _is_list_of_samples(batch) else samples_in(batch)))
+
+
+def _is_list_of_samples(batch: Any) -> bool:
+    """Whether a batch is a list of many arrays alike, as ``torchdata.nodes.Batcher`` makes it, rather than columns."""
+    if type(batch) is not list or len(batch) < _MANY:
+        return False
+    return len({(type(each), getattr(each, "dtype", None), getattr(each, "shape", None)) for each in batch}) == 1
 
 
 def _resume(what: Resumable, stop: Stop, most: int, again_after: int, random_states: bool) -> Resumed:

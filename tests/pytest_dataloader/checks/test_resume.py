@@ -24,7 +24,7 @@ from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
 from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo import evidence  # noqa: E402
-from tests.zoo.resume import CLEAN, FAULTS, NAMED, UNSURE, UNTOLD  # noqa: E402
+from tests.zoo.resume import CLEAN, FAULTS, LONG, NAMED, UNSURE, UNTOLD  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,6 +203,15 @@ def test_an_order_that_follows_the_random_state_is_judged_by_its_samples() -> No
     seen = measure(case.make(), setting=QUICK)
     assert all(stop.twice and stop.never for stop in seen.stops if stop.place == "after batch 5"), seen.stops
     assert "the order of RandomSampler follows the random state" in judge(seen).reason
+
+
+def test_a_part_of_an_epoch_shows_samples_that_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_dataloader.checks.resume._MOST_WHOLE", 60)
+    seen = measure(LONG.make(), setting=QUICK)
+    verdict = judge(seen)
+    assert verdict.outcome == "failed"
+    assert "samples of the epoch come twice; the order of RandomSampler" in verdict.reason
+    assert "the first 60 batches of an epoch were run, not its end" in verdict.reason
 
 
 def test_what_only_its_random_states_make_right_is_inconclusive() -> None:

@@ -13,7 +13,9 @@ from pytest_dataloader.probe.samples.continuation import (
     completed,
     continued,
     describe_stop,
+    distinct_parts,
     identifying_parts,
+    overlapping,
     stable_parts,
 )
 from pytest_dataloader.probe.samples.resumption import Batch, Resumed, Stop, Uninterrupted
@@ -182,6 +184,29 @@ def test_what_an_epoch_had_left_is_counted(rest: tuple[str, ...], drops: int, ex
     resumed = Resumed((shuffled(*rest).epochs[0], ()))
     seen = completed(run, other, Stop(0, 3, b""), resumed, PARTS)
     assert (seen.outcome, seen.twice, seen.never) == expected
+
+
+def test_parts_of_which_no_value_comes_twice_are_known() -> None:
+    ours, theirs = shuffled(*ROWS, labels=True, ended=False), shuffled(*BACKWARDS, labels=True, ended=False)
+    assert distinct_parts(ours, theirs) == ("[0]",)
+    assert distinct_parts(ours, shuffled(*ROWS[:4], *ROWS[:4])) == ()
+    assert distinct_parts(ours, Uninterrupted((), (), (), 0.0, "OSError: gone")) == ("[0]",)
+
+
+@pytest.mark.parametrize(
+    ("rest", "paths", "twice"),
+    [
+        (ROWS[:6], ["[0]"], 6), (ROWS[1:8], ["[0]"], 5), (ROWS[2:8], ["[0]"], None), (ROWS[6:], ["[0]"], None),
+        (ROWS, [], None),
+    ],
+    ids=["the same again", "five again", "four again", "nothing again", "no part that tells"],
+)  # fmt: skip
+def test_samples_that_come_again_in_a_part_of_an_epoch_are_counted(
+    rest: tuple[str, ...], paths: list[str], twice: int | None
+) -> None:
+    run = shuffled(*ROWS, ended=False)
+    seen = overlapping(run, run.stops[2], Resumed((shuffled(*rest).epochs[0],)), paths)
+    assert seen == (twice and Resumption("after batch 3", "twice", twice=twice))
 
 
 def test_stops_in_the_middle_of_whole_epochs_come_first() -> None:
