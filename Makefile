@@ -16,7 +16,9 @@ demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
 
 # Tests that measure time, and those that look at the whole system, are one group each and do not disturb each other.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# Tests wait for a third of their time: three processes for two CPUs.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 3 * (os.cpu_count() or 1) // 2))')
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow" $(TESTS)

@@ -29,7 +29,7 @@ from pytest_dataloader.probe.workers.evidence import InheritedHandle
 from pytest_dataloader.probe.workers.pickling import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from pytest_dataloader.probe.workers.evidence import Sharing
 
@@ -41,6 +41,7 @@ _BATCHES = 2
 _SECONDS = 1.0
 """For the batches of one reading; none is begun after it."""
 _SECONDS_IN_ALL = 6.0
+_READING_SECONDS = 5.0
 _TIMEOUT_SECONDS = 10.0
 _SEED = 20261122
 
@@ -57,42 +58,53 @@ class _Reading:
 def inherited_handles(loader: Any) -> tuple[InheritedHandle, ...]:
     """Those whose use is a fault, for a loader whose workers are forked.
 
-    0.1 ms where this process has no file or socket open; else the first batches are made several times over.
+    0.1 ms where this process has no file or socket open; else the first batches are made twice, and more often only
+    where they need one of them. Batches that take longer than ``_READING_SECONDS`` to make tell nothing.
     """
     numbers = _candidates()
-    if not numbers:
+    first = _plain(loader, 0) if numbers else None
+    if first is None:
         return ()
-    plain = [_read(loader, worker, ()) for worker in range(min(2, loader.num_workers))]
-    made = [each for each in plain if each is not None and each.digests and not each.error]
-    if len(made) < len(plain):
+    ways = _ways(numbers, first.moved)
+    if not ways or not _needs(loader, 0, first, tuple(ways)):
         return ()
-    ways = {number: way for number in numbers if (way := _sharing(number, numbers[number], made))}
+    made = [first]
+    if loader.num_workers > 1:
+        second = _plain(loader, 1)
+        if second is None:
+            return ()
+        made.append(second)
+        ways = {number: way for number, way in ways.items() if way != "position" or number in second.moved}
+    else:  # what one worker alone uses, it shares with nobody
+        ways = {number: way for number, way in ways.items() if way == "library"}
+    used = _needed(loader, list(ways), made)
+    if not used:
+        return ()
+    owners = child_process.ask(lambda: _owners(loader, {each: numbers[each] for each in used}), _TIMEOUT_SECONDS) or {}
+    found = [(number, *owners.get(number, ("", ""))) for number in used]
+    handles = [InheritedHandle(numbers[number], kind, attribute, ways[number]) for number, kind, attribute in found]
+    return tuple(dict.fromkeys(handles))
+
+
+def _plain(loader: Any, worker: int) -> _Reading | None:
+    """What a worker's first batches are, if they come."""
+    seen = _read(loader, worker, ())
+    return None if seen is None or seen.error or not seen.digests else seen
+
+
+def _ways(numbers: dict[int, str], moved: Collection[int]) -> dict[int, Sharing]:
+    """What would be a fault of each descriptor, if workers need it."""
+    ways: dict[int, Sharing] = dict.fromkeys((number for number in numbers if number in moved), "position")
+    ways |= {number: "stream" for number, target in numbers.items() if descriptors.kind(target) == "socket"}
     if any(module in sys.modules for module in FORBIDDEN):
         theirs = child_process.ask(lambda: {number for number, _ in _library_files(numbers)}, _TIMEOUT_SECONDS)
-        ways |= dict.fromkeys((theirs or set()) - ways.keys(), "library")
-    used = _needed(loader, list(ways), made)
-    owners = child_process.ask(lambda: _owners(loader, {each: numbers[each] for each in used}), _TIMEOUT_SECONDS)
-    found = [
-        InheritedHandle(numbers[number], kind, attribute, ways[number])
-        for number, (kind, attribute) in ((each, (owners or {}).get(each, ("", ""))) for each in used)
-    ]
-    return tuple(dict.fromkeys(found))
-
-
-def _sharing(number: int, target: str, made: list[_Reading]) -> Sharing:
-    """What two workers would share of a descriptor that both use."""
-    if len(made) < 2:
-        return ""
-    if descriptors.kind(target) == "socket":
-        return "stream"
-    return "position" if all(number in each.moved for each in made) else ""
+        ways |= {number: "library" for number in theirs or () if number not in ways}
+    return ways
 
 
 def _needed(loader: Any, numbers: list[int], made: list[_Reading]) -> list[int]:
     """The descriptors without which none of the workers makes the same batches."""
     deadline = time.monotonic() + _SECONDS_IN_ALL
-    if not numbers or not _needs(loader, 0, made[0], tuple(numbers)):
-        return []
     return [
         number
         for number in numbers
@@ -134,7 +146,7 @@ def _needs(loader: Any, worker: int, plain: _Reading, denied: tuple[int, ...]) -
 def _read(loader: Any, worker: int, denied: tuple[int, ...]) -> _Reading | None:
     """What a child makes of a worker's first batches, with every read of the ``denied`` failing; None for no answer."""
     with Child.fork(lambda child: _read_as_worker(loader, worker, child, denied)) as child:
-        answer = child.hear(_TIMEOUT_SECONDS)
+        answer = child.hear(_READING_SECONDS)
     return None if answer is None else pickle.loads(answer)
 
 

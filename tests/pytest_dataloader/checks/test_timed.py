@@ -10,6 +10,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.checks import Setting, stages, throughput
+from pytest_dataloader.probe.timing import sequential
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -57,6 +58,7 @@ def test_the_users_error_comes_out(check: Any, workers: int) -> None:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_hanging_loader_ends_in_a_verdict(check: Any, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "_WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(sequential, "STILL_SECONDS", 0.5)
     seen = check.measure(DataLoader(Stuck(), num_workers=workers), setting=Setting(seconds=0.2, bench=True))
     verdict = check.judge(seen)
     assert verdict.outcome == "failed"

@@ -401,6 +401,10 @@ def test_what_does_not_pickle_is_a_fault_of_the_start() -> None:
     assert [each.code for each in verdict.advice] == ["DL306"]
 
 
+SLOW_SECONDS = 4.5
+"""Longer than after which a deadlock is told."""
+
+
 class Slow(Faulty):
     """Healthy, in no hurry: sleeps, waits for a lock that a thread of its own will release, or for a program."""
 
@@ -414,19 +418,19 @@ class Slow(Faulty):
             lock.acquire()
             match self.kind:
                 case "sleep":
-                    time.sleep(6)
+                    time.sleep(SLOW_SECONDS)
                 case "lock":
-                    threading.Timer(6, lock.release).start()
+                    threading.Timer(SLOW_SECONDS, lock.release).start()
                     lock.acquire()
                 case "timed lock":
-                    lock.acquire(timeout=6)
+                    lock.acquire(timeout=SLOW_SECONDS)
                 case "program":
                     import subprocess
 
-                    subprocess.run(["sleep", "6"], check=True)
+                    subprocess.run(["sleep", str(SLOW_SECONDS)], check=True)
                 case "pipe":
                     read, write = os.pipe()
-                    threading.Timer(6, os.write, (write, b"x")).start()
+                    threading.Timer(SLOW_SECONDS, os.write, (write, b"x")).start()
                     os.read(read, 1)
         return super().__getitem__(index)
 
