@@ -177,7 +177,8 @@ def _consecutive(batch_stamps: Iterable[BatchStamps], sparse_from: int | None) -
 
 def _waits(run: TimelineSource, batch_stamps: Sequence[BatchStamps]) -> dict[_Place, tuple[int, int]]:
     """When each batch was asked for, and when it was there."""
-    waits = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in run.starts}
+    waits = {}
+    firsts = {(start.epoch, 0): (start.asked_ns, start.first_ns) for start in run.starts}
     unnumbered = []
     for look in run.handouts:
         wait = (look.asked[WALL], look.got[WALL])
@@ -185,6 +186,10 @@ def _waits(run: TimelineSource, batch_stamps: Sequence[BatchStamps]) -> dict[_Pl
             waits[look.epoch, look.number] = wait
         else:
             unnumbered.append(wait)
+    if unnumbered and all(one.in_main_thread for one in batch_stamps):
+        unnumbered += firsts.values()  # batches that come as they are ready need not begin with number 0
+    else:
+        waits |= firsts
     # Without workers, or as they come: the one whose last stamp falls into the wait.
     for one in batch_stamps:
         stamp = one.unpacked[WALL] or one.collated[WALL]
