@@ -7,8 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import workers as sentences
-from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import batches_in_epoch
 from pytest_dataloader.probe.loader.sampling import giver, why_empty
 from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.workers.evidence import Workers
@@ -73,7 +72,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         start_method=method,
         persistent=bool(loader.persistent_workers),
         seconds=round(time.monotonic() - begun, 3),
-        batches_in_epoch=0 if torch_private.reads_by_iteration(loader) else length_of(loader),
+        batches_in_epoch=batches_in_epoch(loader),
         hollow=seen.hollow,
         hollow_batch=seen.hollow_batch,
         inherited=inherited,

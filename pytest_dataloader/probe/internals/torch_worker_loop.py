@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.internals.torch_private import reads_batches, reads_by_iteration
+from pytest_dataloader.probe.internals.torch_private import (
+    exception_in,
+    index_sampler,
+    is_exhausted,
+    reads_batches,
+    reads_by_iteration,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 
 def work(loader: Any, index_queue: Any, data_queue: Any, *, seed: int, workers: int, worker: int = 0) -> None:
@@ -55,3 +66,56 @@ def is_next_epoch(message: Any) -> bool:
     from torch.utils.data._utils.worker import _ResumeIteration
 
     return isinstance(message, _ResumeIteration)
+
+
+def first_tasks(loader: Any, most: int, *, worker: int = 0, workers: int = 1) -> Iterator[tuple[int, Any]]:
+    """What a worker of so many finds in its index queue for its first batches."""
+    if not reads_by_iteration(loader):
+        turns = itertools.islice(index_sampler(loader), worker, None, workers)
+        yield from enumerate(itertools.islice(turns, most))
+        return
+    # An iterable dataset is asked for so many samples; what stands in the list is not looked at.
+    asked = [None] * (loader.batch_size or 1) if reads_batches(loader) else None
+    yield from ((number, asked) for number in range(most))
+
+
+class WorkerQueues:
+    """Stands in for both queues of a worker that makes its first batches: each is given to ``take``.
+
+    After ``seconds`` no further one is begun. ``done`` is told the error that ended them, and does not return.
+    """
+
+    def __init__(
+        self,
+        tasks: Iterable[tuple[int, Any]],
+        *,
+        seconds: float,
+        take: Callable[[Any], None],
+        done: Callable[[str], None],
+    ) -> None:
+        self._tasks = iter(tasks)
+        self._take, self._done = take, done
+        self._deadline = time.monotonic() + seconds
+        self._taken = 0
+        self._error = ""
+        self._ended = False
+
+    def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
+        late = self._ended or self._error or (self._taken and time.monotonic() > self._deadline)
+        task = None if late else next(self._tasks, None)
+        if task is None:
+            self._done(self._error)
+        return task
+
+    def put(self, message: Any) -> None:
+        data = message[1]
+        self._ended = is_exhausted(data)
+        self._error = exception_in(data)
+        if self._ended or self._error or is_next_epoch(message[0]):
+            return
+        try:
+            self._take(data)
+        except Exception as error:
+            self._error = f"{type(error).__name__}: {error}"
+            return
+        self._taken += 1

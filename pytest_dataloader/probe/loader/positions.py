@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.internals import torch_private
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,6 +42,11 @@ def length_of(thing: Any) -> int:
         return len(thing)
     except Exception:
         return 0
+
+
+def batches_in_epoch(loader: Any) -> int:
+    """Batches of an epoch; 0 where unknown. An iterable dataset's ``len(loader)`` would leave a mark on the loader."""
+    return 0 if torch_private.reads_by_iteration(loader) else length_of(loader)
 
 
 def indices_in(given: Any, *, many: bool, size: int = 0) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.loader.batch_storages import awaiting_their_turn
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import batches_in_epoch
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, GrowthKind
@@ -128,16 +128,7 @@ def watch(loader: Any, *, seconds: float, rollup: smaps.RollupReader | None) -> 
         why = "smaps_rollup is withheld" if rollup is None else smaps.why_no_smaps(pids[0], rollup)
         if rollup is None or why:
             return Watched(partly=(f"no worker could be watched: {why}",))
-        return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, _batches_in(loader))
-
-
-def _batches_in(loader: Any) -> int:
-    """Batches of an epoch; 0 where unknown. An iterable dataset's ``len(loader)`` would leave a mark on the loader."""
-    from pytest_dataloader.probe.internals import torch_private
-
-    if torch_private.reads_by_iteration(loader):
-        return 0
-    return length_of(loader)
+        return _Watcher(rollup, pids, max(_LEAST_SECONDS, seconds), came).run(borrowed, batches_in_epoch(loader))
 
 
 class _Watcher:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
-import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.referents import is_object_array
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MOST_BATCHES = 3
 """Batches weighed: a first one alone may be unlike the others."""
@@ -67,50 +62,18 @@ def weigh_first_batches(loader: Any) -> Payload:
 
 
 def _weigh_as_worker(loader: Any, child: Child) -> None:
-    queue = _Scales(child, loader)
-    torch_worker_loop.work(loader, queue, queue, seed=_SEED, workers=workers_told(loader))
+    seen: list[Payload] = []
 
+    def tell(error: str) -> None:
+        largest = (max((each.storages for each in seen), default=0), max((each.bytes for each in seen), default=0))
+        child.tell(pickle.dumps((*largest, len(seen), error)))
+        child.sleep()
 
-class _Scales:
-    """Stands in for both queues of a worker: hands out the first indices, weighs what comes back."""
-
-    def __init__(self, child: Child, loader: Any) -> None:
-        self._child = child
-        self._deadline = time.monotonic() + _WEIGHING_SECONDS
-        self._steps = self._indices(loader)
-        self._storages = self._bytes = self._batches = 0
-        self._error = ""
-        self._ended = False
-
-    def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
-        late = self._ended or self._error or (self._batches and time.monotonic() > self._deadline)
-        step = None if late else next(self._steps, None)
-        if step is None:
-            self._child.tell(pickle.dumps((self._storages, self._bytes, self._batches, self._error)))
-            self._child.sleep()
-        return step
-
-    def put(self, message: Any) -> None:
-        data = message[1]
-        self._ended = torch_private.is_exhausted(data)
-        self._error = torch_private.exception_in(data)
-        if self._ended or self._error or torch_worker_loop.is_next_epoch(message[0]):
-            return
-        try:
-            seen = weigh_batch(data)
-        except Exception as error:
-            self._error = f"{type(error).__name__}: {error}"
-            return
-        self._batches += 1
-        self._storages, self._bytes = max(self._storages, seen.storages), max(self._bytes, seen.bytes)
-
-    def _indices(self, loader: Any) -> Iterator[Any]:
-        if not torch_private.reads_by_iteration(loader):
-            yield from enumerate(itertools.islice(torch_private.index_sampler(loader), _MOST_BATCHES))
-            return
-        # An iterable dataset is asked for so many samples; what stands in the list is not looked at.
-        asked = [None] * (loader.batch_size or 1) if torch_private.reads_batches(loader) else None
-        yield from ((number, asked) for number in range(_MOST_BATCHES))
+    tasks = torch_worker_loop.first_tasks(loader, _MOST_BATCHES)
+    queues = torch_worker_loop.WorkerQueues(
+        tasks, seconds=_WEIGHING_SECONDS, take=lambda batch: seen.append(weigh_batch(batch)), done=tell
+    )
+    torch_worker_loop.work(loader, queues, queues, seed=_SEED, workers=workers_told(loader))
 
 
 class _Nowhere:

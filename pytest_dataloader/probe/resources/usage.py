@@ -17,7 +17,7 @@ from pytest_dataloader.probe.host import child_process, clocks, descriptors, pro
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_storages import storage_addresses
 from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow, receive_what_would_stay
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import batches_in_epoch
 from pytest_dataloader.probe.loader.replay import Replay, replay
 from pytest_dataloader.probe.loader.settings import start_method_of, worker_processes_of
 from pytest_dataloader.probe.loader.shortening import can_be_shortened
@@ -142,7 +142,7 @@ class _Run:
         workers = max(1, self.loader.num_workers)
         prefetch = getattr(self.loader, "prefetch_factor", None) or 2
         self.length = workers * (prefetch + 2)  # the queue full, and some; the same number for each worker
-        self.seen.batches_in_epoch = 0 if torch_private.reads_by_iteration(self.loader) else length_of(self.loader)
+        self.seen.batches_in_epoch = batches_in_epoch(self.loader)
         if 0 < self.seen.batches_in_epoch < self.length:
             self.length = max(1, self.seen.batches_in_epoch // workers * workers)
         self.seen.batches_in_round = self.length

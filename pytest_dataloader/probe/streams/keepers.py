@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host.capacity import available_bytes
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_storages import arrays_by_address
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import batches_in_epoch
 from pytest_dataloader.probe.loader.sampling import shuffles
 from pytest_dataloader.probe.loader.stream import Stream, drawn
 from pytest_dataloader.probe.memory.kept_batches import LEAST_LOOKS, NO_KEPT_BATCHES, KeptBatches, Look, extent_of
@@ -51,18 +51,13 @@ def kept_batches(stream: Stream, seconds: float) -> KeptBatches:
     """
     if stream.once:
         return NO_KEPT_BATCHES
-    epoch = _epoch_of(stream.inner)
+    epoch = 0 if stream.inner is None else batches_in_epoch(stream.inner)
     with drawn(stream) as source:
         found = _Watch(source, epoch, seconds).run()
     if stream.inner is None or found.extent in ("none", "not seen"):
         return found
     tried, stayed = _tried(stream.inner, seconds / 2)
     return replace(found, shuffles=shuffles(stream.inner), tried_batches=tried, tried_bytes=stayed)
-
-
-def _epoch_of(loader: Any) -> int:
-    """Batches of an epoch; 0 where unknown. An iterable dataset's ``len(loader)`` would leave a mark on the loader."""
-    return 0 if loader is None or torch_private.reads_by_iteration(loader) else length_of(loader)
 
 
 class _Watch:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import itertools
 import os
 import pickle
 import stat
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process, descriptors
 from pytest_dataloader.probe.host.child_process import Child
-from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
+from pytest_dataloader.probe.internals import torch_worker_loop
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.resources.garbage_collection import all_objects
 from pytest_dataloader.probe.resources.open_files import python_files
@@ -151,21 +150,25 @@ def _read(loader: Any, worker: int, denied: tuple[int, ...]) -> _Reading | None:
 
 
 def _read_as_worker(loader: Any, worker: int, child: Child, denied: tuple[int, ...]) -> None:
-    steps = _steps(loader, worker)  # before: the sampler stays in the main process
+    # Before the files are denied: the sampler stays in the main process.
+    tasks = list(torch_worker_loop.first_tasks(loader, _BATCHES, worker=worker, workers=loader.num_workers))
     if denied:
         nothing = os.open("/", os.O_PATH)
         for number in denied:
             os.dup2(nothing, number)
-    queue = _Queues(child, steps, _positions())
-    torch_worker_loop.work(loader, queue, queue, seed=_SEED, workers=workers_told(loader), worker=worker)
+    before = _positions()
+    digests: list[str] = []
 
+    def tell(error: str) -> None:
+        now = _positions()
+        moved = tuple(number for number, at in before.items() if now.get(number, at) != at)
+        child.tell(pickle.dumps(_Reading(tuple(digests), error, moved)))
+        child.sleep()
 
-def _steps(loader: Any, worker: int) -> list[Any]:
-    if not torch_private.reads_by_iteration(loader):
-        turns = itertools.islice(torch_private.index_sampler(loader), worker, None, loader.num_workers)
-        return list(enumerate(itertools.islice(turns, _BATCHES)))
-    asked = [None] * (loader.batch_size or 1) if torch_private.reads_batches(loader) else None
-    return [(number, asked) for number in range(_BATCHES)]
+    queues = torch_worker_loop.WorkerQueues(
+        tasks, seconds=_SECONDS, take=lambda batch: digests.append(digest(batch)), done=tell
+    )
+    torch_worker_loop.work(loader, queues, queues, seed=_SEED, workers=workers_told(loader), worker=worker)
 
 
 def _positions() -> dict[int, int]:
@@ -178,38 +181,6 @@ def _positions() -> dict[int, int]:
             except OSError:  # nothing that has a position
                 continue
     return found
-
-
-class _Queues:
-    """Stands in for both queues of a worker: hands out the first indices, takes digests of what comes back."""
-
-    def __init__(self, child: Child, steps: list[Any], positions: dict[int, int]) -> None:
-        self._child = child
-        self._steps = iter(steps)
-        self._before = positions
-        self._deadline = time.monotonic() + _SECONDS
-        self._digests: list[str] = []
-        self._error = ""
-        self._ended = False
-
-    def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
-        late = self._ended or self._error or (self._digests and time.monotonic() > self._deadline)
-        step = None if late else next(self._steps, None)
-        if step is None:
-            now = _positions()
-            moved = tuple(number for number, at in self._before.items() if now.get(number, at) != at)
-            self._child.tell(pickle.dumps(_Reading(tuple(self._digests), self._error, moved)))
-            self._child.sleep()
-        return step
-
-    def put(self, message: Any) -> None:
-        if torch_worker_loop.is_next_epoch(message[0]):
-            return
-        data = message[1]
-        self._ended = torch_private.is_exhausted(data)
-        self._error = torch_private.exception_in(data)
-        if not self._ended and not self._error:
-            self._digests.append(digest(data))
 
 
 def _owners(loader: Any, used: dict[int, str]) -> dict[int, tuple[str, str]]:
