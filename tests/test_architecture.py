@@ -51,7 +51,7 @@ FLOORS = {
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.effects", "engine.processes", "engine.report"),
+        ("engine.cache", "engine.effects", "engine.report"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),
