@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, reaching, scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import objects
 from dl_lint.flow.outcomes import decide, truth, truth_of
 from dl_lint.flow.program import operation
@@ -51,6 +52,7 @@ def is_conditional(
     return any(truth(program, test) is not outcome for test, outcome in enclosing.conditionals(program, node))
 
 
+@feature("code under a constant test")
 def is_switched_off(program: Program, node: ast.AST) -> bool:
     """Whether a test keeps a node of its function from ever being run: ``if False:``."""
     return any(truth(program, test) is (not outcome) for test, outcome in enclosing.tests_around(program, node))
@@ -61,6 +63,7 @@ _PLAIN = frozenset({"staticmethod", "classmethod"})
 
 
 @operation("is_excluded")
+@feature("loaders that the arguments of a caller exclude")
 def is_excluded(program: Program, loader: Loader) -> bool:
     """Whether a call on the way to ``loader`` passes what keeps it from being made: ``if split == "train":``.
 
@@ -126,6 +129,7 @@ def _compared(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
     return decide(op, left, right) if isinstance(right, Const) else None
 
 
+@feature("datasets that the arguments of a caller exclude")
 def is_never_for(program: Program, node: ast.AST | None, frames: Frames) -> bool:
     """Whether a test around ``node``, of a parameter of its function, fails for the caller in ``frames``."""
     if node is None:
@@ -169,6 +173,7 @@ def _given(program: Program, name: ast.expr, frame: Frame) -> tuple[Value, ...]:
     return given if all(isinstance(one, Const) for one in given) else ()
 
 
+@feature("attributes that a constructor stores under a condition", True)
 def is_taken(program: Program, instance: Instance, node: ast.AST) -> bool:
     """Whether making ``instance`` comes to ``node``, which stands in a constructor or in what that calls.
 
@@ -254,6 +259,7 @@ def _defaults_to_none(parameter: Parameter) -> bool:
     return isinstance(default, ast.Constant) and default.value is None
 
 
+@feature("attributes that callers set before")
 def is_settled_otherwise(program: Program, node: ast.AST) -> bool:
     """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
     rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import LOADERS, SAMPLERS
@@ -197,6 +198,7 @@ def _class_names(program: Program) -> set[str]:
     return names
 
 
+@feature("aliases of loader classes", NOTHING_MORE)
 def _bound_to(program: Program, file: FileIndex, names: set[str]) -> Iterator[str]:
     """Names that are given one of ``names`` without calling it: ``cls = DataLoader if … else …``, imports as."""
     for scope in file.scopes:
@@ -237,6 +239,7 @@ def _is_of(program: Program, value: Value, kinds: set[Value]) -> bool:
     return isinstance(value, Instance) and not kinds.isdisjoint(classes.lineage(program, value.cls))
 
 
+@feature("narrowing by isinstance", NOTHING_MORE)
 def _sent_elsewhere(program: Program, name: ast.Name) -> Iterator[Value]:
     for stmt in enclosing.before(program, name):
         match stmt:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.values import (
     Batch,
@@ -97,12 +98,14 @@ def _scopes(function: Scope) -> Iterator[Scope]:
             yield from _scopes(inner)
 
 
+@feature("loops left early")
 def _is_left_at_once(program: Program, loop: LoopNode) -> bool:
     """Whether the first pass ends the loop, on every way."""
     arms = program.site(loop).scope.file.arms.get(loop, ())
     return any(block.kind in ("for", "while") and block.exits in ("break", "leave") for block in arms)
 
 
+@feature("loops left early")
 def _is_left_with_enough(program: Program, loop: LoopNode) -> bool:
     """Whether a loop ends when it has enough: ``if len(features) >= 1000: break``."""
     for stmt in loop.body if isinstance(loop, ForStatement) else ():
@@ -117,6 +120,7 @@ def _is_left_with_enough(program: Program, loop: LoopNode) -> bool:
     return False
 
 
+@feature("loops left early")
 def _is_of_the_first(program: Program, node: ast.AST) -> bool:
     """Whether something is kept of the first batches alone: ``if step < 10:``, ``if len(shown) < 10:``."""
     return any(
@@ -176,6 +180,7 @@ def _root(container: ast.expr) -> ast.expr:
     return container
 
 
+@feature("containers that outlive a loop", True)
 def _outlives(program: Program, container: ast.expr, scope: Scope, loop: LoopNode) -> bool:
     """Whether a container is neither made anew nor emptied inside the loop."""
     name = dotted(_root(container))
@@ -234,6 +239,7 @@ def _held(container: Collection | Table) -> Value:
     return container.element if container.items is None else union(container.items)
 
 
+@feature("containers of tensors", True)
 def is_of_tensors(program: Program, one: Kept) -> bool:
     """Whether the code treats what is kept as tensors: a batch may as well hold names."""
     return _is_tensor(program, one.expr) or _is_joined(program, one) or _is_computed(program.value(one.expr))

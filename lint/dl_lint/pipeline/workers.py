@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.context.entry_points import is_test
 from dl_lint.flow import call_graph, enclosing, guards, scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names, objects
 from dl_lint.flow.libraries import MAP_DATASETS, composes
 from dl_lint.flow.values import (
@@ -91,6 +92,7 @@ def users(program: Program, cls: Class) -> tuple[Loader, ...]:
     return tuple(program.once("given", lambda: _all_given(program)).get(cls, ()))
 
 
+@feature("loaders of unknown datasets", ())
 def unclaimed(program: Program, cls: Class) -> tuple[Loader, ...]:
     """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
     node = cls.scope.node
@@ -147,6 +149,7 @@ def _called_from(program: Program, loader: Loader) -> Iterator[Loader]:
         yield replace(loader, frames=(*loader.frames, frame))
 
 
+@feature("datasets without workers")
 def idle(program: Program, cls: Class) -> bool:
     """Whether loaders of ``cls`` are known, and none of them has workers; or its objects are made, and never come to
     a loader; or nobody here ever asks for workers, or its notebook, from which nothing can be imported, makes no
@@ -168,6 +171,7 @@ READING = frozenset({"len", "range", "print", "enumerate", "zip", "iter", "next"
 """Functions that keep nothing of what they are given."""
 
 
+@feature("datasets without loaders")
 def stays_in_main(program: Program, cls: Class) -> bool:
     """Whether objects of ``cls`` are made, and each is only gone through, indexed or asked where it is made."""
     uses = tuple(_uses(program, cls))
@@ -410,6 +414,7 @@ def _spawning(program: Program) -> frozenset[str]:
     return frozenset(f"{folder}/" if folder else "" for folder in folders)
 
 
+@feature("start methods")
 def spawns(program: Program, loader: Loader) -> bool:
     """Whether the workers of a loader are new processes rather than forks, by its own word or by the script's."""
     contexts = alternatives(loaders.argument(program, loader, "multiprocessing_context").value)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, training, trip_counts
@@ -273,6 +274,7 @@ def _tells(program: Program, node: ast.AST, entering: tuple[ast.Call, ...], name
             return _tells(program, above, entering, names)
 
 
+@feature("reads that decide what runs next", NOTHING_MORE)
 def _decisions(
     program: Program,
     within: LoopNode | None,

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import tensor_memory
 from dl_lint.flow.interpreter.tensor_memory import VIEWS
 from dl_lint.flow.values import Batch, External, Tensor, alternatives
@@ -44,6 +45,7 @@ _MADE = tensor_memory.LEGACY | tensor_memory.FROM_DATA | {"zeros", "ones", "full
 """Functions that make a tensor of numbers at hand."""
 
 
+@feature("copies that the host waits for anyway")
 def is_waited_for(program: Program, call: ast.Call) -> bool:
     """Whether the host waits soon after a copy in any case: for a number computed of it, or, with only what is done at
     once before it, for a copy of pageable memory."""
@@ -123,6 +125,7 @@ PARTS = frozenset({"keys", "values", "items"})
 """Methods of a batch that is a dict, through which a loop goes over its tensors."""
 
 
+@feature("copies without work beside them", True)
 def delays(program: Program, transfer: Transfer) -> bool:
     """Whether batch after batch is copied, with something else to do meanwhile."""
     loops = call_graph.repeating(program, transfer.call)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
 from dl_lint.flow.libraries import LISTS, canonical
 from dl_lint.flow.program import operation
@@ -247,6 +248,7 @@ def _field(program: Program, cls: Class, name: str, default: Value) -> Value:
     return default
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def _in_subclasses(program: Program, cls: Class, name: str) -> Value:
     return union(_in_lineage_below(program, sub, cls, name) for sub in classes.subclasses(program, cls))
 
@@ -287,6 +289,7 @@ Source = Literal["none", "keywords", "anything"]
 """Where the names come from: nowhere, the keywords of the constructor, or something that is not known."""
 
 
+@feature("attributes set by name", None)
 def set_by_name(program: Program, base: Instance, name: str) -> Value | None:
     """What sets ``name`` of an object over the default of its class; None where nothing does."""
     source = program.once(("set by name", base.cls), lambda: _source(program, base.cls))
@@ -391,6 +394,7 @@ def stored_by_base(program: Program, cls: Class, base: Class, name: str) -> Iter
             yield handed_up(program, cls, base, value) if method.name == "__init__" else value
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def stored_below(program: Program, cls: Class, name: str) -> Value:
     """What subclasses that define a builder of ``self.name`` anew store there; nothing if none does."""
     found = []

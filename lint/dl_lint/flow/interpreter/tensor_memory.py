@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
+from dl_lint.flow.features import feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations
 from dl_lint.flow.libraries import ACCELERATORS, FRESH_TENSORS
@@ -163,6 +164,7 @@ def _named(program: Program, node: ast.AST) -> str:
     return "unknown"
 
 
+@feature("functions of torch on tensors", None)
 def torch_function(program: Program, name: str, expr: ast.Call) -> Value | None:
     """The tensor that a function of torch returns, as far as its placement goes; None for other functions."""
     if name == "torch.device":
@@ -323,6 +325,7 @@ _SAME = {
 """The dtypes that have another name."""
 
 
+@feature("dtypes of casts", None)
 def cast_dtype(program: Program, call: ast.Call) -> str | None:
     """What a call of a method that casts casts to: ``float32`` for ``float()``; None where that is not known."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
@@ -407,6 +410,7 @@ def index_value(program: Program, expr: ast.Subscript) -> Value:
     )
 
 
+@feature("slices in several pieces")
 def is_scattered(index: ast.expr) -> bool:
     """Whether a slice has a step, or an index after the first takes a part of a dimension: ``[:, :n]``, ``[..., 0]``.
 
