@@ -167,7 +167,9 @@ def _is_pure(program: Program, expr: ast.AST) -> bool:
 def _constructs(program: Program, call: ast.Call) -> bool:
     for one in alternatives(program.value(call.func)):
         match one:
-            case External(name=name) if purity.builds(name) or name.startswith("os.path.") or _is_constructor(name):
+            case External(name=name) if (
+                purity.builds(program, name) or name.startswith("os.path.") or _is_constructor(name)
+            ):
                 continue
             case Class() | Function():
                 if isinstance(one, Function) or dotted(call.func) is None:

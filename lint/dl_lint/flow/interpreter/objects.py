@@ -55,10 +55,6 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Binding, Scope
 
 
-_VIEWS = frozenset({"data", "T", "mT", "H", "real", "imag"})
-"""Attributes of a tensor that share its memory."""
-
-
 @operation("attribute")
 def attribute(program: Program, base: Value, name: str) -> Value:
     """``base.name``."""
@@ -80,7 +76,7 @@ def attribute(program: Program, base: Value, name: str) -> Value:
         case Batch():
             return Batch(base.loader, whole=False)
         case Tensor():
-            return base if name in _VIEWS else UNKNOWN
+            return base if program.models.has(f"torch.Tensor.{name}", "View") else UNKNOWN
         case Made():
             return _of_made(program, base, name)
         case Namespace() if name == "__dict__":
