@@ -92,18 +92,6 @@ def _over(program: Program, node: LoopNode, source: ast.expr, scope: Scope) -> I
         yield LoaderLoop(node, source, loaders, certain, scope.function)
 
 
-@feature("batches drawn by hand")
-def is_drawn_by_hand(program: Program, loader: Loader) -> bool:
-    """Whether single batches are taken of a loader with ``next``, also in a loop over something else, and no loop goes
-    over it."""
-    passes = (loop for loop in loader_loops(program) if getattr(loop.node, "iter", loop.source) is loop.source)
-    if any(one.call is loader.call for loop in passes for one in loop.loaders):
-        return False
-    calls = (*program.calls("builtins.next"), *program.method_calls("next", "__next__"))
-    drawn = (iterator for call in calls if (iterator := advanced(call)) is not None)
-    return any(one.call is loader.call for iterator in drawn for one in loaders_iterated(program, iterator)[0])
-
-
 def loaders_iterated(program: Program, expr: ast.expr) -> tuple[tuple[Loader, ...], bool]:
     """The loaders whose batches iterating ``expr`` gives, and whether it can be nothing else."""
     return iterated_loaders(program, program.value(expr))
@@ -252,16 +240,9 @@ def _repeating(program: Program, node: ast.AST, loader: Loader, seen: frozenset[
     scope = enclosing.function_of(program, node)
     if scope.kind in ("function", "lambda") and len(seen) < call_graph.FARTHEST and scope not in seen:
         for frame in call_graph.all_callers(program, scope) or ():
-            if may_pass(program, frame.call, loader) and not _lists_others(program, frame.call, loader):
+            if may_pass(program, frame.call, loader):
                 found.update(dict.fromkeys(_repeating(program, frame.call, loader, seen | {scope})))
     return list(found)
-
-
-@feature("lists of other loaders")
-def _lists_others(program: Program, call: ast.Call, loader: Loader) -> bool:
-    """Whether a call passes a list of what the function around ``loader`` built for other callers than this one's."""
-    held = [one for arg in _given(call) for one in listed(program.value(arg)) if one.call is loader.call and one.frames]
-    return bool(held and loader.frames) and all(one.frames[0] != loader.frames[0] for one in held)
 
 
 def listed(value: Value, depth: int = 2) -> Iterator[Loader]:

@@ -94,7 +94,6 @@ def are_lacking(program: Program, loader: Loader) -> bool:
     )
 
 
-@feature("workers that fill caches")
 def fills_caches(program: Program, loader: Loader) -> bool:
     """Whether samples stay in a worker as they are fetched, so that one that stays comes to hold all of them."""
     return any(growth for one in workers.given(program, loader) for growth in caches.growing(program, one.cls))

@@ -71,17 +71,13 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
     found = []
     for attribute, indexed in of_originals.items():
         places = python_objects_in(program, cls, attribute, telling(program, indexed))
-        filled = [one for one in places if not _is_left_out(program, one)]
+        filled = [one for one in places if not guards.is_switched_off(program, one)]
         if filled:
             depth = min(one.depth for one in indexed)
             samples = list(record_sizes.filling(program, cls, attribute, filled))
             each = record_sizes.size_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
             found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
     return _originals(found)
-
-
-def _is_left_out(program: Program, node: ast.AST) -> bool:
-    return guards.is_switched_off(program, node) or guards.is_settled_otherwise(program, node)
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:

@@ -7,7 +7,7 @@ import re
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
@@ -258,12 +258,8 @@ def purpose(program: Program, made: Made) -> Purpose:
 def is_only_evaluated(program: Program, loader: Loader) -> bool:
     """Whether a loader is for evaluation by its names, those that a builder's callers give it, or the branch that it is
     made in, while none says training; and whether no loop over it trains."""
-    if guards.is_never_for(program, loader.call, loader.frames):
-        return False
     if any(one.call is loader.call for one, _ in loops.drained_again(program)):
         return False  # evaluation takes a few batches of a stream that never ends
-    if loops.is_drawn_by_hand(program, loader):
-        return False  # a batch now and then is looked at
     said = {purpose(program, loader), branch_purpose(program, loader.call)}
     for frame in loader.frames:
         said |= _of_call(program, frame.call)

@@ -44,7 +44,6 @@ def is_rare(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | N
     return any(counted) and all(one or other for one, other in zip(counted, rare, strict=True))
 
 
-@feature("periodic epochs")
 def skips_epochs(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th epoch."""
     ways = _ways(program, loader, again, loop)
