@@ -57,7 +57,6 @@ class Analysis:
     def report(self, relevant: Mapping[str, File]) -> Report:
         """What is to be said of the tree, whose ``relevant`` files are read."""
         asked = [file for file in self._tree.files if file.asked]
-        self._reading.gather(relevant, self._question.jobs)
         linked = {path: file for path, file in relevant.items() if isinstance(self._reading.of(path), Syntax)}
         found, ran = self._run_rules([*linked.values()])
         findings: list[Reported] = []

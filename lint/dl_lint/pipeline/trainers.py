@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.flow.values import (
@@ -140,6 +141,7 @@ def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
 # --- loaders that hooks return -------------------------------------------------------------
 
 
+@feature("hooks of Lightning", NOTHING_MORE)
 def _from_hooks(program: Program) -> Iterator[Fit]:
     for trainer in TRAINERS:
         for hook in _hooks(program, trainer):
@@ -179,6 +181,7 @@ def _owns(program: Program, trainer: Trainer, scope: Scope | None) -> bool:
 # --- loaders that calls pass ---------------------------------------------------------------
 
 
+@feature("trainers", NOTHING_MORE)
 def _from_calls(program: Program) -> Iterator[Fit]:
     for trainer in TRAINERS:
         for call, made in _beginnings(program, trainer):
