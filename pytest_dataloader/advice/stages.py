@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE, cost_more, describe_rates
+from pytest_dataloader.probe.timing.bottleneck import MAIN_SHARE, MUCH_BYTES, cost_more, describe_rates
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import figure, percent, size
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def advice(seen: Stages) -> tuple[Advice, ...]:
 
 
 def _advice(seen: Stages) -> Iterator[Advice]:
-    if cost_more(seen):
+    if seen.compact_gain:
+        yield from _compact(seen)
+    elif cost_more(seen):
         yield Advice("", _without_workers(seen))
     else:
         yield from _at_bottleneck(seen)
@@ -83,10 +85,22 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
 
 
+def _compact(seen: Stages) -> Iterator[Advice]:
+    """How batches are better handed over, as was tried."""
+    gain = f"tried, that allows {seen.compact_gain:.1f} times as many samples"
+    if seen.array_bytes_per_batch >= MUCH_BYTES:
+        arrays = f"{size(seen.array_bytes_per_batch)} of arrays in each batch are pickled through a pipe"
+        yield Advice("", f"make tensors of arrays in the worker, torch.from_numpy(array): {arrays}; {gain}")
+    if seen.unshown_bytes_per_batch >= MUCH_BYTES:
+        crossing, shown = size(seen.shared_bytes_per_batch), size(seen.tensor_bytes_per_batch)
+        views = f"a batch carries {crossing} of storages for {shown} of tensors"
+        yield Advice("", f"hand over copies of views, tensor.clone(): {views}; {gain}")
+
+
 def _workers_help(seen: Stages) -> bool:
     """Whether workers never made loaders slower whose batches take as long to make and are as large."""
     least = max(_WORKERS_HELP_MS, _WORKERS_HELP_MS_PER_TENSOR * seen.tensors_per_batch)
-    return _ms_to_make_a_batch(seen) >= least * max(1.0, seen.tensor_bytes_per_batch / _WORKERS_HELP_BYTES)
+    return _ms_to_make_a_batch(seen) >= least * max(1.0, seen.crossing_bytes_per_batch / _WORKERS_HELP_BYTES)
 
 
 def _ms_to_make_a_batch(seen: Stages) -> float:
@@ -113,17 +127,17 @@ def _up_to(seen: Stages) -> str:
 
 
 def _handing_over(seen: Stages) -> Iterator[Advice]:
-    if seen.workers and seen.tensors_per_batch != 1:
+    if seen.workers and seen.tensors_per_batch != 1 and seen.array_bytes_per_batch < MUCH_BYTES:
         yield Advice(
             "", "hand over fewer, larger tensors: each tensor of a batch crosses by itself, other types by value"
         )
-    elif seen.tensor_bytes_per_batch < _LARGE_BYTES:
+    elif seen.crossing_bytes_per_batch < _LARGE_BYTES:
         yield Advice("", "make larger batches: each costs as much to pass on, however few samples are in it")
 
 
 def _without_workers(seen: Stages) -> str:
     alone, now = describe_rates(seen)
-    better = ["larger"] if seen.tensor_bytes_per_batch < _LARGE_BYTES else []
+    better = ["larger"] if seen.crossing_bytes_per_batch < _LARGE_BYTES else []
     better += ["of fewer tensors"] if seen.tensors_per_batch > 1 else []
     needed = f". Where workers are needed, make their batches {' and '.join(better)}" if better else ""
     return (
