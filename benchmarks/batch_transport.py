@@ -1,7 +1,7 @@
-"""How a batch is best handed over: arrays or tensors, views or copies; and whether ``stages`` advises right.
+"""How a batch is best handed over: arrays or tensors, views or copies; and what ``stages`` makes of trying it.
 
-For each loader the CPU time that a sample takes and the rate with it, as it is and with compact batches, in turns; and
-the gain that ``stages`` would tell, 0 where it says nothing. ``python benchmarks/batch_transport.py [SECONDS]``.
+For each loader the CPU time that a sample takes and the rate, as it is and with compact batches, in turns; and the gain
+of the trial of ``stages``, 0 where it tries nothing. ``python benchmarks/batch_transport.py [SECONDS]``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.probe.loader.batch_storages import CompactCollate, weigh
 from pytest_dataloader.probe.loader.borrowing import borrow
-from pytest_dataloader.probe.timing.follow_up import compact_gain
+from pytest_dataloader.probe.timing.evidence import Stages
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.throughput import throughput
+from pytest_dataloader.probe.tuning.changes import try_changes
 
 _TURNS = 3
 
@@ -82,8 +83,11 @@ def main(seconds: float) -> None:
                 found[compact].append(look(loader, seconds, compact=compact))
         cpu, rate = ({c: statistics.median(each[at] for each in found[c]) for c in found} for at in (0, 1))
         weight = weigh(next(iter(loader)))
-        worth = max(weight.array_bytes, weight.shared_bytes - weight.tensor_bytes) >= 1e6
-        told = compact_gain(loader, 0.5) if worth else 0.0
+        about = Stages(
+            workers=2, bottleneck="startup", array_bytes_per_batch=weight.array_bytes,
+            shared_bytes_per_batch=weight.shared_bytes, tensor_bytes_per_batch=weight.tensor_bytes,
+        )  # fmt: skip
+        told = next((each.gain for each in try_changes(loader, about, seconds=2.0, came=lambda _what: None)), 0.0)
         print(
             f"{name:32} {cpu[False]:8.0f} {cpu[True]:8.0f} {cpu[False] / cpu[True]:6.2f} {rate[False]:8.0f} "
             f"{rate[True]:8.0f} {rate[True] / rate[False]:6.2f} {told:5.2f}",

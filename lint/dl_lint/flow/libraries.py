@@ -334,14 +334,6 @@ CONFIGURATION_READERS = frozenset(
 ADDS_ARGUMENTS = re.compile(r"add_(?:\w+_)?arg(?:ument)?s")
 """Functions of frameworks that add options to a parser and return it: ``deepspeed.add_config_arguments``."""
 
-FRESH_TENSORS = frozenset(
-    {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "where", "zeros_like", "ones_like", "clone", "tensor",
-     "as_tensor", "from_numpy", "zeros", "ones", "rand", "randn", "arange", "full", "empty", "randint", "randperm",
-     "linspace"}
-)  # fmt: skip
-"""Functions of torch that return new memory, on the CPU unless told otherwise."""
-
-
 HUB_DATASETS = frozenset(
     {"datasets.load_dataset", "datasets.load_from_disk", "datasets.DatasetDict", "datasets.Dataset.from_dict",
      "datasets.Dataset.from_pandas", "datasets.Dataset.from_csv", "datasets.Dataset.from_json",

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, functions
 from dl_lint.flow.interpreter.expressions import FEW_ITEMS
 from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES, TEXT_ARRAYS
@@ -62,6 +63,7 @@ _ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "p
 """Libraries whose functions return arrays or images, of which each is one object."""
 
 
+@feature("containers as large as the data", True)
 def is_large(program: Program, value: Value, depth: int = DEEPEST) -> bool:
     """Whether something has as many elements as the data has files, lines or samples."""
     return depth > 0 and any(_is_large(program, one, depth) for one in alternatives(value))
@@ -185,6 +187,7 @@ def _source_of_text(value: Value) -> Value:
     return value
 
 
+@feature("containers that grow with the data")
 def grows_with_data(program: Program, change: ast.AST, depth: int = DEEPEST) -> bool:
     """Whether a container is added to once for each of many things, or many things at a time."""
     added = change.args if isinstance(change, ast.Call) else [change.value] if isinstance(change, ast.AugAssign) else []
@@ -209,6 +212,7 @@ def _is_unpickled(value: Value) -> bool:
     return any(isinstance(one, Made) and one.name in _PICKLES for one in alternatives(value))
 
 
+@feature("arrays")
 def is_array(value: Value) -> bool:
     """Whether something is a tensor or an array: one object, however many samples it holds."""
     found = alternatives(value)
@@ -307,6 +311,7 @@ def _is_number(value: Value) -> bool:
     )
 
 
+@feature("open files as containers")
 def _is_handle(value: Derived) -> bool:
     """Whether this is a part of an open file or of an object of another library, rather than of plain containers."""
     base: Value = value
@@ -324,6 +329,7 @@ _COLUMNS = frozenset({"values", "to_numpy", "iloc", "loc", "array"})
 """Attributes and methods of a table that give its cells as they are."""
 
 
+@feature("tables of pandas")
 def is_table(value: Value) -> bool:
     """Whether something is a pandas table read from a file, or some of its columns or rows."""
     found = alternatives(value)

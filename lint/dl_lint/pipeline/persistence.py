@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.context import torch_version
 from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, Function, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
@@ -43,6 +44,7 @@ def starts_workers_again(program: Program, loader: Loader) -> bool:
     )
 
 
+@feature("loaders with an __iter__ of their own")
 def _keeps_its_iterator(program: Program, loader: Loader) -> bool:
     """Whether a loader's class has an ``__iter__`` of its own that asks torch's for no new iterator: its workers are
     started where that one was made."""
@@ -84,6 +86,7 @@ def _is_spread(node: ast.AST) -> bool:
     return isinstance(node, ast.keyword) and node.arg is None
 
 
+@feature("persistent workers by version of torch")
 def are_lacking(program: Program, loader: Loader) -> bool:
     """Whether the torch that the project declares has no persistent workers, or none that go with pinning."""
     return torch_version.target(program, loader.call).lacks(
@@ -124,6 +127,7 @@ class Touch:
     bare: bool = False
 
 
+@feature("datasets changed between epochs")
 def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
     touches = (

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.libraries import LOADERS, PREPARERS
 from dl_lint.flow.values import (
@@ -137,6 +138,7 @@ def _wraps(program: Program, call: ast.Call) -> bool:
 # --- how processes share their data ---------------------------------------------------------
 
 
+@feature("prepared loaders")
 def is_prepared(program: Program, loader: Loader) -> bool:
     """Whether a loader is given to accelerate or Fabric anywhere. What goes over it, such as ``cycle(loader)``, is left
     alone by them."""
@@ -148,6 +150,7 @@ def is_prepared(program: Program, loader: Loader) -> bool:
     return any(one.call is loader.call for value in values for one in loops.listed(value))
 
 
+@feature("data that depends on the rank")
 def may_know_ranks(program: Program, loader: Loader) -> bool:
     """Whether the data of a loader may depend on the process: by a test around it, or by how its dataset is made."""
     places = [loader.call, *(frame.call for frame in loader.frames)]

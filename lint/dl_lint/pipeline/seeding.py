@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import ENVIRONMENT, composes
 from dl_lint.flow.outcomes import truth_of
@@ -283,6 +284,7 @@ def _asks_for_one(test: ast.expr, outcome: bool, name: str) -> bool:
             return outcome and dotted(test) == name
 
 
+@feature("seeds that a loop varies")
 def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
     """Whether a counting loop around ``expr``, or around a call that passes what it is made of, changes it, or another
     method. A loop over data sets makes another loader each time."""
@@ -334,6 +336,7 @@ def _asks_worker(program: Program, call: ast.Call) -> bool:
     return _called(program, call) == "torch.utils.data.get_worker_info"
 
 
+@feature("state of numpy as a seed", None)
 def _state_behind(program: Program, expr: ast.Subscript) -> ast.Call | None:
     """The call in ``numpy.random.get_state()[1][0]``."""
     match expr:
@@ -374,6 +377,7 @@ def asks_for_worker(program: Program, test: ast.expr) -> bool:
             return _is_worker_info(program, test)
 
 
+@feature("generators that are renewed")
 def is_renewed(program: Program, name: str, drawn: ast.AST) -> bool:
     """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
     stores = (store.target for store in program.attribute_stores(name) if isinstance(store.target, ast.Attribute))

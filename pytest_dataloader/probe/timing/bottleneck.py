@@ -68,7 +68,7 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
             yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
-        if seen.sampler_ms_per_sample >= MAIN_SHARE * receive:
+        if is_by_sampler(seen):
             yield "most of it in the sampler"
         elif seen.handover_ms_per_sample >= MAIN_SHARE * receive:
             yield "most of it waiting for the workers' threads that hand tensors over, which their Python code holds up"
@@ -89,6 +89,11 @@ def _of_workers(seen: Stages) -> str:
         costs = next(one.ms_per_sample for one in seen.per_worker if one.worker == seen.slowest_worker)
     own = f"{figure(costs[seen.bottleneck])} ms of one worker's time"
     return f"{own}, {seen.workers} side by side" if seen.workers > 1 else own
+
+
+def is_by_sampler(seen: Stages) -> bool:
+    """Whether drawing indices is most of what receiving costs."""
+    return seen.sampler_ms_per_sample >= MAIN_SHARE * seen.ms_per_sample["receive"]
 
 
 def best_ms_with_workers(seen: Stages) -> float:

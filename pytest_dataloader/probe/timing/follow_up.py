@@ -1,23 +1,17 @@
-"""What a run leaves open: which samples are slow, and whether the loader would be faster without workers, or if its
-batches were handed over otherwise.
-"""
+"""What a run leaves open: which single samples are slow, and whether the loader would be faster without workers."""
 
 from __future__ import annotations
 
 import itertools
-import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
-from pytest_dataloader.probe.host.clocks import cpus_allowed
-from pytest_dataloader.probe.loader.batch_storages import CompactCollate
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing import bottleneck
 from pytest_dataloader.probe.timing.rate_meter import RateMeter
 from pytest_dataloader.probe.timing.sample_times import sample_times
 from pytest_dataloader.probe.timing.throughput import throughput
-from pytest_dataloader.probe.timing.windows import join
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.evidence import Stages
@@ -26,12 +20,6 @@ if TYPE_CHECKING:
 _DATASET = 0.2
 """Share of the time that the dataset must take before it is asked which of its samples are slow."""
 _MOST_SUSPECTS = 512
-_LOOKS = (False, True, True, False)
-_LOOK_SECONDS = 0.3
-_GAIN = 1.2
-"""Times as many samples that compact batches must allow, in every look, before that counts as a gain. In two runs of 17
-loaders at load 22, those with one array of 16 MB, and with views of 6.4 and 64 MB, gained 1.4 to 9.8, all others
-nothing (benchmarks/batch_transport.py)."""
 _TIMEOUT_SECONDS = 10.0
 
 
@@ -56,39 +44,7 @@ def follow_up(loader: Any, seen: Stages, doubtful: list[Any], *, seconds: float)
         in_dataset, in_collate = seen.ms_per_sample["read"], seen.collate_waiting_ms_per_sample
         waiting_ms = in_dataset + in_collate + seen.sampler_waiting_ms_per_sample
         seen = replace(seen, alone_samples_per_second=1e3 / (cpu_ms + waiting_ms) if cpu_ms else 0.0)
-    if max(seen.array_bytes_per_batch, seen.unshown_bytes_per_batch) >= bottleneck.MUCH_BYTES and seen.workers:
-        seen = replace(seen, compact_gain=compact_gain(loader, max(_LOOK_SECONDS, seconds / 2)))
     return replace(seen, why=f"{seen.why}{bottleneck.describe_follow_up(seen)}")
-
-
-def compact_gain(loader: Any, seconds: float) -> float:
-    """Times as many samples that CPU time allows with compact batches; 0 unless clearly more in every look.
-
-    The pace and the sum must both gain: what moves work from one process to others helps where CPUs are free alone.
-    """
-
-    def convert(copy: Any) -> None:
-        vars(copy)["collate_fn"] = CompactCollate(copy.collate_fn)
-
-    looks: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-    for compact in _LOOKS:
-        with borrow(loader, prepare=convert if compact else lambda _copy: None) as borrowed:
-            meter = RateMeter(borrowed, seconds)
-            meter.run(lambda _seen: False)
-            looks[compact].append(_cpu_ns(meter))
-    gains = []
-    for plain, better in zip(zip(*looks[False], strict=True), zip(*looks[True], strict=True), strict=True):
-        clear = 0 < _GAIN * max(better) <= min(plain)
-        gains.append(statistics.fmean(plain) / statistics.fmean(better) if clear else 0.0)
-    return min(gains)
-
-
-def _cpu_ns(meter: RateMeter) -> tuple[float, float]:
-    """CPU time per sample of the busiest part, which sets the pace, and of all: rates are the neighbours' as well."""
-    seen = join(meter.windows)
-    busiest = max(seen.consumer_cpu_ns, seen.worker_cpu_ns / max(1, meter.workers), seen.own_cpu_ns / cpus_allowed())
-    samples = max(1.0, seen.samples)
-    return busiest / samples, seen.own_cpu_ns / samples
 
 
 def _may_cost_more(seen: Stages) -> bool:

@@ -8,6 +8,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, DEFAULTS_OF_CONFIGURATIONS, HYDRA
 from dl_lint.flow.values import (
@@ -45,6 +46,7 @@ def is_configuration(value: Value) -> bool:
     return isinstance(value, Made) and value.name in CONFIGURATIONS | CONFIGURATION_READERS
 
 
+@feature("fields of configurations", None)
 def field(program: Program, config: Made, name: str) -> Value | None:
     """``config.name`` or ``config["name"]``, whichever place sets it; None where none is seen to."""
     if config.name in CONFIGURATION_READERS:
@@ -93,6 +95,7 @@ def _as_default(config: Made, value: Value, node: ast.AST) -> Value:
     return Option(value, "configuration", node) if is_setting else value
 
 
+@feature("sections of configurations", UNKNOWN)
 def section(program: Program, name: str) -> Value:
     """The section ``name`` of the configurations of the program, of one that nobody knows: ``cfg.DATA_LOADER``."""
     return program.solver.solve(("section", name), partial(_section, program, name))
@@ -112,6 +115,7 @@ def _section(program: Program, name: str) -> Value:
 # --- files ---------------------------------------------------------------------------------
 
 
+@feature("configuration files", None)
 def _of_files(program: Program, read: Made, name: str) -> Value | None:
     found = program.solver.solve(("read", read), partial(_contents, program, read))
     tables = [one for one in alternatives(found) if isinstance(one, Table)]

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
 from dl_lint.flow.libraries import (
@@ -85,6 +86,7 @@ def _first(program: Program, expr: ast.Call) -> Value:
     return UNKNOWN
 
 
+@feature("variables of the environment", UNKNOWN)
 def _from_environment(program: Program, read: Made) -> Value:
     """A variable of the environment, which is an option where the call that reads it gives a default."""
     default = arguments.given(program, read.call, ("key", "default"), "default").symbolic
@@ -133,6 +135,7 @@ def _dict(program: Program, expr: ast.Call) -> Value:
     return table if below is None else operations.laid(below, table)
 
 
+@feature("named tuples", UNKNOWN)
 def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
     """``namedtuple("Loaders", ["train", "val"])(…)``: what it holds by name and by position."""
     declared = arguments.given(program, made.call, ("typename", "field_names"), "field_names").symbolic
@@ -211,6 +214,7 @@ def _boolean(program: Program, expr: ast.Call) -> Value:
     return value if isinstance(value, WhenAccelerated | Option) else UNKNOWN
 
 
+@feature("minima and maxima", UNKNOWN)
 def _extreme(program: Program, expr: ast.Call) -> Value:
     """``min`` and ``max``: a literal if all are, else the host's CPU count if it takes part, else what is known of the
     sign; the least of numbers and an option stays one."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
 from dl_lint.flow.libraries import LISTS, canonical
 from dl_lint.flow.program import operation
@@ -54,10 +55,6 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Binding, Scope
 
 
-_VIEWS = frozenset({"data", "T", "mT", "H", "real", "imag"})
-"""Attributes of a tensor that share its memory."""
-
-
 @operation("attribute")
 def attribute(program: Program, base: Value, name: str) -> Value:
     """``base.name``."""
@@ -79,7 +76,7 @@ def attribute(program: Program, base: Value, name: str) -> Value:
         case Batch():
             return Batch(base.loader, whole=False)
         case Tensor():
-            return base if name in _VIEWS else UNKNOWN
+            return base if program.models.has(f"torch.Tensor.{name}", "View") else UNKNOWN
         case Made():
             return _of_made(program, base, name)
         case Namespace() if name == "__dict__":
@@ -247,6 +244,7 @@ def _field(program: Program, cls: Class, name: str, default: Value) -> Value:
     return default
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def _in_subclasses(program: Program, cls: Class, name: str) -> Value:
     return union(_in_lineage_below(program, sub, cls, name) for sub in classes.subclasses(program, cls))
 
@@ -287,6 +285,7 @@ Source = Literal["none", "keywords", "anything"]
 """Where the names come from: nowhere, the keywords of the constructor, or something that is not known."""
 
 
+@feature("attributes set by name", None)
 def set_by_name(program: Program, base: Instance, name: str) -> Value | None:
     """What sets ``name`` of an object over the default of its class; None where nothing does."""
     source = program.once(("set by name", base.cls), lambda: _source(program, base.cls))
@@ -391,6 +390,7 @@ def stored_by_base(program: Program, cls: Class, base: Class, name: str) -> Iter
             yield handed_up(program, cls, base, value) if method.name == "__init__" else value
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def stored_below(program: Program, cls: Class, name: str) -> Value:
     """What subclasses that define a builder of ``self.name`` anew store there; nothing if none does."""
     found = []

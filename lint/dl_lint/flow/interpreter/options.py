@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, operations
 from dl_lint.flow.libraries import PARSERS
 from dl_lint.flow.values import NONE, UNKNOWN, Absent, Const, Made, Namespace, Option, Table, Value, alternatives, union
@@ -19,6 +20,7 @@ _PARSE_SOME = frozenset({"parse_known_args", "parse_known_intermixed_args"})
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
+@feature("options of argparse", None)
 def parsed(parser: Made, method: str) -> Value | None:
     """What a method of an argparse parser returns; None for other objects and methods."""
     if parser.name not in PARSERS:
