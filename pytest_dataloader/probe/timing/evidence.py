@@ -195,6 +195,12 @@ class Stages:
     tensors_per_batch: int = 0
     """In the first batch, as far as they can be seen."""
     tensor_bytes_per_batch: int = 0
+    shared_bytes_per_batch: int = 0
+    """Of the first batch, what crosses from a worker by shared memory: the whole storage of each tensor."""
+    piped_bytes_per_batch: int = 0
+    """Of the first batch, what is pickled and crosses by a pipe, numpy's arrays among it."""
+    array_bytes_per_batch: int = 0
+    """Of these, numpy's arrays."""
     batches_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0
@@ -220,6 +226,16 @@ class Stages:
     def empty(self) -> bool:
         """Whether an epoch ended without a batch."""
         return not (self.batches or self.hung_seconds)
+
+    @property
+    def unshown_bytes_per_batch(self) -> int:
+        """What crosses by shared memory because tensors are views of larger storages."""
+        return max(0, self.shared_bytes_per_batch - self.tensor_bytes_per_batch)
+
+    @property
+    def crossing_bytes_per_batch(self) -> int:
+        """What crosses from a worker to the main process in all."""
+        return max(self.shared_bytes_per_batch, self.tensor_bytes_per_batch) + self.piped_bytes_per_batch
 
     @property
     def stall(self) -> float:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import capacity, clocks
-from pytest_dataloader.probe.loader.batch_storages import tensors
+from pytest_dataloader.probe.loader.batch_storages import CompactCollate, tensors
 from pytest_dataloader.probe.loader.settings import settings_of
-from pytest_dataloader.probe.timing.bottleneck import cost_more, is_by_sampler
+from pytest_dataloader.probe.timing.bottleneck import MUCH_BYTES, cost_more, is_by_sampler
 from pytest_dataloader.probe.timing.evidence import TriedChange
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.probe.tuning.batch_sizes import hindrance, resized
@@ -69,6 +69,10 @@ def try_changes(loader: Any, seen: Stages, *, seconds: float, came: Callable[[st
 def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettings]]:
     """Each in words or as code, with the loader and the settings to try it with."""
     now, stage = settings_of(loader), seen.bottleneck
+    if seen.workers and seen.array_bytes_per_batch >= MUCH_BYTES:
+        yield "torch.from_numpy() of the arrays in a batch", compact(loader), now
+    elif seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
+        yield "clone() of the views in a batch", compact(loader), now
     if cost_more(seen):
         yield "num_workers=0", loader, replace(now, num_workers=0, persistent_workers=False)
     elif stage in ("read", "fetch", "collate"):
@@ -80,15 +84,24 @@ def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettin
     elif stage in ("send", "receive") and not is_by_sampler(seen):
         if seen.workers and seen.tensors_per_batch > 1:
             yield COMBINED, combined(loader), now
-        if seen.tensor_bytes_per_batch < _LARGE_BYTES and not hindrance(loader):
+        if seen.crossing_bytes_per_batch < _LARGE_BYTES and not hindrance(loader):
             size = _LARGER * loader.batch_size
             yield f"batch_size={size}", resized(loader, size), now
 
 
 def combined(loader: Any) -> Any:
     """A shallow copy of a loader whose batches have one tensor for each type of number."""
+    return _collated(loader, _Combined(loader.collate_fn))
+
+
+def compact(loader: Any) -> Any:
+    """A shallow copy of a loader whose batches have tensors in place of arrays, and copies in place of views."""
+    return _collated(loader, CompactCollate(loader.collate_fn))
+
+
+def _collated(loader: Any, collate: Callable[[Any], Any]) -> Any:
     copy = object.__new__(type(loader))
-    vars(copy).update(vars(loader), collate_fn=_Combined(loader.collate_fn))
+    vars(copy).update(vars(loader), collate_fn=collate)
     return copy
 
 
