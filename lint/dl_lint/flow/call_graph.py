@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, scopes
 from dl_lint.flow.features import NOTHING_MORE, feature
-from dl_lint.flow.interpreter import arguments, classes, objects
-from dl_lint.flow.libraries import HYDRA, composes
+from dl_lint.flow.interpreter import arguments, classes, configurations, objects
 from dl_lint.flow.program import operation
 from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import (
@@ -259,8 +258,8 @@ def _configured(program: Program, parameter: Parameter) -> Value | None:
     node = parameter.scope.node
     is_first = parameter.scope.params[0] is parameter.param
     for decorator in node.decorator_list if isinstance(node, FunctionDefinition) and is_first else ():
-        if isinstance(decorator, ast.Call) and program.symbolic(decorator.func) == External(HYDRA):
-            return Made(HYDRA, decorator)
+        if isinstance(decorator, ast.Call) and program.symbolic(decorator.func) == External(configurations.HYDRA):
+            return Made(configurations.HYDRA, decorator)
     return None
 
 
@@ -446,7 +445,7 @@ def _entries(program: Program, value: Value, depth: int = DEEPEST_COMPOSITION) -
                 yield from _entries(program, program.value(module), depth - 1)
             case Tensor(source=Made() as moved) if depth:  # ``DataParallel(net).cuda()``
                 yield from _entries(program, moved, depth - 1)
-            case Made(name=name) if depth and composes(name):
+            case Made(name=name) if depth and program.models.has(name, "Composes"):
                 for part in composed(program, one):
                     yield from _entries(program, part, depth - 1)
             case _:

@@ -82,24 +82,35 @@ class _Stub:
         self.words: dict[str, str] = {}
 
     def read(self) -> None:
-        for stmt in self.tree.body:
+        self._body(self.tree.body, self.module)
+
+    def _body(self, body: list[ast.stmt], owner: str, *, by_name: bool = False) -> None:
+        """What stands in a module or in a class, which may stand for a module inside that."""
+        for stmt in body:
             match stmt:
                 case ast.ImportFrom(module=str() as source, level=0, names=names):
-                    self._import(stmt, source, names)
+                    self._import(stmt, source, names, owner)
+                case ast.FunctionDef(name="__init__"):
+                    continue
                 case ast.FunctionDef():
-                    self._function(stmt, self.module)
+                    made = self._function(stmt, owner)
+                    if by_name:
+                        known = self.table.methods.get(stmt.name, ())
+                        self.table.methods[stmt.name] = tuple(dict.fromkeys((*known, *(mark.kind for mark in made))))
                 case ast.ClassDef():
-                    self._class(stmt)
+                    self._class(stmt, owner)
                 case ast.AnnAssign(target=ast.Name(id=name)):
-                    self._add(f"{self.module}.{name}", self._marks(stmt.annotation))
+                    self._add(f"{owner}.{name}", self._marks(stmt.annotation))
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as other):
+                    self.table.aliases[f"{owner}.{name}"] = ast.unparse(other)
                 case _:
                     continue
 
-    def _import(self, stmt: ast.stmt, source: str, names: list[ast.alias]) -> None:
+    def _import(self, stmt: ast.stmt, source: str, names: list[ast.alias], owner: str) -> None:
         for one in names:
             name = one.asname or one.name
             if source != WORDS:
-                self.table.aliases[self.module if one.name == "*" else f"{self.module}.{name}"] = (
+                self.table.aliases[owner if one.name == "*" else f"{owner}.{name}"] = (
                     source if one.name == "*" else f"{source}.{one.name}"
                 )
             elif one.name == "*":
@@ -109,28 +120,16 @@ class _Stub:
             else:
                 raise StubError(f"line {stmt.lineno}: {WORDS} has no {one.name!r}")
 
-    def _class(self, cls: ast.ClassDef) -> None:
-        name = f"{self.module}.{cls.name}"
+    def _class(self, cls: ast.ClassDef, owner: str) -> None:
+        name = f"{owner}.{cls.name}"
         by_name = any(isinstance(one, ast.Name) and one.id == "by_name" for one in cls.decorator_list)
         marks = tuple(mark for base in cls.bases for mark in self._marks(base))
-        positions: tuple[str, ...] = ()
-        parameters: tuple[tuple[str, str, str], ...] = ()
-        for stmt in cls.body:
-            match stmt:
-                case ast.FunctionDef(name="__init__"):
-                    marks += self._marks(stmt.returns)
-                    positions, parameters = _positions(stmt)[1:], self._parameters(stmt)
-                case ast.FunctionDef():
-                    made = self._function(stmt, name)
-                    if by_name:
-                        known = self.table.methods.get(stmt.name, ())
-                        kinds = tuple(mark.kind for mark in made)
-                        self.table.methods[stmt.name] = tuple(dict.fromkeys((*known, *kinds)))
-                case ast.AnnAssign(target=ast.Name(id=attribute)):
-                    self._add(f"{name}.{attribute}", self._marks(stmt.annotation))
-                case _:
-                    continue
-        self._add(name, marks, positions, parameters)
+        init = next((one for one in cls.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+        if init is None:
+            self._add(name, marks)
+        else:
+            self._add(name, marks + self._marks(init.returns), _positions(init)[1:], self._parameters(init))
+        self._body(cls.body, name, by_name=by_name)
 
     def _function(self, function: ast.FunctionDef, owner: str) -> tuple[Mark, ...]:
         marks = self._marks(function.returns)
@@ -236,7 +235,9 @@ def _library_table() -> Table:
 class Models:
     """What is known of libraries, by the qualified names of what they hold."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, own: frozenset[str] = frozenset()) -> None:
+        self.own = own
+        """Packages that a user has stubs of, and which so are no code of the project."""
         self._table = table
         self._known: dict[str, Model] = {}
         self._names: dict[tuple[str, ...], frozenset[str]] = {}
@@ -297,4 +298,5 @@ def known(own: tuple[tuple[str, str], ...]) -> Models:
     if not own:
         return library()
     mine, table = _library_table(), read(own)
-    return Models(Table(mine.models | table.models, mine.aliases | table.aliases, mine.methods | table.methods))
+    both = Table(mine.models | table.models, mine.aliases | table.aliases, mine.methods | table.methods)
+    return Models(both, frozenset(module.partition(".")[0] for module, _ in own))

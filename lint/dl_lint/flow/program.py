@@ -13,7 +13,6 @@ from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dl_lint.flow import models
 from dl_lint.flow.hints import NO_HINTS, Hints
 from dl_lint.flow.solver import Solver
 from dl_lint.flow.subprojects import Tokens
@@ -128,7 +127,7 @@ class Program:
         """The linted files; ``modules`` also has those that are only imported."""
         self.modules = modules
         self.hints = hints
-        self.models = models.known(hints.models)
+        self.models = modules.models
         self.sites = modules.sites
         self.parents = modules.parents
         self.solver = Solver()

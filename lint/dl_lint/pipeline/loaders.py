@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import LOADERS, SAMPLERS
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -183,8 +182,8 @@ def _calls_by(file: FileIndex, names: set[str]) -> Iterator[ast.Call]:
 def _class_names(program: Program) -> set[str]:
     """Every name that a loader or sampler class may be called by: its own, its subclasses', those it is bound to."""
     hinted = program.hints.dataloader_classes
-    names = {name.rpartition(".")[2] for name in (*LOADERS, *SAMPLERS, *hinted)}
-    known = set(LOADERS) | set(SAMPLERS)
+    known = program.models.names("Loader", "TorchLoader", "Sampler")
+    names = {name.rpartition(".")[2] for name in (*known, *hinted)}
     for file in program.files:
         for scope in file.scopes:
             if scope.kind == "class":

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import LOADERS, PREPARERS
+from dl_lint.flow.interpreter.library_calls import TORCH_LOADER
+from dl_lint.flow.models import library
 from dl_lint.flow.values import (
     External,
     Instance,
@@ -51,7 +52,7 @@ RANKS = SHARDS | frozenset(
 _ONE_OF_THEM = frozenset({"rank", "master", "main"})
 """Words in the names of what tells one rank from the others."""
 
-HOW = frozenset(LOADERS["torch.utils.data.DataLoader"]) - {"dataset", "sampler", "batch_sampler"}
+HOW = frozenset(library().get(TORCH_LOADER).positions) - {"dataset", "sampler", "batch_sampler"}
 """Arguments of a loader that say how, and not which, samples are fetched."""
 
 _DEEPEST = 4
@@ -144,7 +145,7 @@ def is_prepared(program: Program, loader: Loader) -> bool:
     alone by them."""
     if loader.prepared:
         return True
-    calls = program.method_calls(*PREPARERS)
+    calls = program.method_calls(*program.models.methods("Prepared"))
     given = (arg for call in calls for arg in (*call.args, *(one.value for one in call.keywords)))
     values = (program.value(one.value if isinstance(one, ast.Starred) else one) for one in given)
     return any(one.call is loader.call for value in values for one in loops.listed(value))

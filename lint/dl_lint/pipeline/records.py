@@ -158,7 +158,7 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
         value = names.bound_value(program, binding)
         if (
             containers.of_python_objects(program, value)
-            or (containers.is_table(value) and leads_to_file(program, read))
+            or (containers.is_table(program, value) and leads_to_file(program, read))
             or (
                 _is_list(value)
                 and any(containers.of_python_objects(program, one) for one in _earlier(program, binding))

@@ -9,7 +9,6 @@ from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
-from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
 from dl_lint.flow.values import (
     NONE,
     Absent,
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import FileIndex, Scope
     from dl_lint.pipeline.loops import LoaderLoop
 
+
+DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 
 SET_EPOCH = "set_epoch"
 """The method that tells a sampler which epoch to shuffle for."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import ENVIRONMENT, composes
+from dl_lint.flow.models import library
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.reaching import reached_by
 from dl_lint.flow.values import (
@@ -76,7 +76,7 @@ every worker; or something else."""
 
 _OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
 _WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
-_SAME_IN_A_RUN = ENVIRONMENT | {"torch.distributed.get_rank", "torch.distributed.get_world_size"}
+_SAME_IN_A_RUN = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 _NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
 _DEEPEST = 6
 
@@ -162,7 +162,7 @@ def _is_random(program: Program, value: Value, depth: int = call_graph.DEEPEST_C
             last = one.name.rpartition(".")[2]
             if last.startswith("Rand") or last in _RANDOM_TRANSFORMS:
                 return True
-            inner = call_graph.composed(program, one) if depth and composes(one.name) else ()
+            inner = call_graph.composed(program, one) if depth and program.models.has(one.name, "Composes") else ()
             if any(_is_random(program, part, depth - 1) for part in inner):
                 return True
     return False
@@ -263,7 +263,7 @@ def _is_fixed(value: Value, is_number: bool) -> bool:
         case Option():
             return is_number or _is_fixed(value.default, is_number)
         case Made():
-            return value.name in _SAME_IN_A_RUN
+            return value.name in _SAME_IN_A_RUN or library().has(value.name, "Environment")
         case _:
             return isinstance(value, Const) and value.value is not None
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.flow.values import (
     Absent,
     Bound,
@@ -33,6 +32,25 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
+
+
+LIGHTNING_MODULES = frozenset(
+    {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
+    | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
+)
+LIGHTNING_TRAINERS = frozenset(
+    f"lightning.{name}" for name in ("Trainer", "pytorch.Trainer", "pytorch.Trainer.from_argparse_args")
+)
+"""What makes a Lightning Trainer; ``from_argparse_args`` is of Lightning 1."""
+
+LOADER_HOOKS = ("train_dataloader", "val_dataloader")
+"""Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
+
+STEP_HOOKS = frozenset(
+    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
+     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
+)  # fmt: skip
+"""Methods that Lightning and the Trainer of transformers call for every batch."""
 
 
 @dataclass(frozen=True, slots=True)

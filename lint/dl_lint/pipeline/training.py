@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
-from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
 from dl_lint.source.syntax import Assignment, Display, children, dotted, targets
@@ -179,7 +178,7 @@ def _is_dataset(program: Program, value: Value) -> bool:
         case Instance():
             return any(one.cls == value.cls for one in datasets.dataset_classes(program))
         case Made():
-            return is_map_dataset(value.name)
+            return datasets.is_map_dataset(program, value.name)
         case _:
             return False
 

@@ -11,7 +11,6 @@ from dl_lint.context.entry_points import is_test
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names, objects
-from dl_lint.flow.libraries import MAP_DATASETS, composes
 from dl_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -69,7 +68,7 @@ def _datasets(program: Program, value: Value, depth: int) -> Iterator[Instance]:
                 yield one
             case Derived(step="item", base=Made(name=name) as made) if name == SPLIT and depth:
                 yield from _inside(program, made, depth)
-            case Made(name=name) if name in MAP_DATASETS and depth:
+            case Made(name=name) if depth and program.models.has(name, "MapDataset"):
                 yield from _inside(program, one, depth)
             case Collection() if depth:
                 for item in one.items if one.items is not None else (one.element,):
@@ -238,7 +237,7 @@ def _objects(program: Program, value: Value, depth: int) -> Iterator[Instance]:
             case Table() if depth:
                 for _, item in one.items:
                     yield from _objects(program, item, depth - 1)
-            case Made(name=name) if depth and composes(name):
+            case Made(name=name) if depth and program.models.has(name, "Composes"):
                 for part in call_graph.composed(program, one):
                     yield from _objects(program, part, depth - 1)
             case _:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.flow import call_graph
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, tensor_memory
-from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.placement import ACCELERATORS
 from dl_lint.flow.values import NONE, Absent, Batch, Const, Option, Parameter, Tensor, Value, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.positions import span

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.flow import scopes
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
-from dl_lint.flow.libraries import LISTS, canonical
 from dl_lint.flow.program import operation
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import (
@@ -62,11 +61,11 @@ def attribute(program: Program, base: Value, name: str) -> Value:
         case OneOf():
             return union(attribute(program, one, name) for one in base.members if one != NONE)
         case External():
-            return External(canonical(f"{base.name}.{name}"))
+            return External(program.models.canonical(f"{base.name}.{name}"))
         case Module():
             return _of_module(program, base, name)
         case Package():
-            return program.modules.submodule(base, name) or External(canonical(f"{base.name}.{name}"))
+            return program.modules.submodule(base, name) or External(program.models.canonical(f"{base.name}.{name}"))
         case Instance(cls=Class() as cls) | Made(cls=Class() as cls) if name == "__class__":
             return cls
         case Instance():
@@ -81,7 +80,7 @@ def attribute(program: Program, base: Value, name: str) -> Value:
             return _of_made(program, base, name)
         case Namespace() if name == "__dict__":
             return options.mapping(program, base)
-        case Made() if name == "__dict__" and configurations.is_configuration(base):
+        case Made() if name == "__dict__" and configurations.is_configuration(program, base):
             return base
         case Namespace():
             return options.option(program, base, name)
@@ -208,8 +207,8 @@ def _in_lineage(program: Program, cls: Class, name: str) -> Value:
                     found.append(_field(program, one, name, body))
             if found:
                 return union(found)
-        elif isinstance(one, External) and f"{one.name}.{name}" in LISTS:
-            return _listed(one.name, name)
+        elif isinstance(one, External) and program.models.has(f"{one.name}.{name}", "Lists"):
+            return _listed(program, f"{one.name}.{name}")
     return NOTHING
 
 
@@ -217,14 +216,14 @@ def before_stored(program: Program, base: Value, expr: ast.Attribute) -> Value |
     """What an outside base has left in an attribute that the same function stores later."""
     if isinstance(base, Instance) and dotted(expr) in program.site(expr).scope.function.bindings:
         for one in classes.external_bases(program, base.cls):
-            if f"{one}.{expr.attr}" in LISTS:
-                return _listed(one, expr.attr)
+            if program.models.has(f"{one}.{expr.attr}", "Lists"):
+                return _listed(program, f"{one}.{expr.attr}")
     return None
 
 
-def _listed(cls: str, name: str) -> Value:
+def _listed(program: Program, name: str) -> Value:
     """The list that an outside dataset keeps of the files or records that it has found."""
-    listing, *others = LISTS[f"{cls}.{name}"]
+    [listing, *others] = program.models.get(name).marks[0].of
     found = operations.derived(operations.derived(UNKNOWN, "attr", listing), "iterate")
     element = operations.pair(found, *(Number() for _ in others)) if others else found
     return Collection("list", None, element, None)
@@ -271,8 +270,8 @@ def _of_made(program: Program, base: Made, name: str) -> Value:
     if isinstance(base, Loader | Sampler):
         # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
         return program.solver.solve(("given", base, name), partial(_given, program, base, name))
-    if f"{base.name}.{name}" in LISTS:
-        return _listed(base.name, name)
+    if program.models.has(f"{base.name}.{name}", "Lists"):
+        return _listed(program, f"{base.name}.{name}")
     return operations.derived(base, "attr", name)
 
 

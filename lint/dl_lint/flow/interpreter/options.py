@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, operations
-from dl_lint.flow.libraries import PARSERS
 from dl_lint.flow.values import NONE, UNKNOWN, Absent, Const, Made, Namespace, Option, Table, Value, alternatives, union
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
 @feature("options of argparse", None)
-def parsed(parser: Made, method: str) -> Value | None:
+def parsed(program: Program, parser: Made, method: str) -> Value | None:
     """What a method of an argparse parser returns; None for other objects and methods."""
-    if parser.name not in PARSERS:
+    if not program.models.has(parser.name, "OptionParser"):
         return None
     if method in _PARSE:
         return Namespace(replace(parser, frames=()))

@@ -9,7 +9,7 @@ from dl_lint.flow import placement
 from dl_lint.flow.features import feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations
-from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.placement import ACCELERATORS
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     NOTHING,

@@ -1,3 +1,0 @@
-from dl_lint.models import *
-
-def __getattr__(name: str) -> Fresh: ...
