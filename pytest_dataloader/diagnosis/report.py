@@ -152,12 +152,6 @@ def examine_all(
     if faults:
         raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
     step_at(limits.get("step"))  # a wrong one is told before anything is measured
-    if quick and only is None:
-        chosen = tuple(
-            name
-            for name in chosen
-            if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
-        )
     setting = checks.Setting(
         seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
@@ -168,12 +162,21 @@ def examine_all(
     runner = Runner(setting, progress=lambda label: lambda what, share: progress(f"{label}: {what}", share))
     records, evidence = list[Record](), dict[str, Any]()
     for name in chosen:
+        if quick and only is None and not checks.call_for(read[name]) and not _applies(name, subject, runner):
+            continue
         seen = runner.run(subject, name, read[name])
         records.append(subject.record(name, read[name], seen.evidence, seen.verdict))
         if seen.evidence is not None:
             evidence[name] = seen.evidence
         done(records[-1])
     return Report(tuple(records), evidence)
+
+
+def _applies(name: str, subject: Subject, runner: Runner) -> bool:
+    """Whether a check has something to measure; a loader that is broken is not asked for it."""
+    if runner.has_broken(subject.loader):
+        return not checks.depends_on_loader(name)
+    return checks.applies(name, subject.loader, subject.build)
 
 
 def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
