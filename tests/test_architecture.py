@@ -42,16 +42,17 @@ FORBIDDEN = {
 # Our rooms from the ground up: each imports those below it and itself, also under TYPE_CHECKING.
 FLOORS = {
     "dl_lint": (
-        ("rewriting", "source"),
+        ("models", "rewriting", "source"),
         ("flow",),
         ("context",),
         ("pipeline",),
         ("transfers",),
         ("project",),
+        ("sight",),
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.effects", "engine.processes", "engine.report"),
+        ("engine.cache", "engine.effects", "engine.report", "engine.tracked"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),
@@ -92,10 +93,12 @@ FLOORS = {
 }
 SPEAKERS = {
     "dl_lint.cli",
+    "pytest_dataloader.diagnosis.check",
     "pytest_dataloader.diagnosis.command",
     "pytest_dataloader.diagnosis.compare",
     "pytest_dataloader.diagnosis.analyze_trace",
     "pytest_dataloader.diagnosis.merge_trace",
+    "pytest_dataloader.diagnosis.output",
     "pytest_dataloader.diagnosis.report",
     "pytest_dataloader.plugin",
 }
@@ -117,7 +120,7 @@ PROTOCOLS = {
     "why_not": "checks: called by ``watch`` of their fixtures",
     "NEEDS_BENCH": "checks: read by the runner",
     "advice": "advice: what a check tells its user to change",
-    "main": "subcommands of ``python -m pytest_dataloader``",
+    "main": "subcommands of ``pytest-dataloader``",
     "NAME": "subcommands: the words that call one",
 }
 

@@ -17,7 +17,9 @@ from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
+from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import bars, json, notebook, terminal
 from pytest_dataloader.report import trace as timelines
@@ -149,6 +151,7 @@ def examine_all(
     read = targets.limits_by_check(limits, "", chosen, faults)
     if faults:
         raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    step_at(limits.get("step"))  # a wrong one is told before anything is measured
     if quick and only is None:
         chosen = tuple(
             name
@@ -177,7 +180,8 @@ def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
     names = checks.NAMES if only is None else (only,) if isinstance(only, str) else tuple(only)
     for name in names:
         if name not in checks.NAMES:
-            raise BadLimit(f"there is no check {name!r}; the checks are {', '.join(checks.NAMES)}")
+            hint = did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
+            raise BadLimit(f"there is no check {name!r}{hint}")
     return tuple(name for name in checks.NAMES if name in names)
 
 
