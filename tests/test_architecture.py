@@ -42,16 +42,17 @@ FORBIDDEN = {
 # Our rooms from the ground up: each imports those below it and itself, also under TYPE_CHECKING.
 FLOORS = {
     "dl_lint": (
-        ("rewriting", "source"),
+        ("models", "rewriting", "source"),
         ("flow",),
         ("context",),
         ("pipeline",),
         ("transfers",),
         ("project",),
+        ("sight",),
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.effects", "engine.processes", "engine.report"),
+        ("engine.cache", "engine.effects", "engine.report", "engine.tracked"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),

@@ -99,6 +99,8 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--write-baseline accepts findings, --fix and --diff mend them: choose one")
         if options.watch and (options.write_baseline or options.stdin_filename or "-" in options.paths):
             parser.error("--watch follows files: it goes with neither standard input nor --write-baseline")
+        if options.sight and options.output_format not in (*TALKING, "json"):
+            parser.error(f"--sight is told as text or as json, not as {options.output_format}")
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else UNCHECKED
     from dl_lint.engine import catalogue
@@ -143,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     show = parser.add_argument_group("output").add_argument
     show("--output-format", choices=FORMATS, default="full", help="default: full")
     show("--statistics", action="store_true", help="count findings by rule instead of showing them")
+    show("--sight", action="store_true", help="say which loaders, loops and datasets could not be followed, and why")
     show("--exit-zero", action="store_true", help="exit 0 even with findings")
     live = parser.add_argument_group("old code").add_argument
     live("--baseline", metavar="FILE", help="say nothing of the findings that FILE accepts")
@@ -158,7 +161,6 @@ def _parser() -> argparse.ArgumentParser:
     tune("--stdin-filename", metavar="NAME", help="what the code on standard input is called")
     tune("--watch", action="store_true", help="lint again after every change, until Ctrl-C")
     tune("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
-    tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
     return parser
 
 
@@ -173,16 +175,6 @@ def _help(prog: str) -> argparse.HelpFormatter:
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number of processes from 1 on, not {text!r}")
-    return int(text)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _joined(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -234,7 +226,6 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
         config=tuple(options.config),
         baseline=options.baseline,
         cache=not options.no_cache,
-        jobs=options.jobs,
     )
     session = Session(wishes, rules)
     if options.write_baseline:
@@ -288,7 +279,8 @@ def _write_baseline(session: Session) -> int:
 
 def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
     talking = options.output_format in TALKING
-    if not options.diff and (outcome.report.findings or not talking):
+    asked = options.sight or options.statistics
+    if not options.diff and (outcome.report.findings or asked or not talking):
         from dl_lint.output import Look, plain
 
         texts = outcome.texts
@@ -303,11 +295,13 @@ def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None
 def _renderer(options: argparse.Namespace) -> Render:
     from dl_lint.output import renderer
 
-    if not options.statistics:
+    if not options.statistics and not options.sight:
         return renderer(options.output_format)
-    from dl_lint.output import statistics
+    from dl_lint.output import sight, statistics
 
-    return statistics.render_json if options.output_format == "json" else statistics.render
+    if options.output_format == "json":
+        return sight.render_json if options.sight else statistics.render_json
+    return sight.render if options.sight else statistics.render
 
 
 def _complain(error: ConfigError) -> None:

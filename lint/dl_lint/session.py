@@ -40,7 +40,6 @@ class Wishes(NamedTuple):
     """Files, of which there can be one, and lines of TOML that win over it."""
     baseline: str | None = None
     cache: bool = True
-    jobs: int = 1
 
 
 class Outcome(NamedTuple):
@@ -89,7 +88,7 @@ class Session:
         pedantic = wishes.pedantic or settings.pedantic
         chosen = selection.chosen(rules.values(), settings.selectors, command, pedantic=pedantic)
         advised = selection.advised(chosen, settings.selectors, command, pedantic=pedantic)
-        self._question = Question(chosen, rules, settings, home, wishes.jobs, advised)
+        self._question = Question(chosen, rules, settings, home, advised)
         found = files.find(paths, home, settings, self._cache, given)
         self._tree = question.read(found, given)
 

@@ -77,6 +77,21 @@ _REMEDIES = {
         "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",
     ),
     "wrong_length": ("", "count what __iter__ gives, or leave __len__ out: schedules and progress go by len(loader)"),
+    "length_per_worker": (
+        "",
+        "end the epoch in each worker after its part, length // get_worker_info().num_workers, or in the main process "
+        "after as many batches (webdataset: WebLoader(...).with_epoch(batches))",
+    ),
+    "changed_in_place": (
+        "",
+        "change a copy (array.copy(), tensor.clone(), x = x / 255 in place of x /= 255): every epoch changes what the "
+        "one before has left, in each worker for itself",
+    ),
+    "follows_readings": (
+        "",
+        "if samples are meant to follow how often they were read, count in the sampler: each worker counts for itself, "
+        "and forgets it when it ends",
+    ),
     "cut_by_len": (
         "",
         "iterate the DataLoader to its end: len() of a stream counts its batches as if it had no workers",

@@ -103,7 +103,7 @@ def _inherited(seen: Workers, handle: InheritedHandle) -> str:
     why = {
         "position": "it has one position, which each of them moves for all",
         "stream": "it has one stream, of which each of them takes a part",
-        "library": f"{handle.kind.partition('.')[0]} does not allow that after a fork",
+        "library": f"{handle.kind.partition('.')[0] or 'its library'} does not allow that after a fork",
     }[handle.sharing]
     return f"{who} from {what}, which was opened before the fork: {why}"
 

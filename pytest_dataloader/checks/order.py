@@ -27,6 +27,7 @@ from pytest_dataloader.probe.samples.sequence import (
     loader_facts,
     passes_in,
 )
+from pytest_dataloader.probe.samples.side_effects import find_side_effect
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -68,9 +69,13 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
         compares = loader.num_workers and singly
+        effect = find_side_effect(loader, indices, seconds=min(seconds, _SECONDS)) if indices and singly else None
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
     about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
-    faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
+    if iterable:
+        faults = tuple(iterable_faults((first, second), about, alone))
+    else:
+        faults = tuple(indexed_faults((first, second), about, alone, effect))
     if not (first.batches or faults):
         raise EmptyEpoch
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)

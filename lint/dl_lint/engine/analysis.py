@@ -18,6 +18,8 @@ from dl_lint.engine.report import Failure, Report, Reported, order
 from dl_lint.engine.selection import exactness
 from dl_lint.project import Project
 from dl_lint.rules import EVERYWHERE
+from dl_lint.sight.facts import Sight, printed, within
+from dl_lint.sight.survey import survey
 from dl_lint.source.disk import digest
 from dl_lint.source.file import Source
 from dl_lint.source.packaging import Around
@@ -53,11 +55,11 @@ class Analysis:
         self._failures: list[Failure] = []
         self._hidden = 0
         self._quiet: Counter[tuple[str, str]] = Counter()
+        self._sight = Sight()
 
     def report(self, relevant: Mapping[str, File]) -> Report:
         """What is to be said of the tree, whose ``relevant`` files are read."""
         asked = [file for file in self._tree.files if file.asked]
-        self._reading.gather(relevant, self._question.jobs)
         linked = {path: file for path, file in relevant.items() if isinstance(self._reading.of(path), Syntax)}
         found, ran = self._run_rules([*linked.values()])
         findings: list[Reported] = []
@@ -69,7 +71,8 @@ class Analysis:
                 self._say_why_not(file, is_relevant=file.path in relevant)
         self.repeatable &= self._reading.repeatable
         quiet = tuple((code, reason, count) for (code, reason), count in sorted(self._quiet.items()))
-        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked), self._hidden, quiet)
+        sight = within(self._sight, {file.path for file in asked})
+        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked), self._hidden, quiet, sight)
 
     # --- rules -------------------------------------------------------------------------
 
@@ -95,6 +98,10 @@ class Analysis:
                 ran.add(entry)
                 for finding in findings:
                     found.setdefault(finding.place.path, []).append(Reported(entry, finding))
+        try:
+            self._sight = printed(survey(project), lambda path: self._at(Place(path, (1, 0, 1, 0))).path)
+        except Exception as error:
+            self._broke_down("the survey of what could be followed", error, names)
         return found, ran
 
     def _weighed(self, rule: Rule, project: Project) -> Iterator[Finding]:

@@ -24,19 +24,20 @@ class Tree(NamedTuple):
     """By the path that is printed."""
     failures: tuple[Failure, ...] = ()
     beside: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Of a tree without anything to lint: by what Python files were left out, and how many each time."""
 
     def with_data(self, changed: Mapping[str, bytes]) -> Tree:
         return self._replace(data={**self.data, **changed})
 
 
 class Question(NamedTuple):
-    """What is asked of a tree. ``jobs`` is the number of processes that may work on it, and changes no answer."""
+    """What is asked of a tree."""
 
     rules: tuple[Entry, ...]
     known: Mapping[str, Entry]
     config: Config
     home: Home
-    jobs: int = 1
     advised: frozenset[Entry] = frozenset()
     """The rules whose findings are wanted also where they are no more than advice."""
 
@@ -61,4 +62,4 @@ def read(found: Found, given: Mapping[str, bytes]) -> Tree:
             data[file.path] = seen
         elif seen is not None and file.asked:
             failures.append(seen)
-    return Tree(tuple(kept), data, tuple(failures), found.beside)
+    return Tree(tuple(kept), data, tuple(failures), found.beside, found.left_out)

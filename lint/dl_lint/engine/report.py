@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dl_lint.sight import facts
+from dl_lint.sight.facts import Sight
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -69,6 +72,8 @@ class Report(NamedTuple):
     """Findings that are advice, of rules of which no advice is wanted."""
     quiet: tuple[tuple[str, str, int], ...] = ()
     """How often each condition kept a rule quiet: the rule's code, the condition in words, and the number."""
+    sight: Sight = Sight()
+    """What of the data loading in the files asked about could be followed."""
 
 
 def order(reported: Reported) -> tuple[Place, str, str]:
@@ -83,6 +88,7 @@ def encode(report: Report) -> dict[str, Any]:
         "checked": report.checked,
         "hidden": report.hidden,
         "quiet": report.quiet,
+        "sight": report.sight,
     }
 
 
@@ -94,6 +100,7 @@ def decode(data: dict[str, Any], rules: Mapping[str, Entry]) -> Report:
         int(data["checked"]),
         int(data["hidden"]),
         tuple((str(code), str(reason), int(count)) for code, reason, count in data["quiet"]),
+        facts.decode(data["sight"]),
     )
 
 

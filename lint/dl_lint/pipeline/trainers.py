@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import LIGHTNING_MODULES, LIGHTNING_TRAINERS, LOADER_HOOKS, STEP_HOOKS
 from dl_lint.flow.values import (
     Absent,
     Bound,
@@ -32,6 +32,25 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
+
+
+LIGHTNING_MODULES = frozenset(
+    {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
+    | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
+)
+LIGHTNING_TRAINERS = frozenset(
+    f"lightning.{name}" for name in ("Trainer", "pytorch.Trainer", "pytorch.Trainer.from_argparse_args")
+)
+"""What makes a Lightning Trainer; ``from_argparse_args`` is of Lightning 1."""
+
+LOADER_HOOKS = ("train_dataloader", "val_dataloader")
+"""Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
+
+STEP_HOOKS = frozenset(
+    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
+     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
+)  # fmt: skip
+"""Methods that Lightning and the Trainer of transformers call for every batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +148,72 @@ def fits(program: Program) -> tuple[Fit, ...]:
     return program.once("fits", lambda: (*_from_hooks(program), *_from_calls(program)))
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A loader that a trainer goes over, once or again and again; ``node`` gives it."""
+
+    loader: Loader
+    node: ast.AST
+    trains: bool
+
+
+def taken(program: Program) -> tuple[Taken, ...]:
+    """The loaders that trainers go over, however often and to whatever end."""
+    return program.once("taken", lambda: tuple(_taken(program)))
+
+
+ONCE = ("test_dataloader", "predict_dataloader", "get_eval_dataloader", "get_test_dataloader")
+"""Methods whose loaders a trainer goes over where it is asked to."""
+
+BEGINNINGS = ("validate", "test", "predict")
+"""Methods of Lightning's Trainer that go over loaders without training."""
+
+
+def _taken(program: Program) -> Iterator[Taken]:
+    for trainer in TRAINERS:
+        for hook in _hooks(program, trainer, (*trainer.hooks, *ONCE)):
+            if hook.node is not None:
+                for loader in _returned(program, hook):
+                    yield Taken(loader, hook.node, trains="train" in hook.name)
+        for call, _ in _beginnings(program, trainer):
+            for names, trains in ((trainer.trained, trainer.learns), (trainer.evaluated, False)):
+                for loader in _passed(program, trainer, call, names):
+                    yield Taken(loader, call, trains)
+    for call in program.method_calls(*BEGINNINGS):
+        owner = alternatives(program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
+        if any(isinstance(one, Made) and _is_made_by(program, one, LIGHTNING) for one in owner):
+            for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
+                for loader in _loaders(program.value(arg)):
+                    yield Taken(loader, call, trains=False)
+
+
+def _returned(program: Program, hook: Scope) -> Iterator[Loader]:
+    """The loaders that a hook returns, by themselves or in a list or dict; those of ``super()`` are the base's."""
+    given = [one for statement in hook.returns for one in _loaders(program.value(statement.value))]
+    calls = {one.call for one in given}
+    yield from (one for one in loaders.all_loaders(program) if one.call in calls)
+
+
+def is_run_by_trainer(program: Program, step: Scope) -> bool:
+    """Whether Lightning or the Trainer of transformers calls a method for every batch."""
+    if step.name not in STEP_HOOKS or step.parent is None or step.parent.kind != "class":
+        return False
+    bases = classes.external_bases(program, Class(step.parent))
+    return any(base.startswith(("lightning.", "transformers.")) for base in bases)
+
+
 def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
     """Whether Lightning or the Trainer of transformers calls a method for every batch."""
-    cls = program.scope_of(function).parent
-    if function.name not in STEP_HOOKS or cls is None:
-        return False
-    return any(base.startswith(("lightning.", "transformers.")) for base in classes.external_bases(program, Class(cls)))
+    return is_run_by_trainer(program, program.scope_of(function))
 
 
 # --- loaders that hooks return -------------------------------------------------------------
 
 
+@feature("hooks of Lightning", NOTHING_MORE)
 def _from_hooks(program: Program) -> Iterator[Fit]:
     for trainer in TRAINERS:
-        for hook in _hooks(program, trainer):
+        for hook in _hooks(program, trainer, trainer.hooks):
             evaluates = hook.name.startswith(("val", "eval"))
             if hook.node is None or (evaluates and any(program.mentions(hook.node, one) for one in trainer.rhythm)):
                 continue
@@ -153,16 +224,16 @@ def _from_hooks(program: Program) -> Iterator[Fit]:
                     yield Fit(loader, hook.node, trainer, trains=not evaluates)
 
 
-def _hooks(program: Program, trainer: Trainer) -> Iterator[Scope]:
+def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[Scope]:
     """The methods that a trainer asks for loaders, also those that are assigned to such a hook:
     ``self.train_dataloader = self._train_dataloader``."""
     found: dict[Scope, None] = {}
     for file in program.files if trainer.hooks else ():
         for scope in file.scopes:
-            named = [child for child in scope.children if child.name in trainer.hooks]
+            named = [child for child in scope.children if child.name in names]
             if named and _owns(program, trainer, scope):
                 found.update(dict.fromkeys(named))
-    for store in program.attribute_stores(*trainer.hooks):
+    for store in program.attribute_stores(*names) if trainer.hooks else ():
         for one in alternatives(program.value(store.value)):
             function = one.function if isinstance(one, Bound) else one
             if isinstance(function, Function) and _owns(program, trainer, function.scope.parent):
@@ -179,6 +250,7 @@ def _owns(program: Program, trainer: Trainer, scope: Scope | None) -> bool:
 # --- loaders that calls pass ---------------------------------------------------------------
 
 
+@feature("trainers", NOTHING_MORE)
 def _from_calls(program: Program) -> Iterator[Fit]:
     for trainer in TRAINERS:
         for call, made in _beginnings(program, trainer):

@@ -71,6 +71,8 @@ class Randomness:
     persistent_workers: bool
     partly: tuple[str, ...]
     seconds: float
+    changed_by_reading: str = ""
+    """What of the dataset reading changes, where that alone makes samples change: the check of order tells it."""
 
 
 @dataclass(frozen=True, slots=True)

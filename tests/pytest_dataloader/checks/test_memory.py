@@ -124,6 +124,15 @@ VERDICTS = {
     "a clean loader": Judgement(
         SEEN, "passed", "workers do not grow: reading 800 samples un-shares no attribute of the dataset"
     ),
+    "batches made ahead": Judgement(
+        replace(SEEN, batches_ahead=4, batch_bytes=10_000_000), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 4 batches of 10.0 MB made "
+        "ahead of the loop take 40.0 MB beside the workers' own memory", in_full=True,
+    ),
+    "small batches made ahead": Judgement(
+        replace(SEEN, batches_ahead=4, batch_bytes=8_000_000), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset", in_full=True,
+    ),
     "a little is copied": Judgement(
         replace(SEEN, attributes=(replace(PATHS, copied_bytes=900_000),)), "passed",
         "workers do not grow: reading 800 samples un-shares only 900.0 kB of dataset.rows, below the 1.0 MB that mat",

@@ -140,6 +140,11 @@ HANGS = replace(
             "2 workers read from /rows.bin, which was opened before the fork: it has one stream", "DL303",
         ),
         (
+            replace(SEEN, inherited=(replace(SHARED, kind="", attribute="", sharing="library"),)), {}, "failed",
+            "read from /rows.bin, which was opened before the fork: its library does not allow that after a fork",
+            "DL303",
+        ),
+        (
             replace(SEEN, workers=1, inherited=(replace(SHARED, kind="h5py.File", sharing="library"),)), {}, "failed",
             "1 worker reads from dataset.file (h5py.File, /rows.bin), which was opened before the fork: h5py does not",
             "DL303",

@@ -17,7 +17,6 @@ from dl_lint.flow.interpreter import (
     tensor_memory,
 )
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import HANDING_THROUGH, LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
 from dl_lint.flow.program import evaluates, operation
 from dl_lint.flow.values import (
     NONE,
@@ -119,18 +118,19 @@ def of_value(program: Program, callee: Value, expr: ast.Call) -> Value:
 
 def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
     for name in classes.external_bases(program, cls):
-        if name in LOADERS:
+        if program.models.has(name, "Loader", "TorchLoader"):
             return Loader(name, expr, cls)
-        if name in SAMPLERS:
+        if program.models.has(name, "Sampler"):
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
-            return Loader(TORCH_LOADER, expr, cls)
+            return Loader(library_calls.TORCH_LOADER, expr, cls)
     if classes.is_attribute_dict(program, cls):
         return Made("easydict.EasyDict", expr)
     if objects.gives_keywords(program, cls):
         return Made("easydict.EasyDict", expr, cls)
     if program.hints.dataloader_classes and names_one(program.hints.dataloader_classes, qualified(cls.scope)):
-        return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
+        # without the class: its arguments are torch's, wherever it hands them on
+        return Loader(library_calls.TORCH_LOADER, expr)
     return Instance(cls, expr)
 
 
@@ -202,17 +202,17 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         found = objects.of_instance(program, Instance(receiver.cls, receiver.call, receiver.frames), name)
         if found != UNKNOWN:
             return of_value(program, found, expr)
-    if name in PREPARERS | HANDING_THROUGH:
+    if program.models.is_method(name, "Prepared", "Same"):
         return _handed_through(program, name, expr)
     if isinstance(receiver, Loader):
         return Wrapped("iter", (receiver,)) if name == "__iter__" else UNKNOWN
     if isinstance(receiver, Sampler):
         return UNKNOWN
-    if configurations.is_configuration(receiver):
+    if configurations.is_configuration(program, receiver):
         return _of_configuration(program, receiver, name, expr)
     if receiver.name.endswith("multiprocessing.get_context"):  # a context has the functions of the module
         return library_calls.call(program, f"multiprocessing.{name}", expr)
-    parsed = options.parsed(receiver, name)
+    parsed = options.parsed(program, receiver, name)
     if parsed is not None:
         return parsed
     copied = tensor_memory.moved(program, receiver, name, expr)
@@ -240,34 +240,26 @@ def _or_default(program: Program, found: Value, name: str, expr: ast.Call) -> Va
 
 
 def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS | HANDING_THROUGH:
+    if program.models.is_method(name, "Prepared", "Same"):
         return _handed_through(program, name, expr)
     copied = tensor_memory.moved(program, receiver, name, expr)
-    if copied is None and (name in LISTING | WEIGHTS or name == "keys"):
+    if copied is None and (name == "keys" or program.models.is_method(name, "Lists", "Weights")):
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
 
 
 def _handed_through(program: Program, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS:
+    if program.models.is_method(name, "Prepared"):
         return _prepared(program, expr)
     return program.symbolic(expr.args[0]) if expr.args else UNKNOWN
 
 
 def _prepared(program: Program, expr: ast.Call) -> Value:
     """``accelerator.prepare(a, b)`` returns its arguments, loaders and all."""
-    items = tuple(prepared(program.symbolic(arg)) for arg in expr.args)
+    items = tuple(operations.prepared(program.symbolic(arg)) for arg in expr.args)
     if any(isinstance(arg, ast.Starred) for arg in expr.args):
         return UNKNOWN
     return items[0] if len(items) == 1 else operations.pair(*items)
-
-
-def prepared(value: Value) -> Value:
-    if isinstance(value, OneOf):
-        return union(prepared(one) for one in value.members)
-    if isinstance(value, Loader):
-        return Loader(value.name, value.call, value.cls, value.frames, prepared=True)
-    return UNKNOWN if isinstance(value, Parameter | Derived) else value
 
 
 def _of_collection(program: Program, receiver: Collection, name: str) -> Value:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import scopes
 from dl_lint.flow.interpreter import functions, operations
 from dl_lint.flow.interpreter.mutations import changed
-from dl_lint.flow.libraries import canonical
 from dl_lint.flow.reaching import Reach, reaching, visible_at_end
 from dl_lint.flow.scopes import Binding, Path, Scope, Site
 from dl_lint.flow.values import (
@@ -50,7 +49,7 @@ def name(program: Program, expr: ast.Name) -> Value:
 def lookup(program: Program, wanted: str, site: Site) -> Value:
     """What the name ``wanted`` stands for at ``site``."""
     found: list[Value] = []
-    for scope, at in _enclosing(site):
+    for scope, at in enclosing_scopes(site):
         reach = reaching(scope, wanted, at) if at is not None else visible_at_end(scope, wanted)
         found.extend(seen(program, scope, wanted, reach, at))
         if reach.certain or (wanted in scope.bindings and wanted not in scope.outer and scope.kind != "class"):
@@ -72,11 +71,11 @@ def _from_outside_star(program: Program, module: Scope, wanted: str) -> Value:
     stars = [one.node for one in module.bindings.get("*", ()) if isinstance(one.node, ast.ImportFrom)]
     sources = [source_of(program, module, node) for node in stars]
     if len(sources) == 1 and isinstance(sources[0], External):
-        return External(canonical(f"{sources[0].name}.{wanted}"))
+        return External(program.models.canonical(f"{sources[0].name}.{wanted}"))
     return UNKNOWN
 
 
-def _enclosing(site: Site) -> list[tuple[Scope, Site | None]]:
+def enclosing_scopes(site: Site) -> list[tuple[Scope, Site | None]]:
     """The scopes that a name is looked up in, with the site there, or None for what a closure sees."""
     scope: Scope | None = site.scope
     at: Site | None = site
@@ -105,7 +104,7 @@ def stored(program: Program, expr: ast.Attribute) -> Value | None:
     if wanted is None:
         return None
     found: list[Value] = []
-    for scope, at in _enclosing(program.site(expr)):
+    for scope, at in enclosing_scopes(program.site(expr)):
         if wanted in scope.bindings and at is not None:
             reach = reaching(scope, wanted, at)
             found.extend(seen(program, scope, wanted, reach, at))
@@ -237,7 +236,7 @@ def _imported(program: Program, binding: Binding) -> Value:
     if module is None:
         return UNKNOWN
     if isinstance(module, External):
-        return External(canonical(f"{module.name}.{alias.name}"))
+        return External(program.models.canonical(f"{module.name}.{alias.name}"))
     return program.attribute(module, alias.name)
 
 

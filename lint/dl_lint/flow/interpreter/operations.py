@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
-from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     ABSENT,
@@ -210,7 +209,7 @@ def item(program: Program, base: Value, key: Value) -> Value:
 
 def _setting(program: Program, base: Made, key: Value) -> Value | None:
     """An item of a configuration, which is what the attribute of that name is; None where that is not known."""
-    if base.name not in CONFIGURATIONS | CONFIGURATION_READERS or not isinstance(key, Const):
+    if not program.models.has(base.name, "Settings", "DefaultSettings", "SettingsFile") or not isinstance(key, Const):
         return None
     found = program.attribute(base, str(key.value))
     return None if isinstance(found, Derived | Unknown) else found
@@ -338,6 +337,14 @@ def _unwrapped(program: Program, base: Wrapped) -> Value:
     if base.kind == "zip":
         return pair(*elements)
     return union(elements) if elements else UNKNOWN
+
+
+def prepared(value: Value) -> Value:
+    if isinstance(value, OneOf):
+        return union(prepared(one) for one in value.members)
+    if isinstance(value, Loader):
+        return Loader(value.name, value.call, value.cls, value.frames, prepared=True)
+    return UNKNOWN if isinstance(value, Parameter | Derived) else value
 
 
 def pair(*items: Value) -> Collection:

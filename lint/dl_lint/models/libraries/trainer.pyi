@@ -1,0 +1,4 @@
+from dl_lint.models import *
+
+class torch:
+    from torch.utils.data import DistributedSampler
